@@ -1,0 +1,36 @@
+/** Releases what was acquired, last in first out, on every path. */
+export class Scope {
+  readonly #releasers: { name: string; release: () => Promise<void> | void }[] = [];
+
+  /** Registers how to let go of something; returns it, so that acquiring reads as one line. */
+  defer(name: string, release: () => Promise<void> | void): void {
+    this.#releasers.push({ name, release });
+  }
+
+  /** Runs every releaser even when one fails, then throws the first failure. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let next = this.#releasers.pop(); next; next = this.#releasers.pop()) {
+      try {
+        await next.release();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Runs `work` with a fresh scope and closes it afterwards; the error of `work` wins over one of closing. */
+  static async run<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const scope = new Scope();
+    let result: T;
+    try {
+      result = await work(scope);
+    } catch (error) {
+      await scope.close().catch(() => undefined);
+      throw error;
+    }
+    await scope.close();
+    return result;
+  }
+}

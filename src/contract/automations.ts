@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { dateTime, id, maybe, text, when } from './fields.js';
+
+/**
+ * Exactly one of five variants. Only the type value `cron` is shown; the others are told apart by their fields,
+ * so any type text is taken (docs/assumptions.md).
+ */
+export const schedule = z.union([
+  z.strictObject({ type: z.string(), expr: z.string().min(1) }),
+  z.strictObject({ type: z.string(), rrule: z.string().min(1) }),
+  z.strictObject({ type: z.string(), at: dateTime }),
+  z.strictObject({ type: z.string(), n: z.number().int(), unit: z.enum(['hours', 'minutes']) }),
+  z.strictObject({
+    type: z.string(),
+    events: z.array(z.string()).min(1).max(20),
+    delaySeconds: z.number().int().min(1).max(604_800).optional(),
+    targetBranches: z.array(z.string()).min(1).optional(),
+  }),
+]);
+
+const modelLevel = z.enum(['high', 'low', 'med']);
+const capabilityMode = z.enum(['all', 'custom']);
+
+/** `POST /automations`. sourceName and sourceChannelId are given together or not at all (rule 1). */
+export const createAutomation = z
+  .object({
+    name: z.string().min(1),
+    prompt: z.string().min(1).max(130_000),
+    schedule,
+    timezone: z.string().min(1),
+    enabled: z.boolean().optional(),
+    modelLevel: modelLevel.optional(),
+    capabilityMode: capabilityMode.optional(),
+    allowedCapabilities: z.array(z.string()).nullish(),
+    templateSlug: z
+      .string()
+      .regex(/^[a-z0-9-]+$/)
+      .optional(),
+    sourceName: z.enum(['discord', 'slack']).optional(),
+    sourceChannelId: z.string().min(1).optional(),
+  })
+  .refine((body) => (body.sourceName === undefined) === (body.sourceChannelId === undefined), {
+    message: 'sourceName and sourceChannelId are given together or not at all',
+  });
+
+export const automation = z.looseObject({
+  id,
+  name: z.string(),
+  prompt: z.string(),
+  schedule: z.record(z.string(), z.unknown()),
+  timezone: z.string(),
+  enabled: z.boolean(),
+  status: z.enum(['completed', 'error', 'healthy', 'paused']),
+  modelLevel: maybe(modelLevel),
+  capabilityMode: maybe(capabilityMode),
+  allowedCapabilities: maybe(z.array(z.string())),
+  templateSlug: text,
+  outputChannels: z.array(
+    z.looseObject({
+      channel: z.enum(['discord', 'email', 'msteams', 'slack']),
+      destinations: maybe(z.array(z.string())),
+      mode: z.enum(['any-internal', 'any', 'specific']),
+    }),
+  ),
+  createdAt: when,
+  updatedAt: when,
+  lastAttemptAt: when,
+  lastRunAt: when,
+  nextRunAt: when,
+  lastErrorMessage: text,
+});
