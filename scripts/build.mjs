@@ -1,16 +1,27 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
+// It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const compiler = fileURLToPath(new URL('../node_modules/@typescript/native/bin/tsc', import.meta.url));
+const compiler = join(root, 'node_modules/@typescript/native/bin/tsc');
+const fresh = join(root, `.dist-${process.pid}`);
+const dist = join(root, 'dist');
 
-rmSync(new URL('../dist/', import.meta.url), { recursive: true, force: true });
 try {
-  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-} catch {
+  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', fresh], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  chmodSync(join(fresh, 'main.js'), 0o755);
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(fresh, dist);
+} catch (error) {
   // The compiler has already said what is wrong; a stack trace of this script would only bury it.
-  process.exit(1);
+  if (!(error instanceof Error && 'status' in error)) throw error;
+  process.exitCode = 1;
+} finally {
+  rmSync(fresh, { recursive: true, force: true });
 }
-chmodSync(new URL('../dist/main.js', import.meta.url), 0o755);

@@ -2,8 +2,8 @@
 // (an image that brings its own dist) has no compiler, and nothing to compile.
 import { existsSync } from 'node:fs';
 
-const here = (path) => existsSync(new URL(`../${path}`, import.meta.url));
+const needed = ['node_modules/@typescript/native/package.json', 'src/main.ts'];
 
-if (here('node_modules/@typescript/native/package.json') && here('src/main.ts')) {
+if (needed.every((path) => existsSync(new URL(`../${path}`, import.meta.url)))) {
   await import('./build.mjs');
 }

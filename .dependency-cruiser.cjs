@@ -1,0 +1,236 @@
+// The import law: the picture in docs/architecture.md, as rules. `npm run imports` checks it, and
+// test/unit/import-law.test.ts checks that each rule catches what it is there for.
+//
+// The law holds for what src loads at run time. Only the cli is let off for types.
+
+const ours = '^src/';
+
+/** What a folder may import of ours; everything else in src is closed to it. */
+const only = (name, folder, allowed, comment) => ({
+  name,
+  severity: 'error',
+  comment,
+  from: { path: `^src/${folder}/` },
+  to: { path: ours, pathNot: [folder, ...allowed].map((one) => `^src/${one}/`) },
+});
+
+/** A package that belongs to some folders and to nobody else in src. */
+const owned = (name, packages, folders, comment) => ({
+  name,
+  severity: 'error',
+  comment,
+  from: { path: ours, pathNot: folders.map((folder) => `^src/${folder}/`) },
+  to: { path: `(^|/)node_modules/(${packages})/` },
+});
+
+const typesAllowedInCli = '^src/(api|sync|push|warehouse)/';
+
+module.exports = {
+  forbidden: [
+    only(
+      'base-stands-alone',
+      'base',
+      [],
+      'base is what everything leans on. Hand in what it needs as a parameter, or move the code up to the folder that owns it.',
+    ),
+    only(
+      'config-knows-only-base',
+      'config',
+      ['base'],
+      'config says what the settings are, not what is done with them. Let app.ts hand the settings to whoever needs them.',
+    ),
+    only(
+      'contract-is-data',
+      'contract',
+      ['base'],
+      'contract describes the wire and does nothing. Put behaviour into api (the client) or sandbox (the server).',
+    ),
+    {
+      name: 'contract-needs-only-zod',
+      severity: 'error',
+      comment: 'contract is schemas and tables. Code that needs another package belongs to api or sandbox.',
+      from: { path: '^src/contract/' },
+      to: {
+        dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        pathNot: '(^|/)node_modules/zod/',
+      },
+    },
+    only(
+      'api-never-sees-a-table',
+      'api',
+      ['base', 'contract'],
+      'api gives what came over the wire, and nothing else. Take state in as a parameter and hand it out as a value; sync and push store it.',
+    ),
+    only(
+      'warehouse-knows-only-the-shape',
+      'warehouse',
+      ['base', 'contract'],
+      'warehouse stores documents and answers questions. Whoever fetches (sync, push) calls it; it calls nobody.',
+    ),
+    {
+      name: 'warehouse-never-sees-http',
+      severity: 'error',
+      comment:
+        'The warehouse works without a network. Fetch in sync or push, through api, and hand it the result.',
+      from: { path: '^src/warehouse/' },
+      to: { path: '^(node:)?(http|https|http2|net|tls)$' },
+    },
+    {
+      name: 'sync-never-imports-push',
+      severity: 'error',
+      comment:
+        'Pull and push meet only in the warehouse and in app.ts. Move what both need to warehouse or base.',
+      from: { path: '^src/sync/' },
+      to: { path: '^src/push/' },
+    },
+    {
+      name: 'push-never-imports-sync',
+      severity: 'error',
+      comment:
+        'Pull and push meet only in the warehouse and in app.ts. Move what both need to warehouse or base.',
+      from: { path: '^src/push/' },
+      to: { path: '^src/sync/' },
+    },
+    only(
+      'sync-knows-its-tools',
+      'sync',
+      ['api', 'warehouse', 'contract', 'base', 'push'],
+      'sync works with api, warehouse, contract and base. Settings and other parts are handed in by app.ts.',
+    ),
+    only(
+      'push-knows-its-tools',
+      'push',
+      ['api', 'warehouse', 'contract', 'base', 'sync'],
+      'push works with api, warehouse, contract and base. Settings and other parts are handed in by app.ts.',
+    ),
+    only(
+      'serve-is-handed-its-jobs',
+      'serve',
+      ['base'],
+      'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let app.ts hand the job in as a function.',
+    ),
+    only(
+      'sandbox-is-written-apart',
+      'sandbox',
+      ['base', 'contract'],
+      'The sandbox shares schemas with the client but no code, or a shared bug would hide from every test. Write it again, or use a server library.',
+    ),
+    {
+      name: 'sandbox-uses-no-client-library',
+      severity: 'error',
+      comment:
+        "The sandbox must not lean on the client's libraries, or a shared bug would hide. Use fastify's own means.",
+      from: { path: '^src/sandbox/' },
+      to: { path: '(^|/)node_modules/(undici|p-queue)/' },
+    },
+    {
+      name: 'cli-goes-through-app',
+      severity: 'error',
+      comment:
+        'A command parses, calls and prints. Call it through app.ts; only types may come from api, sync, push and warehouse (import type).',
+      from: { path: '^src/cli/' },
+      to: { path: typesAllowedInCli, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'cli-knows-its-callees',
+      severity: 'error',
+      comment: 'A command works with app.ts, sandbox, config and base. What else it needs, app.ts gives it.',
+      from: { path: '^src/cli/' },
+      to: { path: ours, pathNot: ['^src/app\\.ts$', '^src/(cli|sandbox|config|base)/', typesAllowedInCli] },
+    },
+    {
+      name: 'app-never-imports-cli',
+      severity: 'error',
+      comment:
+        'app.ts wires the parts and does not know who asked. Return a value, and let the command print it.',
+      from: { path: '^src/app\\.ts$' },
+      to: { path: '^src/(cli/|main\\.ts$)' },
+    },
+    {
+      name: 'main-only-starts-the-cli',
+      severity: 'error',
+      comment: 'main.ts hands argv to cli/ and nothing else. Put the code into a command, or into app.ts.',
+      from: { path: '^src/main\\.ts$' },
+      to: { path: ours, pathNot: '^src/cli/' },
+    },
+    {
+      name: 'no-unknown-folder',
+      severity: 'error',
+      comment:
+        'This module is under no law. Put it into a folder of the architecture, or give its folder a rule here.',
+      from: {},
+      to: {
+        path: ours,
+        pathNot: [
+          '^src/(base|config|contract|api|warehouse|sync|push|serve|sandbox|cli)/',
+          '^src/(app|main)\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'src-stands-without-its-tests',
+      severity: 'error',
+      comment: 'The program is installed without test, bench and scripts. Move what it needs into src.',
+      from: { path: ours },
+      to: { path: '^(test|bench|scripts|dist)/' },
+    },
+    // The sandbox has a rule of its own for it, with its own reason.
+    owned(
+      'undici-only-in-api',
+      'undici',
+      ['api', 'sandbox'],
+      'Requests outside api would be outside the budget. Use the client of api; app.ts hands it in.',
+    ),
+    owned(
+      'duckdb-only-in-warehouse',
+      '@duckdb/[^/]+',
+      ['warehouse'],
+      'Another handle of the live file would drop its lock. Ask the warehouse, or give it a new question to answer.',
+    ),
+    owned(
+      'fastify-only-in-servers',
+      'fastify|@fastify/[^/]+|fastify-type-provider-zod',
+      ['sandbox', 'serve'],
+      'Only serve and sandbox listen. Hand them a function to call.',
+    ),
+    {
+      name: 'no-dev-dependencies',
+      severity: 'error',
+      comment:
+        'This package is not there once the program is installed. Move it to dependencies, or do without.',
+      from: { path: ours },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      comment:
+        'Nothing is found under this name. Add the package, or mend the path (relative imports end in .js).',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'Neither module can be read or tested alone. Move what both need into a third one.',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      comment: 'Nothing imports this module, and it imports nothing. Wire it in, or delete it.',
+      from: { orphan: true, path: ours, pathNot: '^src/main\\.ts$' },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    // Types are imports too: the cli may have them, and everybody else needs the same leave as for code.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
+  },
+};
