@@ -18,13 +18,20 @@ export function createLog(options: { level: string; pretty: boolean; secrets?: r
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: redacted, censor: '[redacted]' },
   };
-  return pino(settings, withoutSecrets(options.pretty ? pinoPretty() : process.stderr, options.secrets ?? []));
+  return pino(
+    settings,
+    withoutSecrets(options.pretty ? pinoPretty() : process.stderr, options.secrets ?? []),
+  );
 }
 
-function withoutSecrets(target: { write(text: string): unknown }, secrets: readonly string[]): DestinationStream {
+function withoutSecrets(
+  target: { write(text: string): unknown },
+  secrets: readonly string[],
+): DestinationStream {
   const present = secrets.filter((text) => text.length >= 4);
   return {
-    write: (line) => void target.write(present.reduce((text, value) => text.replaceAll(value, '[redacted]'), line)),
+    write: (line) =>
+      void target.write(present.reduce((text, value) => text.replaceAll(value, '[redacted]'), line)),
   };
 }
 

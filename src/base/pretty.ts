@@ -5,7 +5,7 @@ export function pinoPretty(): { write(text: string): unknown } {
   return PinoPretty({
     destination: 2,
     sync: true,
-    colorize: process.stderr.isTTY === true && process.env['NO_COLOR'] === undefined,
+    colorize: process.stderr.isTTY === true && process.env.NO_COLOR === undefined,
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss',
   });

@@ -69,7 +69,5 @@ export const changedCompanies = z.looseObject({
 
 /** The body of `POST /companies`; fields beyond name and domain are not shown. */
 export const createCompanies = z.object({
-  companies: z
-    .array(z.looseObject({ name: z.string().optional(), domain: z.string().optional() }))
-    .min(1),
+  companies: z.array(z.looseObject({ name: z.string().optional(), domain: z.string().optional() })).min(1),
 });

@@ -68,9 +68,15 @@ export const endpoints = {
     params: byTopic,
     query: z.object({ order: z.enum(['asc', 'desc']).optional() }),
   }),
-  topic_people: get('/topics/{topicId}/people', 'The people in a topic', listed(topicPerson), { params: byTopic }),
-  topic_history: get('/topics/{topicId}/history', 'The history of a topic', historyAnswer, { params: byTopic }),
-  update_topic: write('PATCH', '/topics/{topicId}', 'Change one topic', topicChange, topic, { params: byTopic }),
+  topic_people: get('/topics/{topicId}/people', 'The people in a topic', listed(topicPerson), {
+    params: byTopic,
+  }),
+  topic_history: get('/topics/{topicId}/history', 'The history of a topic', historyAnswer, {
+    params: byTopic,
+  }),
+  update_topic: write('PATCH', '/topics/{topicId}', 'Change one topic', topicChange, topic, {
+    params: byTopic,
+  }),
   update_topics: hidden('PATCH', '/topics/bulk', 'Change topics'),
   merge_topics: hidden('POST', '/topics/merge', 'Merge topics'),
   archive_topic: hidden('POST', '/topics/{topicId}/archive', 'Archive one topic', byTopic),
@@ -190,9 +196,9 @@ export type QueryOf<N extends EndpointName> = Partial<Part<N, 'query'>>;
 export type BodyOf<N extends EndpointName> = Part<N, 'body'>;
 export type AnswerOf<N extends EndpointName> = z.infer<(typeof endpoints)[N]['response']>;
 
-type Part<N extends EndpointName, K extends string> = (typeof endpoints)[N] extends Record<K, infer S>
-  ? S extends z.ZodType
-    ? z.infer<S>
-    : Record<never, never>
-  : Record<never, never>;
-
+type Part<N extends EndpointName, K extends string> =
+  (typeof endpoints)[N] extends Record<K, infer S>
+    ? S extends z.ZodType
+      ? z.infer<S>
+      : Record<never, never>
+    : Record<never, never>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { author } from './messages.js';
 import { count, flag, id, integer, maybe, moment, number, text, texts, when } from './fields.js';
+import { author } from './messages.js';
 
 export const priorities = ['very_low', 'low', 'default', 'high', 'very_high'] as const;
 export const priority = z.enum(priorities);

@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { type Problem, UsageError } from '../base/errors.js';
+import { isObject } from '../base/json.js';
+import { apiKeyProblem, baseUrlProblem } from './credentials.js';
+import { type Settings, settings } from './schema.js';
+
+/** The environment variables that set a setting, and which. The key's own variables are apart: it is no setting. */
+export const variables = {
+  SIGNALHOUSE_BASE_URL: ['api', 'baseUrl'],
+  SIGNALHOUSE_API_KEY_FILE: ['api', 'keyFile'],
+  SIGNALHOUSE_DATA_DIR: ['dataDir'],
+  SIGNALHOUSE_RATE_LIMIT_REQUESTS: ['rateLimit', 'requests'],
+  SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: ['rateLimit', 'windowMs'],
+  SIGNALHOUSE_LOG_LEVEL: ['log', 'level'],
+} as const;
+
+const numeric = new Set(['SIGNALHOUSE_RATE_LIMIT_REQUESTS', 'SIGNALHOUSE_RATE_LIMIT_WINDOW_MS']);
+
+export interface Sources {
+  readonly env: NodeJS.ProcessEnv;
+  /** Values from the command line, over everything else: by dotted setting path, with the flag's name. */
+  readonly flags?: readonly { path: string; flag: string; value: unknown }[];
+  /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
+  readonly configFile?: string | undefined;
+  readonly cwd?: string;
+}
+
+export interface Config extends Settings {
+  /** Absolute. */
+  readonly dataDir: string;
+}
+
+/** How to reach the API; the key lives only here, never among the settings. */
+export interface Credentials {
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
+/**
+ * Reads file < environment < flags into one checked configuration. Throws one UsageError that holds every problem
+ * there is, each with the name under which the user wrote the setting.
+ */
+export function loadConfig(sources: Sources): Config {
+  const { config, problems } = readConfig(sources);
+  if (!config || problems.length > 0) throw wrongConfiguration(problems);
+  return config;
+}
+
+/** As loadConfig, for a command that talks to the API: address and key are required, and reported with the rest. */
+export function loadConfigWithCredentials(sources: Sources): { config: Config; credentials: Credentials } {
+  const { config, origin, values, problems } = readConfig(sources);
+  const baseUrl = text(values, 'baseUrl');
+  const urlProblem = baseUrlProblem(baseUrl);
+  if (urlProblem)
+    problems.push({ setting: origin.get('api.baseUrl') ?? 'SIGNALHOUSE_BASE_URL', problem: urlProblem });
+  const key = readKey(sources, text(values, 'keyFile'), origin);
+  if (typeof key !== 'string') problems.push(key);
+  if (!config || problems.length > 0 || baseUrl === undefined || typeof key !== 'string') {
+    throw wrongConfiguration(problems);
+  }
+  return { config, credentials: { baseUrl: baseUrl.trim().replace(/\/+$/, ''), apiKey: key } };
+}
+
+function wrongConfiguration(problems: readonly Problem[]): UsageError {
+  return new UsageError(
+    `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}.`,
+    problems,
+    {
+      hint: 'config/default.yaml describes every setting; the README has a table of the environment variables.',
+    },
+  );
+}
+
+interface Read {
+  config: Config | undefined;
+  /** Under which name the user gave a setting: by dotted path. */
+  origin: Map<string, string>;
+  values: Record<string, unknown>;
+  problems: Problem[];
+}
+
+function readConfig(sources: Sources): Read {
+  const problems: Problem[] = [];
+  const origin = new Map<string, string>();
+  const cwd = sources.cwd ?? process.cwd();
+  const file = sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
+  const values =
+    file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
+  for (const [name, path] of Object.entries(variables)) {
+    const value = given(sources.env[name]);
+    if (value === undefined) continue;
+    assign(values, path, numeric.has(name) ? asNumber(value) : value);
+    origin.set(path.join('.'), name);
+  }
+  for (const { path, flag, value } of sources.flags ?? []) {
+    assign(values, path.split('.'), value);
+    origin.set(path, flag);
+  }
+  const parsed = settings.safeParse(values);
+  if (!parsed.success)
+    problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, origin, file)));
+  const config = parsed.success ? { ...parsed.data, dataDir: resolve(cwd, parsed.data.dataDir) } : undefined;
+  return { config, origin, values, problems };
+}
+
+/** An empty variable counts as not given: that is how containers pass what nobody filled in. */
+function given(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value;
+}
+
+function asNumber(value: string): number | string {
+  const number = Number(value);
+  return Number.isFinite(number) ? number : value;
+}
+
+function readFile(
+  path: string,
+  name: string,
+  problems: Problem[],
+  fromFlag: boolean,
+): Record<string, unknown> {
+  const setting = fromFlag ? '--config' : 'SIGNALHOUSE_CONFIG';
+  let source: string;
+  try {
+    source = readFileSync(path, 'utf8');
+  } catch (error) {
+    problems.push({
+      setting,
+      problem: `${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}`,
+    });
+    return {};
+  }
+  const document = parseDocument(source, { prettyErrors: true });
+  for (const error of document.errors)
+    problems.push({ setting: name, problem: error.message.split('\n')[0] ?? '' });
+  const value: unknown = document.errors.length > 0 ? {} : document.toJS();
+  if (value === null) return {};
+  if (isObject(value)) return value;
+  problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
+  return {};
+}
+
+function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [head, ...rest] = path;
+  if (head === undefined) return;
+  if (rest.length === 0) {
+    target[head] = value;
+    return;
+  }
+  const inner = isObject(target[head]) ? { ...target[head] } : {};
+  target[head] = inner;
+  assign(inner, rest, value);
+}
+
+function describe(issue: z.core.$ZodIssue, origin: Map<string, string>, file: string | undefined): Problem[] {
+  const path = issue.path.map(String);
+  const named = (dotted: string) =>
+    origin.get(dotted) ?? (file === undefined ? dotted : `${file}: ${dotted}`);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      setting: named([...path, key].join('.')),
+      problem:
+        key === 'apiKey' || key === 'key'
+          ? 'a key does not belong in a file of settings; use SIGNALHOUSE_API_KEY or api.keyFile'
+          : 'is not a setting',
+    }));
+  }
+  return [{ setting: named(path.join('.')), problem: issue.message }];
+}
+
+function text(values: Record<string, unknown>, name: string): string | undefined {
+  const api = values.api;
+  const value = isObject(api) ? api[name] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function readKey(
+  sources: Sources,
+  keyFile: string | undefined,
+  origin: Map<string, string>,
+): string | Problem {
+  const direct = given(sources.env.SIGNALHOUSE_API_KEY);
+  if (direct !== undefined) {
+    const problem = apiKeyProblem(direct.trim());
+    return problem ? { setting: 'SIGNALHOUSE_API_KEY', problem } : direct.trim();
+  }
+  if (keyFile === undefined) {
+    return {
+      setting: 'SIGNALHOUSE_API_KEY',
+      problem: 'is required (or SIGNALHOUSE_API_KEY_FILE, a file that holds the key)',
+    };
+  }
+  const setting = origin.get('api.keyFile') ?? 'api.keyFile';
+  try {
+    const key = readFileSync(resolve(sources.cwd ?? process.cwd(), keyFile), 'utf8').trim();
+    const problem = apiKeyProblem(key);
+    return problem ? { setting, problem: `${keyFile}: ${problem}` } : key;
+  } catch (error) {
+    return {
+      setting,
+      problem: `${keyFile} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}`,
+    };
+  }
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+
+/**
+ * Every setting with its default and its description. config/default.yaml is the same list for people, and a test
+ * holds the two together. Objects are strict: a misspelt setting is an error, never ignored.
+ */
+
+const positive = z.number().int().min(1);
+const milliseconds = positive;
+const days = z.number().min(0.01);
+const text = z.string().trim().min(1);
+
+const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
+
+const api = section({
+  baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
+  keyFile: text.optional().describe('A file that holds the API key, for example a mounted secret.'),
+  concurrency: positive.max(64).default(8).describe('Requests in flight at most.'),
+  timeouts: section({
+    connectMs: milliseconds.default(5_000).describe('Until the connection stands.'),
+    firstByteMs: milliseconds.default(20_000).describe('From the request to the first byte of the answer.'),
+    totalMs: milliseconds.default(30_000).describe('The whole attempt, however slowly an answer dribbles.'),
+  }),
+  maxAnswerBytes: positive.default(67_108_864).describe('A larger answer is refused.'),
+  retry: section({
+    attempts: positive
+      .max(20)
+      .default(5)
+      .describe('Attempts at a request that fails in a way that may pass.'),
+    baseMs: milliseconds.default(500).describe('The first wait between attempts; it doubles, with jitter.'),
+    maxMs: milliseconds.default(30_000).describe('The longest wait between attempts.'),
+  }),
+  paging: section({
+    pageParameter: text.default('page').describe('The name of the query parameter that asks for a page.'),
+    limitParameter: text
+      .default('limit')
+      .describe('The name of the query parameter that asks for a page size.'),
+    pageSize: positive
+      .max(1_000)
+      .default(100)
+      .describe('The page size asked for; the server may grant another.'),
+  }),
+});
+
+const rateLimit = section({
+  requests: positive.default(120).describe('Requests per window and key that the server allows.'),
+  windowMs: milliseconds.default(60_000).describe('The window, in milliseconds.'),
+});
+
+const warehouse = section({
+  memoryLimit: z
+    .string()
+    .regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size such as 128MB or 2GB')
+    .default('128MB')
+    .describe(
+      'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
+    ),
+  threads: positive.max(256).default(2).describe('Threads that DuckDB may use.'),
+});
+
+/** Children that are fetched when due, with the age in days after which each is fetched again whatever happened. */
+export const defaultMaxAgeDays = {
+  topic: 14,
+  topic_groups: 14,
+  topic_people: 14,
+  topic_history: 30,
+  company: 30,
+  company_activity: 30,
+  company_groups: 14,
+  company_identities: 30,
+  company_history: 30,
+  person: 45,
+  person_groups: 30,
+  person_identities: 60,
+  person_source_stats: 60,
+  person_history: 60,
+  channel: 30,
+  story: 30,
+  automation_template: 30,
+} as const;
+export type ChildEndpoint = keyof typeof defaultMaxAgeDays;
+
+const maxAgeShape = Object.fromEntries(
+  Object.entries(defaultMaxAgeDays).map(([name, value]) => [name, days.default(value)]),
+) as { [K in ChildEndpoint]: z.ZodDefault<typeof days> };
+
+const sync = section({
+  maxAgeDays: section(maxAgeShape).describe(
+    'By child endpoint: fetched again after this many days, changed or not.',
+  ),
+  personGroups: z
+    .enum(['without_company', 'all', 'never'])
+    .default('without_company')
+    .describe("Whose own conversations are asked for: those of a company's people come with the company."),
+  scanAttempts: positive
+    .max(10)
+    .default(3)
+    .describe('How often a list is read in one run until it verifies.'),
+  batch: section({
+    documents: positive.default(10_000).describe('A batch is committed when it holds this many documents,'),
+    answers: positive.default(50).describe('or the answers of this many requests,'),
+    seconds: z.number().min(0.1).default(5).describe('or when it is this old.'),
+  }),
+  deletes: section({
+    maxShare: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.2)
+      .describe('A scan that misses more than this share of the rows'),
+    maxRows: z
+      .number()
+      .int()
+      .min(0)
+      .default(20)
+      .describe('and more than this many, deletes nothing (--accept-deletes).'),
+  }),
+  publishEveryMinutes: z
+    .number()
+    .min(0)
+    .default(30)
+    .describe('Publish during a long run this often; 0: only at its end.'),
+  shutdownSeconds: positive.default(25).describe('After SIGTERM: finish what is in flight, commit, publish.'),
+});
+
+export const settings = z.strictObject({
+  dataDir: text.default('./data').describe('Where the warehouse and everything beside it lives.'),
+  api,
+  rateLimit,
+  warehouse,
+  sync,
+  log: section({
+    level: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+      .default('info')
+      .describe('Log level.'),
+  }),
+});
+
+export type Settings = z.infer<typeof settings>;
