@@ -157,7 +157,8 @@ export const endpoints = {
 export type EndpointName = keyof typeof endpoints;
 
 function get<R extends z.ZodType, X extends object>(path: string, summary: string, response: R, more?: X) {
-  return { method: 'GET', path, summary, response, shown: true, ...(more as X) } as const;
+  // A boolean, not `true`: an intersection with `shown: false` would be never, and take the other parts' types along.
+  return { method: 'GET', path, summary, response, shown: true as boolean, ...(more as X) } as const;
 }
 
 function write<B extends z.ZodType, R extends z.ZodType, X extends object>(
