@@ -1,0 +1,61 @@
+-- What is due of one child endpoint: the list items whose child was never fetched, may have changed, or is too old.
+-- Due is this query and nothing else: there is no queue that a crash could lose.
+--
+--   $child           the child endpoint, e.g. 'topic_groups'
+--   $list            the kind of document that the list's items are, e.g. 'topics'
+--   $presence        the kind of document that says what is gone or listed no more, e.g. 'topic_presence'
+--   $betrayed_by     the JSON paths of the list item's fields that betray a change of this child
+--   $max_age_seconds the age after which it is fetched again, changed or not
+--   $now             the time of asking
+--   $paged           whether an answer has pages, of $page_size items
+--   $condition       further conditions on an item, as SQL over `parents`
+WITH gone AS (
+  SELECT id
+  FROM raw.documents
+  WHERE endpoint = $presence
+    AND (body ->> '$.deletedAt' IS NOT NULL OR body ->> '$.unlistedSince' IS NOT NULL)
+),
+parents AS (
+  SELECT
+    id AS entity_id,
+    body,
+    json_extract_string(body, $betrayed_by) AS betrayed_by,
+    json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS said
+  FROM raw.documents
+  WHERE endpoint = $list
+    AND id NOT IN (SELECT id FROM gone)
+),
+-- Conversations a page, where an answer has pages: those known, or a guess from the messages that the list counts.
+conversations AS (
+  SELECT parent_id AS entity_id, count(*) AS known
+  FROM raw.documents
+  WHERE $paged AND endpoint = $child
+  GROUP BY parent_id
+),
+compared AS (
+  SELECT
+    parents.entity_id,
+    md5(to_json(parents.betrayed_by)::VARCHAR) AS fingerprint,
+    CASE
+      WHEN coverage.fingerprint IS NULL THEN 'never'
+      WHEN coverage.fingerprint <> md5(to_json(parents.betrayed_by)::VARCHAR) THEN 'changed'
+      -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does
+      -- not come due in one night, and nothing is ever older than the age allowed.
+      WHEN epoch($now) - epoch(coverage.fetched_at)
+        > $max_age_seconds * (0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0))
+        THEN 'sweep'
+    END AS reason,
+    parents.said[1] = 'true' AS is_vip,
+    coalesce(parents.said[2], parents.said[3], parents.said[4]) AS last_activity,
+    CASE
+      WHEN $paged THEN greatest(1, ceil(coalesce(conversations.known, TRY_CAST(parents.said[5] AS DOUBLE) / 4, 1) / $page_size))
+      ELSE 1
+    END AS requests
+  FROM parents
+  LEFT JOIN ops.coverage AS coverage ON coverage.endpoint = $child AND coverage.entity_id = parents.entity_id
+  LEFT JOIN conversations ON conversations.entity_id = parents.entity_id
+  WHERE $condition
+)
+SELECT entity_id, fingerprint, reason, coalesce(is_vip, false) AS is_vip, last_activity, requests::BIGINT AS requests
+FROM compared
+WHERE reason IS NOT NULL
