@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { type FaultRuleInput, faultRule } from './faults.js';
+import type { Service } from './service.js';
+import { stateOf } from './state.js';
+
+const hidden = { hide: true };
+
+/** `/__sandbox/*`: what a test or a demo does to the service from outside. No key, no limit, never part of `/v1`. */
+export function controls(service: Service): FastifyPluginAsync {
+  return async (app) => {
+    app.setValidatorCompiler(validatorCompiler);
+    statistics(app, service);
+    faults(app, service);
+    app.post('/clock', { schema: { ...hidden, body: z.strictObject({ skewMs: z.number() }) } }, (request) => {
+      service.clock.skew((request.body as { skewMs: number }).skewMs);
+      return { now: new Date(service.clock.now()).toISOString() };
+    });
+    const state = z.object({ full: z.enum(['true', 'false', '']).optional() });
+    app.get('/state', { schema: { ...hidden, querystring: state } }, (request) => {
+      const { full } = request.query as z.infer<typeof state>;
+      return stateOf(service.tenant.lens, full === 'true' || full === '');
+    });
+  };
+}
+
+function statistics(app: FastifyInstance, service: Service): void {
+  app.get('/stats', { schema: hidden }, () => service.stats.read());
+  app.post('/stats/reset', { schema: hidden }, () => {
+    service.stats.reset();
+    return service.stats.read();
+  });
+  app.get('/writes', { schema: hidden }, () => ({
+    writes: service.stats.writes,
+    applied: service.stats.applied(),
+  }));
+}
+
+function faults(app: FastifyInstance, service: Service): void {
+  const body = z.strictObject({ rules: z.array(faultRule), replace: z.boolean().default(false) });
+  app.get('/faults', { schema: hidden }, () => ({ faults: service.faults.list() }));
+  app.post('/faults', { schema: { ...hidden, body } }, (request) => {
+    const { replace, rules } = request.body as { replace: boolean; rules: FaultRuleInput[] };
+    if (replace) service.faults.clear();
+    service.faults.add(rules);
+    return { faults: service.faults.list() };
+  });
+  app.delete('/faults', { schema: hidden }, () => {
+    service.faults.clear();
+    return { faults: [] };
+  });
+}

@@ -1,0 +1,60 @@
+import type { Log } from '../base/log.js';
+import { ServiceClock } from './clock.js';
+import { emptyWorld } from './empty.js';
+import { FaultBook } from './faults.js';
+import { IdempotencyStore } from './idempotency.js';
+import type { SandboxKey, SandboxSettings } from './options.js';
+import { Statistics } from './stats.js';
+import { Lens } from './wire/lens.js';
+import type { World } from './world/types.js';
+
+/** One organization with everything that a key of it can reach. */
+export interface Tenant {
+  readonly world: World;
+  readonly lens: Lens;
+}
+
+/** A key that was accepted, and whose organization it reads and changes. */
+export interface Principal {
+  readonly key: SandboxKey;
+  readonly tenant: Tenant;
+}
+
+/** Everything that one running sandbox is made of; its servers and handlers get it handed in. */
+export class Service {
+  readonly clock = new ServiceClock();
+  readonly stats: Statistics;
+  readonly faults: FaultBook;
+  readonly idempotency = new IdempotencyStore(() => this.clock.now());
+  readonly tenant: Tenant;
+  readonly #keys = new Map<string, Principal>();
+
+  constructor(
+    readonly settings: SandboxSettings,
+    readonly world: World,
+    readonly log: Log,
+  ) {
+    this.stats = new Statistics(settings.rate.windowMs);
+    this.faults = new FaultBook(settings.faults, world.seed);
+    this.tenant = this.#tenantOf(world);
+    const tenants = new Map([[world.organization.id, this.tenant]]);
+    for (const key of settings.apiKeys) {
+      const organization = key.organization ?? world.organization;
+      const tenant = tenants.get(organization.id) ?? this.#tenantOf(emptyWorld(organization, world.now));
+      tenants.set(organization.id, tenant);
+      this.#keys.set(key.key, { key, tenant });
+    }
+  }
+
+  /** The principal of a bearer key; undefined when it is unknown, revoked or expired. */
+  principalOf(key: string): Principal | undefined {
+    const principal = this.#keys.get(key);
+    if (!principal || principal.key.revoked) return undefined;
+    const { expiresAt } = principal.key;
+    return expiresAt !== undefined && expiresAt <= this.clock.now() ? undefined : principal;
+  }
+
+  #tenantOf(world: World): Tenant {
+    return { world, lens: new Lens(world, { signedUrls: this.settings.signedUrls }) };
+  }
+}

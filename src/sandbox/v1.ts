@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import rateLimit from '@fastify/rate-limit';
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+} from 'fastify';
+import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
+import { idempotencyKeyLength } from '../contract/limits.js';
+import { errorBody } from '../contract/service.js';
+import { answerSchema, assumedBodies } from './assumed.js';
+import { authenticate } from './auth.js';
+import type { Answer, Call, Handler } from './call.js';
+import { declaredStatuses, HttpError, invalid, noSuchPath } from './errors.js';
+import { handlers } from './handlers/index.js';
+import type { Principal, Service } from './service.js';
+import { strikeAfter, strikeBefore } from './strike.js';
+import type { Lens } from './wire/lens.js';
+
+const jsonType = 'application/json; charset=utf-8';
+
+/** The documented service: every endpoint of the contract behind authentication, rate limit, faults and idempotency. */
+export function v1(service: Service): FastifyPluginAsync {
+  return async (app) => {
+    await limitRequests(app, service);
+    app.addHook('onRequest', async (request, reply) => strikeEarly(service, request, reply));
+    app.addHook('preValidation', async (request) => {
+      request.given = request.body;
+    });
+    app.addHook('preHandler', async (request, reply) => claimKey(service, request, reply));
+    app.addHook('onSend', async (request, reply, payload) => {
+      const text = typeof payload === 'string' ? payload : '';
+      if (request.claim !== null) {
+        const contentType = String(reply.getHeader('content-type') ?? jsonType);
+        service.idempotency.settle(request.claim, { status: reply.statusCode, contentType, payload: text });
+      }
+      service.stats.answered(routeOf(request), outcomeOf(request, reply));
+      return request.fault === null ? payload : strikeAfter(request.fault, request, reply, text);
+    });
+    app.setNotFoundHandler(noSuchPath);
+    for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
+  };
+}
+
+/** Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives. */
+async function limitRequests(app: FastifyInstance, service: Service): Promise<void> {
+  const { rate, retryAfterHeader } = service.settings;
+  app.addHook('onRequest', async (request) => {
+    const principal = authenticate(request, service);
+    request.principal = principal;
+    service.stats.arrived(principal.key.key);
+  });
+  await app.register(rateLimit, {
+    global: false,
+    max: rate.requests,
+    timeWindow: rate.windowMs,
+    keyGenerator: (request) => principalOf(request).key.key,
+    addHeaders: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+      'retry-after': retryAfterHeader,
+    },
+    addHeadersOnExceeding: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+    },
+    errorResponseBuilder: () =>
+      new HttpError(
+        429,
+        `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`,
+      ),
+  });
+  // As a hook of the whole scope, so that paths that do not exist count as well.
+  app.addHook('onRequest', app.rateLimit());
+}
+
+function strikeEarly(
+  service: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | undefined {
+  const path = request.url.replace(/^\/v1/, '');
+  const rule = service.faults.take({ route: routeOf(request), method: request.method, path });
+  if (!rule) return undefined;
+  service.stats.struck(rule.kind);
+  if ((rule.kind === 'reset' || rule.kind === 'hang') && !rule.commit) {
+    service.stats.answered(routeOf(request), rule.kind);
+  }
+  if (strikeBefore(rule, request, reply)) return reply;
+  request.fault = rule;
+  return undefined;
+}
+
+/** Idempotency-Key on POST and PATCH: replays, refuses, or claims the key for this request (Limits). */
+function claimKey(service: Service, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return undefined;
+  if (key.length === 0 || key.length > idempotencyKeyLength) {
+    throw invalid(`Idempotency-Key must have 1 to ${idempotencyKeyLength} characters`);
+  }
+  const path = request.url.split('?')[0];
+  const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
+  const stored = service.idempotency.claim(scope, request.sentText);
+  if (!stored) {
+    request.claim = scope;
+    return undefined;
+  }
+  service.stats.replayed();
+  return reply.code(stored.status).type(stored.contentType).send(stored.payload);
+}
+
+function route(app: FastifyInstance, service: Service, name: EndpointName): void {
+  const endpoint: Endpoint = endpoints[name];
+  const handle = handlers[name] as unknown as Handler<EndpointName>;
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { endpoint: name },
+    schema: schemaOf(service, name, endpoint),
+    handler: async (request, reply) => {
+      await latency(service.settings.latencyMs);
+      const principal = principalOf(request);
+      const { world, lens } = principal.tenant;
+      const pagingFault = request.fault?.kind === 'paging' ? request.fault.how : undefined;
+      const { params, query, body, given } = request;
+      const call = { service, principal, world, lens, params, query, body, given, pagingFault };
+      const { json, touched } = runOn(lens, endpoint, () => handle(call as Call<EndpointName>));
+      if (touched.length > 0) {
+        service.stats.wrote({
+          at: new Date(service.clock.now()).toISOString(),
+          endpoint: name,
+          touched,
+          body: given,
+          idempotencyKey: (request.headers['idempotency-key'] as string | undefined) ?? null,
+          executed: true,
+        });
+      }
+      return reply.type(jsonType).send(json);
+    },
+  });
+}
+
+/** Runs a handler; after a write, even one that failed halfway, nothing rendered before is trusted. */
+function runOn(lens: Lens, endpoint: Endpoint, handle: () => Answer): Answer {
+  try {
+    return handle();
+  } finally {
+    if (endpoint.method !== 'GET') lens.changed();
+  }
+}
+
+function schemaOf(service: Service, name: EndpointName, endpoint: Endpoint): FastifySchema {
+  const body = name in assumedBodies ? assumedBodies[name as keyof typeof assumedBodies] : endpoint.body;
+  const statuses = declaredStatuses.filter((status) => status !== 409 || endpoint.method !== 'GET');
+  return {
+    operationId: name,
+    summary: endpoint.summary,
+    ...(endpoint.params ? { params: endpoint.params } : {}),
+    ...(endpoint.query ? { querystring: endpoint.query } : {}),
+    ...(body ? { body } : {}),
+    response: {
+      200: answerSchema(name, service.settings.forms),
+      ...Object.fromEntries(statuses.map((status) => [status, errorBody])),
+    },
+  } as FastifySchema;
+}
+
+async function latency([least, most]: readonly [number, number]): Promise<void> {
+  if (most > 0) await delay(least + Math.random() * (most - least));
+}
+
+function principalOf(request: FastifyRequest): Principal {
+  if (!request.principal) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
+  return request.principal;
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.config.endpoint ?? 'unknown';
+}
+
+/** What the client gets to see: a status, or how it gets none. */
+function outcomeOf(request: FastifyRequest, reply: FastifyReply): string {
+  const { fault } = request;
+  if (fault?.kind === 'status' || fault?.kind === 'html') return String(fault.status);
+  if (fault?.kind === 'commit-then-drop') return 'reset';
+  return fault?.kind === 'reset' || fault?.kind === 'hang' ? fault.kind : String(reply.statusCode);
+}

@@ -1,0 +1,49 @@
+import type { World } from '../world/types.js';
+
+/** The organization as answers see it, with the texts of rendered entities, which are dropped when anything changes. */
+export class Lens {
+  readonly #signed: boolean;
+  #rendered = new Map<string, string>();
+  #signatures = 0;
+
+  constructor(
+    readonly world: World,
+    options: { signedUrls: boolean },
+  ) {
+    this.#signed = options.signedUrls;
+  }
+
+  /** The world was changed: nothing rendered so far can be told to be true still. */
+  changed(): void {
+    this.#rendered = new Map();
+  }
+
+  /** A rendered text that may hold addresses: kept only while they are not signed, since a signature never repeats. */
+  keptUnlessSigned(key: string, render: () => string): string {
+    return this.#signed ? render() : this.kept(key, render);
+  }
+
+  /** The rendered text under `key`, made by `render` unless it is at hand. */
+  kept(key: string, render: () => string): string {
+    let text = this.#rendered.get(key);
+    if (text === undefined) {
+      text = render();
+      this.#rendered.set(key, text);
+    }
+    return text;
+  }
+
+  /** An avatar or logo address, signed anew each time when the service signs. */
+  url(address: string | null): string | null {
+    if (address === null || !this.#signed) return address;
+    this.#signatures += 1;
+    return `${address}${address.includes('?') ? '&' : '?'}sig=${this.#signatures.toString(36)}`;
+  }
+}
+
+/** Milliseconds since the epoch as the documented ISO 8601 text. */
+export function iso(at: number): string;
+export function iso(at: number | null): string | null;
+export function iso(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

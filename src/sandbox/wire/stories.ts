@@ -1,0 +1,30 @@
+import type { StoredStory } from '../world/types.js';
+import { iso } from './lens.js';
+
+/** What the story of a list and the single story have in common. */
+function core(story: StoredStory) {
+  const { archive } = story;
+  return {
+    archive: archive
+      ? { actor: archive.actor, archivedAt: iso(archive.archivedAt), reason: archive.reason }
+      : null,
+    createdAt: iso(story.createdAt),
+    draft: story.draft,
+  };
+}
+
+/** A story of `GET /stories`. */
+export function storyItem(story: StoredStory) {
+  return { ...core(story), isRead: story.isRead, viewerRelevance: viewerRelevance(story) ?? null };
+}
+
+/** The story of `GET /stories/{slug}`. */
+export function storyOf(story: StoredStory) {
+  return { ...core(story), relevantMembers: story.relevantMembers };
+}
+
+/** How the story concerns the member that the key's reader stands for; undefined when it does not. */
+export function viewerRelevance(story: StoredStory): Record<string, unknown> | undefined {
+  if (story.viewerMemberId === null) return undefined;
+  return story.relevantMembers.find((relevance) => relevance['memberId'] === story.viewerMemberId);
+}

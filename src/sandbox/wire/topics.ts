@@ -1,0 +1,139 @@
+import { type TopicCounts, topicCounts } from '../world/counts.js';
+import type { StoredAuthor, StoredPerson, StoredTopic } from '../world/types.js';
+import { iso, type Lens } from './lens.js';
+import { authorOf } from './messages.js';
+
+/** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
+export function topicOf(lens: Lens, topic: StoredTopic) {
+  const counts = topicCounts(lens.world, topic.id);
+  const successor =
+    topic.successorTopicId === null ? undefined : lens.world.topics.get(topic.successorTopicId);
+  return {
+    id: topic.id,
+    title: topic.title,
+    summary: topic.summary,
+    issueType: topic.issueType,
+    keywords: topic.keywords,
+    lifecycleState: topic.lifecycleState,
+    lifecycleStateConfidence: topic.lifecycleStateConfidence,
+    priority: topic.priority,
+    priorityReasoning: topic.priorityReasoning,
+    eventCount: counts.eventCount,
+    graphStatus: topic.graphStatus,
+    archivedAt: iso(topic.archivedAt),
+    archivedByUserId: topic.archivedByUserId,
+    archivedReason: topic.archivedReason,
+    successorTopic: successor ? { id: successor.id, title: successor.title } : null,
+    supersededAt: iso(topic.supersededAt),
+    timeRangeStart: iso(counts.timeRangeStart),
+    timeRangeEnd: iso(counts.timeRangeEnd),
+    createdAt: iso(topic.createdAt),
+    updatedAt: iso(topic.updatedAt),
+  };
+}
+
+/** Topic list item as JSON text; `similarity` is meaningful for semantic search only, and 0 elsewhere. */
+export function topicItemJson(lens: Lens, topic: StoredTopic, similarity = 0): string {
+  const rest = lens.keptUnlessSigned(`topic-item:${topic.id}`, () =>
+    JSON.stringify(itemOf(lens, topic)).slice(1),
+  );
+  return `{"similarity":${similarity},${rest}`;
+}
+
+function itemOf(lens: Lens, topic: StoredTopic) {
+  const { world } = lens;
+  const counts = topicCounts(world, topic.id);
+  return {
+    authors: authorsOf(lens, counts).map((author) => authorOf(lens, author)),
+    eventCount: counts.eventCount,
+    id: topic.id,
+    issueType: topic.issueType,
+    keywords: topic.keywords,
+    lifecycleState: topic.lifecycleState,
+    lifecycleStateConfidence: topic.lifecycleStateConfidence,
+    linkedTicket: topic.linkedTicket,
+    messageCount: counts.messageCount,
+    persons: counts.people.flatMap(({ personId }) => {
+      const person = world.people.get(personId);
+      return person ? embedded(lens, person) : [];
+    }),
+    priority: topic.priority,
+    sources: counts.sources,
+    staffResponseGroupCount: counts.staffResponseGroupCount,
+    summary: topic.summary,
+    timeRangeStart: iso(counts.timeRangeStart),
+    timeRangeEnd: iso(counts.timeRangeEnd),
+    title: topic.title,
+    totalGroupCount: counts.totalGroupCount,
+    updatedAt: iso(topic.updatedAt),
+  };
+}
+
+function embedded(lens: Lens, person: StoredPerson) {
+  const company = person.companyId === null ? undefined : lens.world.companies.get(person.companyId);
+  return {
+    avatarUrl: lens.url(person.avatarUrl),
+    company: company
+      ? {
+          domain: company.primaryDomain,
+          id: company.id,
+          isOrgCompany: company.isOrgCompany,
+          logoUrl: lens.url(company.logoUrl),
+          name: company.name,
+        }
+      : null,
+    displayName: person.displayName,
+    id: person.id,
+    isBot: person.isBot,
+    isStaff: person.isStaff,
+  };
+}
+
+/** `GET /topics/{topicId}/people`: who takes part, those with the most messages first. */
+export function topicPeople(lens: Lens, topic: StoredTopic) {
+  const counts = topicCounts(lens.world, topic.id);
+  const accounts = authorsOf(lens, counts);
+  return counts.people.flatMap(({ personId, messageCount, sources }) => {
+    const person = lens.world.people.get(personId);
+    if (!person) return [];
+    const company = person.companyId === null ? undefined : lens.world.companies.get(person.companyId);
+    return {
+      avatarUrl: lens.url(person.avatarUrl),
+      company: company
+        ? {
+            domain: company.primaryDomain,
+            id: company.id,
+            logoUrl: lens.url(company.logoUrl),
+            name: company.name,
+          }
+        : null,
+      displayName: person.displayName,
+      id: person.id,
+      identities: accounts
+        .filter((account) => account.personId === personId)
+        .map((account) => ({ platform: account.sourceName, platformId: account.sourceAuthorId })),
+      isBot: person.isBot,
+      isVip: person.isVip,
+      messageCount,
+      sources,
+      title: person.title,
+    };
+  });
+}
+
+/** The `topic` of a conversation in `GET /groups`. */
+export function topicOfGroup(lens: Lens, topic: StoredTopic) {
+  return {
+    isV2: topic.isV2,
+    keywords: topic.keywords,
+    linkedIssueKey: topic.linkedTicket?.displayName ?? null,
+    sources: topicCounts(lens.world, topic.id).sources,
+    topicId: topic.id,
+    topicTitle: topic.title,
+    topicType: topic.issueType,
+  };
+}
+
+function authorsOf(lens: Lens, counts: TopicCounts): StoredAuthor[] {
+  return counts.authorIds.flatMap((id) => lens.world.authors.get(id) ?? []);
+}
