@@ -1,0 +1,506 @@
+import { inspect } from 'node:util';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Attempt } from '../../../src/api/events.js';
+import type { FailureKind } from '../../../src/api/failure.js';
+import {
+  ContractError,
+  RefusedError,
+  RejectedError,
+  StoppedError,
+  UnavailableError,
+  UsageError,
+} from '../../../src/base/errors.js';
+import { type Answering, json, type RawServer, rawServer, refuse } from '../../support/raw-server.js';
+import { key, withApi } from './support.js';
+
+let server: RawServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(answer: Answering): Promise<RawServer> {
+  server = await rawServer(answer);
+  return server;
+}
+
+const whoami = { organization: { id: 'o1', name: 'Acme', slug: 'acme' } };
+
+/** One call of whoami: what it threw, and every attempt it made. */
+async function failing(answer: Answering, more: Parameters<typeof withApi>[2] = {}) {
+  const { baseUrl } = await serve(answer);
+  return withApi(
+    baseUrl,
+    async (api) => {
+      const attempts: Attempt[] = [];
+      api.events.on('attempt', (attempt) => attempts.push(attempt));
+      const error: unknown = await api.call('whoami').then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(inspect([error, attempts], { depth: 20, showHidden: true })).not.toContain(key);
+      return { error, attempts, kinds: attempts.map((attempt) => attempt.errorKind) };
+    },
+    more,
+  );
+}
+
+describe('a good answer', () => {
+  test('arrives with its parts, asked for with the key and without a redirect or a body', async () => {
+    const { baseUrl, requests } = await serve((response) =>
+      json(response, 200, whoami, { 'x-request-id': 'r-1' }),
+    );
+    await withApi(baseUrl, async (api) => {
+      const before = Date.now();
+      const answer = await api.endpoints.whoami();
+      expect(answer).toMatchObject({ body: whoami, status: 200, attempts: 1, requestId: 'r-1' });
+      expect(answer.bytes).toBe(JSON.stringify(whoami).length);
+      expect(answer.arrivedAt.getTime()).toBeGreaterThanOrEqual(before);
+    });
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({
+      method: 'GET',
+      body: '',
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(requests[0]?.url.pathname).toBe('/v1/whoami');
+    expect(requests[0]?.headers['user-agent']).toBe('signalhouse');
+  });
+
+  test('encodes parameters, repeats lists in the query, and leaves out what is undefined', async () => {
+    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
+    await withApi(baseUrl, async (api) => {
+      await api.endpoints.topic({ params: { topicId: 'a/b ?ü' } });
+      await api.endpoints.person_history({
+        params: { personId: '7' },
+        query: { changedByFilter: ['user', 'agent'], limit: 50 },
+      });
+    });
+    expect(requests[0]?.url.pathname).toBe('/v1/topics/a%2Fb%20%3F%C3%BC');
+    expect(requests[1]?.url.search).toBe('?changedByFilter=user&changedByFilter=agent&limit=50');
+  });
+
+  test.each(['', '.', '..', '\ud800'])('never sends the id %j', async (topicId) => {
+    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
+    await withApi(baseUrl, async (api) => {
+      await expect(api.endpoints.topic({ params: { topicId } })).rejects.toBeInstanceOf(ContractError);
+    });
+    expect(requests).toHaveLength(0);
+  });
+
+  test.each([
+    ['gzip', gzipSync(JSON.stringify(whoami))],
+    ['br', brotliCompressSync(JSON.stringify(whoami))],
+    ['gzip, br', brotliCompressSync(gzipSync(JSON.stringify(whoami)))],
+  ])('is decompressed (%s), and measured decompressed', async (encoding, bytes) => {
+    const { baseUrl } = await serve((response) => {
+      response
+        .writeHead(200, { 'content-encoding': encoding, 'content-type': 'application/json' })
+        .end(bytes);
+    });
+    await withApi(baseUrl, async (api) => {
+      const answer = await api.endpoints.whoami();
+      expect(answer.body).toEqual(whoami);
+      expect(answer.bytes).toBe(JSON.stringify(whoami).length);
+    });
+  });
+
+  test('reuses its connection', async () => {
+    const ports = new Set<number | undefined>();
+    const { baseUrl } = await serve((response) => {
+      ports.add(response.socket?.remotePort);
+      json(response, 200, {});
+    });
+    await withApi(baseUrl, async (api) => {
+      for (let i = 0; i < 10; i++) await api.endpoints.whoami();
+    });
+    // The next request may start before the last one has let go of its connection.
+    expect(ports.size).toBeLessThan(4);
+  });
+
+  test('survives a listener that throws', async () => {
+    const { baseUrl } = await serve((response) => json(response, 200, whoami));
+    await withApi(baseUrl, async (api) => {
+      api.events.on('attempt', () => {
+        throw new Error('listener');
+      });
+      await expect(api.endpoints.whoami()).resolves.toMatchObject({ body: whoami });
+    });
+  });
+});
+
+describe('an answer that passes', () => {
+  const once =
+    (bad: Answering): Answering =>
+    (response, seen, count) =>
+      count === 1 ? bad(response, seen, count) : json(response, 200, whoami);
+
+  const cases: [FailureKind, Answering][] = [
+    ['reset', (response) => void response.socket?.destroy()],
+    [
+      'reset',
+      (response) => {
+        response.writeHead(200, { 'content-length': '1000' }).write('{"organization":');
+        setTimeout(() => response.socket?.destroy(), 5);
+      },
+    ],
+    [
+      'cut_short',
+      (response) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id"'),
+    ],
+    [
+      'cut_short',
+      (response) =>
+        void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, 12)),
+    ],
+    ['cut_short', (response) => void response.writeHead(200).end()],
+    [
+      'html',
+      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><p>hi'),
+    ],
+    ['not_json', (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('pong')],
+    ['server_error', (response) => refuse(response, 500, 'INTERNAL')],
+    [
+      'server_error',
+      (response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
+    ],
+    ['not_http', (response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n\r\n')],
+  ];
+  test.each(cases)('%s: is asked for again', async (kind, bad) => {
+    const { error, kinds } = await failing(once(bad));
+    expect(error).toBeUndefined();
+    expect(kinds).toEqual([kind, undefined]);
+  });
+
+  test.each(cases)('%s: is unavailable once the retries are used up', async (kind, bad) => {
+    const { error, kinds } = await failing(bad);
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect((error as Error).message).toContain('whoami: GET /whoami');
+    expect((error as Error).message).toContain('3 attempts');
+    expect(kinds).toEqual([kind, kind, kind]);
+  });
+});
+
+describe('deadlines', () => {
+  const timeouts = { connectMs: 1000, firstByteMs: 60, totalMs: 120 };
+  const retry = { attempts: 1, baseMs: 1, maxMs: 1 };
+
+  test('no first byte', async () => {
+    const { error, kinds } = await failing(() => undefined, { timeouts, retry });
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(kinds).toEqual(['headers_timeout']);
+  });
+
+  test('an answer that dribbles for ever', async () => {
+    const { error, kinds } = await failing(
+      (response) => {
+        response.writeHead(200);
+        const drip = setInterval(() => response.write(' '), 10);
+        response.on('close', () => clearInterval(drip));
+      },
+      { timeouts, retry },
+    );
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(kinds).toEqual(['total_timeout']);
+  });
+
+  test('nobody listens', async () => {
+    const { baseUrl } = await serve(() => undefined);
+    await server?.close();
+    await withApi(baseUrl, async (api) => {
+      await expect(api.endpoints.whoami()).rejects.toThrow(/could not be sent \(ECONNREFUSED\)/);
+    });
+  });
+});
+
+describe('an answer that does not pass', () => {
+  test.each([false, true])('too large (announced: %s)', async (announced) => {
+    const body = Buffer.alloc(5000, 0x20);
+    const { error, kinds } = await failing(
+      (response) => {
+        response.writeHead(200, announced ? { 'content-length': String(body.length) } : {});
+        response.end(body);
+      },
+      { maxAnswerBytes: 1000 },
+    );
+    expect(error).toBeInstanceOf(ContractError);
+    expect((error as ContractError).hint).toContain('api.maxAnswerBytes');
+    expect(kinds).toEqual(['too_large']);
+  });
+
+  test('a small answer that unpacks to a large one', async () => {
+    const { kinds } = await failing(
+      (response) =>
+        void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1e6))),
+      { maxAnswerBytes: 10_000 },
+    );
+    expect(kinds).toEqual(['too_large']);
+  });
+
+  test('a redirect is not followed, and its target is named without its query', async () => {
+    const { error, attempts } = await failing((response) => {
+      response.writeHead(302, { location: `https://elsewhere.example/login?token=${key}` }).end();
+    });
+    expect(error).toBeInstanceOf(ContractError);
+    expect((error as Error).message).toContain('redirect (302) to https://elsewhere.example/login');
+    expect(attempts).toHaveLength(1);
+  });
+
+  test.each([401, 403])(
+    '%i is refused at once, without repeating the key that the server quotes',
+    async (status) => {
+      const { error, attempts } = await failing((response) => {
+        refuse(response, status, 'DENIED', { message: `Bearer ${key} is not welcome` });
+      });
+      expect(error).toBeInstanceOf(RefusedError);
+      expect((error as RefusedError).message).toContain('Bearer [redacted] is not welcome');
+      expect((error as RefusedError).hint).toContain('SIGNALHOUSE_API_KEY');
+      expect(attempts).toHaveLength(1);
+    },
+  );
+
+  test('404 and 409 carry code and reason', async () => {
+    const gone = await failing((response) => {
+      refuse(response, 404, 'NOT_FOUND', { data: { reason: 'archived_in_v1_to_v2_migration' } });
+    });
+    expect(gone.error).toBeInstanceOf(RejectedError);
+    expect(gone.error).toMatchObject({
+      status: 404,
+      code: 'NOT_FOUND',
+      reason: 'archived_in_v1_to_v2_migration',
+    });
+    expect(gone.attempts).toHaveLength(1);
+    await server?.close();
+    const conflict = await failing((response) =>
+      refuse(response, 409, 'CONFLICT', { message: 'a\u001b[31m\nb' }),
+    );
+    expect(conflict.error).toMatchObject({ status: 409, code: 'CONFLICT' });
+    expect((conflict.error as Error).message).toContain('409 CONFLICT: a [31m b');
+  });
+
+  test('a 404 of somebody else has no code', async () => {
+    const { error } = await failing((response) => void response.writeHead(404).end('<h1>nginx</h1>'));
+    expect(error).toMatchObject({ status: 404, code: undefined });
+    expect((error as RejectedError).hint).toContain('SIGNALHOUSE_BASE_URL');
+  });
+});
+
+describe('429', () => {
+  test.each([
+    ['Retry-After: 0', { 'retry-after': '0' }],
+    ['a date', { 'retry-after': new Date(Date.now() - 5000).toUTCString() }],
+    ['no hint', {}],
+  ])('%s: is waited out, does not count as a failure, and never spins', async (_, headers) => {
+    const arrivals: number[] = [];
+    const { error, kinds } = await failing((response, _seen, count) => {
+      arrivals.push(performance.now());
+      if (count > 5) json(response, 200, whoami);
+      else refuse(response, 429, 'RATE_LIMITED', { headers });
+    });
+    expect(error).toBeUndefined();
+    expect(kinds).toEqual([...Array(5).fill('limited'), undefined]);
+    const gaps = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThan(15);
+  });
+
+  test('is given up when it never ends', async () => {
+    const { error } = await failing(
+      (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } }),
+      {
+        retry: { attempts: 3, baseMs: 1, maxMs: 1, limitedMs: 50 },
+      },
+    );
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ status: 429 });
+  });
+
+  test('a day is not waited for', async () => {
+    const { baseUrl } = await serve((response, _seen, count) => {
+      if (count > 1) json(response, 200, whoami);
+      else refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '86400' } });
+    });
+    const budget = { requests: 10, windowMs: 100, maxPauseMs: 40 };
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const paused: unknown[] = [];
+        api.events.on('paused', (pause) => paused.push(pause));
+        await expect(api.endpoints.whoami()).resolves.toMatchObject({ attempts: 2 });
+        expect(paused).toMatchObject([{ endpoint: 'whoami', askedMs: 86_400_000, capped: true, limit: 7 }]);
+      },
+      { budget },
+    );
+  });
+});
+
+describe('writes', () => {
+  const change = { params: { topicId: 't1' }, body: { priority: 'high' } } as const;
+
+  test('go out again only with an Idempotency-Key: the same key and the same bytes', async () => {
+    const { baseUrl, requests } = await serve((response, _seen, count) => {
+      if (count < 3) response.socket?.destroy();
+      else json(response, 200, {});
+    });
+    await withApi(baseUrl, async (api) => {
+      await api.endpoints.update_topic({ ...change, idempotencyKey: '01J-KEY' });
+    });
+    expect(requests).toHaveLength(3);
+    expect(new Set(requests.map(({ body, headers }) => `${headers['idempotency-key']} ${body}`))).toEqual(
+      new Set(['01J-KEY {"priority":"high"}']),
+    );
+    expect(requests[0]?.headers['content-type']).toBe('application/json');
+  });
+
+  test('without a key are sent once, and the error says that they may have been carried out', async () => {
+    const { baseUrl, requests } = await serve((response) => void response.socket?.destroy());
+    await withApi(baseUrl, async (api) => {
+      const error = await api.endpoints.update_topic(change).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UnavailableError);
+      expect((error as UnavailableError).hint).toContain('may or may not have been carried out');
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('may be answered without a body', async () => {
+    const { baseUrl } = await serve((response) => void response.writeHead(204).end());
+    await withApi(baseUrl, async (api) => {
+      await expect(api.endpoints.update_topic(change)).resolves.toMatchObject({ body: null, status: 204 });
+    });
+  });
+
+  test.each(['', 'x'.repeat(256), 'a b', 'ü'])('refuse the Idempotency-Key %j', async (idempotencyKey) => {
+    const { baseUrl } = await serve((response) => json(response, 200, {}));
+    await withApi(baseUrl, async (api) => {
+      await expect(api.endpoints.update_topic({ ...change, idempotencyKey })).rejects.toBeInstanceOf(
+        UsageError,
+      );
+    });
+  });
+});
+
+describe('stopping', () => {
+  test('a request whose signal has fired never goes out', async () => {
+    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
+    await withApi(baseUrl, async (api) => {
+      const reason = new StoppedError('enough');
+      await expect(api.endpoints.whoami({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    });
+    expect(requests).toHaveLength(0);
+  });
+
+  test('a signal ends waiting for the queue, the budget and a retry, and lets what was sent finish', async () => {
+    const answers: (() => void)[] = [];
+    const { baseUrl, requests } = await serve((response, seen) => {
+      if (seen.url.pathname.endsWith('/failing')) refuse(response, 500, 'INTERNAL');
+      else answers.push(() => json(response, 200, {}));
+    });
+    const budget = { requests: 2, windowMs: 60_000 };
+    const retry = { attempts: 3, baseMs: 1e9, maxMs: 1e9 };
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const stop = new AbortController();
+        const reason = new StoppedError('enough');
+        const failed = api.endpoints.topic({ params: { topicId: 'failing' } }, { signal: stop.signal });
+        const sent = api.endpoints.topic({ params: { topicId: 'sent' } }, { signal: stop.signal });
+        const unpaid = api.endpoints.topic({ params: { topicId: 'unpaid' } }, { signal: stop.signal });
+        const settled = Promise.allSettled([failed, sent, unpaid]);
+        await expect.poll(() => answers.length).toBe(1);
+        await expect.poll(() => api.inFlight).toBe(1);
+        stop.abort(reason);
+        for (const answer of answers) answer();
+        const [first, second, third] = await settled;
+        expect(first).toMatchObject({ status: 'rejected', reason });
+        expect(second).toMatchObject({ status: 'fulfilled' });
+        expect(third).toMatchObject({ status: 'rejected', reason });
+        expect(api.waiting).toBe(0);
+      },
+      { budget, retry },
+    );
+    expect(requests).toHaveLength(2);
+  });
+
+  test('destroy ends what is in flight, too', async () => {
+    const { baseUrl, requests } = await serve(() => undefined);
+    await withApi(baseUrl, async (api) => {
+      const call = api.endpoints.whoami();
+      const outcome = expect(call).rejects.toBeInstanceOf(StoppedError);
+      await expect.poll(() => requests.length).toBe(1);
+      await api.destroy();
+      await outcome;
+      await expect(api.endpoints.whoami()).rejects.toBeInstanceOf(StoppedError);
+    });
+  });
+
+  test('close lets what is in flight finish', async () => {
+    const { baseUrl, requests } = await serve(
+      (response) => void setTimeout(() => json(response, 200, whoami), 30),
+    );
+    await withApi(baseUrl, async (api) => {
+      const call = api.endpoints.whoami();
+      await expect.poll(() => requests.length).toBe(1);
+      await api.close();
+      await expect(call).resolves.toMatchObject({ body: whoami });
+    });
+  });
+});
+
+describe('who goes first', () => {
+  test('an urgent call overtakes those that wait for the budget, and equals keep their order', async () => {
+    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const ask = (topicId: string, priority: number) =>
+          api.endpoints.topic({ params: { topicId } }, { priority });
+        await ask('first', 10);
+        await Promise.all([ask('a', 10), ask('b', 10), ask('essential', 20), ask('push', 30), ask('c', 10)]);
+      },
+      { budget: { requests: 1, windowMs: 30 }, concurrency: 1 },
+    );
+    const order = requests.map(({ url }) => url.pathname.split('/').at(-1));
+    expect(order).toEqual(['first', 'push', 'essential', 'a', 'b', 'c']);
+  });
+
+  test('no more than `concurrency` are in flight', async () => {
+    let now = 0;
+    let most = 0;
+    const { baseUrl } = await serve(async (response) => {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      now--;
+      json(response, 200, {});
+    });
+    await withApi(
+      baseUrl,
+      async (api) => {
+        await Promise.all(Array.from({ length: 20 }, () => api.endpoints.whoami()));
+      },
+      { concurrency: 3 },
+    );
+    expect(most).toBe(3);
+  });
+});
+
+describe('settings that are refused', () => {
+  test.each([
+    'http://api.example/v1',
+    'ftp://127.0.0.1',
+    'https://user:pw@api.example/v1',
+    'https://api.example/v1?x=1',
+    'nonsense',
+  ])('base URL %s', async (baseUrl) => {
+    await expect(withApi(baseUrl, async () => undefined)).rejects.toBeInstanceOf(UsageError);
+  });
+
+  test('a key that no header can carry, without repeating it', async () => {
+    const apiKey = `${key}\n`;
+    const error = await withApi('https://api.example/v1', async () => undefined, { apiKey }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(UsageError);
+    expect(inspect(error)).not.toContain(key);
+  });
+});
