@@ -1,0 +1,47 @@
+-- table: channels
+-- key: id
+-- documents: channels, channel
+-- scope: id -> id
+
+WITH gathered AS (
+  SELECT
+    id,
+    list_reduce(
+      list(body ORDER BY fetched_at, endpoint DESC),
+      lambda older, younger: json_merge_patch(older, younger)
+    ) AS said,
+    max(fetched_at) AS synced_at,
+    max(run_id) AS run_id
+  FROM documents
+  GROUP BY id
+),
+parsed AS (
+  SELECT
+    id,
+    from_json(said, '{
+      "channelName": "VARCHAR", "serverName": "VARCHAR", "description": "VARCHAR", "context": "VARCHAR",
+      "isConnected": "BOOLEAN", "messageCount": "BIGINT", "lastSeenAt": "VARCHAR",
+      "sourceName": "VARCHAR", "sourceChannelId": "VARCHAR", "sourceServerId": "VARCHAR",
+      "createdAt": "VARCHAR", "updatedAt": "VARCHAR"
+    }') AS d,
+    synced_at,
+    run_id
+  FROM gathered
+)
+SELECT
+  id,
+  d.channelName AS channel_name,
+  d.serverName AS server_name,
+  d.description AS description,
+  d.context AS context,
+  d.isConnected AS is_connected,
+  d.messageCount AS message_count,
+  raw.moment(d.lastSeenAt) AS last_seen_at,
+  d.sourceName AS source_name,
+  d.sourceChannelId AS source_channel_id,
+  d.sourceServerId AS source_server_id,
+  raw.moment(d.createdAt) AS created_at,
+  raw.moment(d.updatedAt) AS updated_at,
+  synced_at,
+  run_id
+FROM parsed

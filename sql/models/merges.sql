@@ -1,0 +1,93 @@
+-- table: merges
+-- key: entity_type, source_id, target_id
+-- derived: raw.documents (topic_merges, company_merges, person_merges)
+
+-- Either side's history tells of a merge: the source's names the target (mergedInto), the target's names the sources
+-- (merges). Where both tell, the younger one's time and user stand, and each name comes from the other side.
+WITH parsed AS (
+  SELECT
+    replace(endpoint, '_merges', '') AS entity_type,
+    id,
+    from_json(body, '{
+      "mergedInto": {
+        "id": "VARCHAR", "mergedAt": "VARCHAR", "user": {"id": "VARCHAR", "name": "VARCHAR", "image": "VARCHAR"},
+        "targetTopic": {"id": "VARCHAR", "title": "VARCHAR"},
+        "targetCompany": {"id": "VARCHAR", "name": "VARCHAR"},
+        "targetPerson": {"id": "VARCHAR", "name": "VARCHAR"}
+      },
+      "merges": [{
+        "id": "VARCHAR", "mergedAt": "VARCHAR", "user": {"id": "VARCHAR", "name": "VARCHAR", "image": "VARCHAR"},
+        "sourceTopics": [{"id": "VARCHAR", "title": "VARCHAR"}],
+        "sourceCompanies": [{"id": "VARCHAR", "name": "VARCHAR"}],
+        "sourcePersons": [{"id": "VARCHAR", "name": "VARCHAR"}]
+      }]
+    }') AS d,
+    fetched_at,
+    run_id
+  FROM raw.documents
+  WHERE endpoint IN ('topic_merges', 'company_merges', 'person_merges')
+),
+from_source AS (
+  SELECT
+    entity_type,
+    id AS source_id,
+    NULL::VARCHAR AS source_name,
+    CASE entity_type
+      WHEN 'topic' THEN d.mergedInto.targetTopic.id
+      WHEN 'company' THEN d.mergedInto.targetCompany.id
+      ELSE d.mergedInto.targetPerson.id
+    END AS target_id,
+    CASE entity_type
+      WHEN 'topic' THEN d.mergedInto.targetTopic.title
+      WHEN 'company' THEN d.mergedInto.targetCompany.name
+      ELSE d.mergedInto.targetPerson.name
+    END AS target_name,
+    d.mergedInto.id AS merge_id,
+    d.mergedInto.mergedAt AS merged_at,
+    d.mergedInto.user AS by_user,
+    fetched_at,
+    run_id
+  FROM parsed
+),
+listed AS (
+  SELECT entity_type, id, unnest(d.merges) AS m, fetched_at, run_id
+  FROM parsed
+),
+spread AS (
+  SELECT
+    entity_type,
+    id,
+    m,
+    unnest(
+      CASE entity_type
+        WHEN 'topic' THEN list_transform(m.sourceTopics, lambda s: {'id': s.id, 'name': s.title})
+        WHEN 'company' THEN m.sourceCompanies
+        ELSE m.sourcePersons
+      END
+    ) AS source,
+    fetched_at,
+    run_id
+  FROM listed
+),
+told AS (
+  SELECT * FROM from_source
+  UNION ALL
+  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, run_id
+  FROM spread
+)
+SELECT
+  entity_type,
+  source_id,
+  arg_max(source_name, (fetched_at, merge_id)) AS source_name,
+  target_id,
+  arg_max(target_name, (fetched_at, merge_id)) AS target_name,
+  arg_max(merge_id, (fetched_at, merge_id)) AS merge_id,
+  raw.moment(arg_max_null(merged_at, (fetched_at, merge_id))) AS merged_at,
+  arg_max_null(by_user, (fetched_at, merge_id)).id AS user_id,
+  arg_max_null(by_user, (fetched_at, merge_id)).name AS user_name,
+  arg_max_null(by_user, (fetched_at, merge_id)).image AS user_image,
+  max(fetched_at) AS synced_at,
+  max(run_id) AS run_id
+FROM told
+WHERE source_id IS NOT NULL AND target_id IS NOT NULL
+GROUP BY entity_type, source_id, target_id

@@ -1,0 +1,83 @@
+-- table: people
+-- key: id
+-- documents: people, person, person_presence, person_merges
+-- scope: id -> id
+
+-- The list and the person's own page say fields both; the younger wins where it has the field at all. The company is
+-- one thing, taken whole from the younger that says it, so that no two companies are ever mixed.
+WITH gathered AS (
+  SELECT
+    id,
+    list_reduce(
+      list(body ORDER BY fetched_at, endpoint) FILTER (endpoint IN ('people', 'person')),
+      lambda older, younger: json_merge_patch(older, younger)
+    ) AS said,
+    arg_max_null(json_extract(body, '$.company'), (fetched_at, endpoint))
+      FILTER (endpoint IN ('people', 'person') AND json_exists(body, '$.company')) AS company,
+    any_value(body) FILTER (endpoint = 'person_presence') AS presence,
+    any_value(body) FILTER (endpoint = 'person_merges') AS merges,
+    max(fetched_at) AS synced_at,
+    max(run_id) AS run_id
+  FROM documents
+  GROUP BY id
+),
+parsed AS (
+  SELECT
+    id,
+    from_json(said, '{
+      "displayName": "VARCHAR", "primaryEmail": "VARCHAR", "description": "VARCHAR", "avatarUrl": "VARCHAR",
+      "isVip": "BOOLEAN",
+      "connections": {
+        "github": "VARCHAR", "linkedin": "VARCHAR", "phone": "VARCHAR", "title": "VARCHAR", "twitter": "VARCHAR",
+        "website": "VARCHAR"
+      },
+      "ecosystemTags": ["VARCHAR"], "expertiseTags": ["VARCHAR"], "sources": ["VARCHAR"],
+      "identityCount": "BIGINT", "conversationCount": "BIGINT", "messageCount": "BIGINT",
+      "avgMessagesPerWeek": "DOUBLE", "weeklyActivity": ["DOUBLE"],
+      "firstSeenAt": "VARCHAR", "lastSeenAt": "VARCHAR", "createdAt": "VARCHAR"
+    }') AS d,
+    from_json(company, '{"id": "VARCHAR", "name": "VARCHAR", "domain": "VARCHAR", "logoUrl": "VARCHAR"}') AS c,
+    from_json(presence, '{
+      "deletedAt": "VARCHAR", "deletedReason": "VARCHAR", "mergedIntoId": "VARCHAR", "detailUnavailableReason": "VARCHAR"
+    }') AS p,
+    from_json(merges, '{"mergedInto": {"targetPerson": {"id": "VARCHAR"}}}') AS m,
+    synced_at,
+    run_id
+  FROM gathered
+  WHERE said IS NOT NULL
+)
+SELECT
+  id,
+  d.displayName AS display_name,
+  d.primaryEmail AS primary_email,
+  d.description AS description,
+  d.avatarUrl AS avatar_url,
+  d.isVip AS is_vip,
+  c.id AS company_id,
+  c.name AS company_name,
+  c.domain AS company_domain,
+  c.logoUrl AS company_logo_url,
+  d.connections.github AS connections_github,
+  d.connections.linkedin AS connections_linkedin,
+  d.connections.phone AS connections_phone,
+  d.connections.title AS connections_title,
+  d.connections.twitter AS connections_twitter,
+  d.connections.website AS connections_website,
+  d.ecosystemTags AS ecosystem_tags,
+  d.expertiseTags AS expertise_tags,
+  d.sources AS sources,
+  d.identityCount AS identity_count,
+  d.conversationCount AS conversation_count,
+  d.messageCount AS message_count,
+  d.avgMessagesPerWeek AS avg_messages_per_week,
+  d.weeklyActivity AS weekly_activity,
+  raw.moment(d.firstSeenAt) AS first_seen_at,
+  raw.moment(d.lastSeenAt) AS last_seen_at,
+  raw.moment(d.createdAt) AS created_at,
+  raw.moment(p.deletedAt) AS deleted_at,
+  p.deletedReason AS deleted_reason,
+  coalesce(p.mergedIntoId, m.mergedInto.targetPerson.id) AS merged_into_id,
+  p.detailUnavailableReason AS detail_unavailable_reason,
+  synced_at,
+  run_id
+FROM parsed

@@ -1,0 +1,58 @@
+-- table: person_identities
+-- key: person_id, platform, platform_id
+-- derived: raw.documents (person_identities, topic_people)
+
+-- The person's identities page is the authority; what topics' people pages name beside it counts only while it is
+-- younger than the page (an identity that moved to another person would otherwise belong to both).
+WITH own AS (
+  SELECT
+    parent_id AS person_id,
+    from_json(body, '{
+      "id": "VARCHAR", "platform": "VARCHAR", "platformId": "VARCHAR", "platformUsername": "VARCHAR"
+    }') AS d,
+    fetched_at,
+    run_id
+  FROM raw.documents
+  WHERE endpoint = 'person_identities'
+),
+own_age AS (
+  SELECT person_id, max(fetched_at) AS fetched_at
+  FROM own
+  GROUP BY person_id
+),
+copies AS (
+  SELECT
+    id AS person_id,
+    unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS d,
+    fetched_at,
+    run_id
+  FROM raw.documents
+  WHERE endpoint = 'topic_people'
+),
+named AS (
+  SELECT
+    person_id,
+    d.platform AS platform,
+    d.platformId AS platform_id,
+    d.id AS id,
+    d.platformUsername AS platform_username,
+    fetched_at,
+    run_id
+  FROM own
+  UNION ALL
+  SELECT copies.person_id, d.platform, d.platformId, NULL, NULL, copies.fetched_at, run_id
+  FROM copies
+  LEFT JOIN own_age ON own_age.person_id = copies.person_id
+  WHERE own_age.fetched_at IS NULL OR copies.fetched_at > own_age.fetched_at
+)
+SELECT
+  person_id,
+  platform,
+  platform_id,
+  max(id) AS id,
+  max(platform_username) AS platform_username,
+  max(fetched_at) AS synced_at,
+  max(run_id) AS run_id
+FROM named
+WHERE platform IS NOT NULL AND platform_id IS NOT NULL
+GROUP BY person_id, platform, platform_id

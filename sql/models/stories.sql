@@ -1,0 +1,72 @@
+-- table: stories
+-- key: slug
+-- documents: stories, story
+-- scope: id -> slug
+
+-- The list and the story's own page say draft, archive and createdAt both: each is taken whole from the younger that
+-- has it, so that no two versions of a layout are ever mixed.
+WITH gathered AS (
+  SELECT
+    id,
+    arg_max_null(json_extract(body, '$.draft'), (fetched_at, endpoint)) FILTER (json_exists(body, '$.draft')) AS draft,
+    arg_max_null(json_extract(body, '$.archive'), (fetched_at, endpoint))
+      FILTER (json_exists(body, '$.archive')) AS archive,
+    arg_max_null(json_extract_string(body, '$.createdAt'), (fetched_at, endpoint))
+      FILTER (json_exists(body, '$.createdAt')) AS created_at,
+    any_value(body) FILTER (endpoint = 'stories') AS listed,
+    max(fetched_at) AS synced_at,
+    max(run_id) AS run_id
+  FROM documents
+  GROUP BY id
+),
+parsed AS (
+  SELECT
+    id,
+    from_json(draft, '{
+      "title": "VARCHAR", "summary": "VARCHAR", "version": "VARCHAR",
+      "detail": {"title": "VARCHAR", "main": "JSON", "sidebar": "JSON"}, "list": "JSON"
+    }') AS d,
+    from_json(archive, '{
+      "archivedAt": "VARCHAR", "reason": "VARCHAR",
+      "actor": {"type": "VARCHAR", "name": "VARCHAR", "image": "VARCHAR", "userId": "VARCHAR"}
+    }') AS a,
+    from_json(listed, '{
+      "isRead": "BOOLEAN",
+      "viewerRelevance": {
+        "memberId": "VARCHAR", "relevanceKind": "VARCHAR", "relevanceLabel": "VARCHAR", "relevanceRationale": "VARCHAR",
+        "linkedAuthorIds": ["VARCHAR"], "user": {"id": "VARCHAR", "name": "VARCHAR", "image": "VARCHAR"}
+      }
+    }') AS l,
+    created_at,
+    synced_at,
+    run_id
+  FROM gathered
+)
+SELECT
+  id AS slug,
+  d.title AS title,
+  d.summary AS summary,
+  d.version AS version,
+  d.detail.title AS detail_title,
+  d.detail.main AS detail_main,
+  d.detail.sidebar AS detail_sidebar,
+  d.list AS list,
+  l.isRead AS is_read,
+  l.viewerRelevance.memberId AS viewer_relevance_member_id,
+  l.viewerRelevance.relevanceKind AS viewer_relevance_relevance_kind,
+  l.viewerRelevance.relevanceLabel AS viewer_relevance_relevance_label,
+  l.viewerRelevance.relevanceRationale AS viewer_relevance_relevance_rationale,
+  l.viewerRelevance.linkedAuthorIds AS viewer_relevance_linked_author_ids,
+  l.viewerRelevance.user.id AS viewer_relevance_user_id,
+  l.viewerRelevance.user.name AS viewer_relevance_user_name,
+  l.viewerRelevance.user.image AS viewer_relevance_user_image,
+  raw.moment(created_at) AS created_at,
+  raw.moment(a.archivedAt) AS archived_at,
+  a.reason AS archived_reason,
+  a.actor.type AS archived_actor_type,
+  a.actor.name AS archived_actor_name,
+  a.actor.image AS archived_actor_image,
+  a.actor.userId AS archived_actor_user_id,
+  synced_at,
+  run_id
+FROM parsed

@@ -1,0 +1,46 @@
+-- table: topic_groups
+-- key: topic_id, group_id
+-- documents: topic_groups, company_groups, person_groups
+-- scope: id -> group_id
+
+-- A topic's groups page lists the conversation under the topic (any number of topics may). The conversations of a
+-- company or person name one topic for it: that counts when it is no older than what the topics themselves say.
+WITH parsed AS (
+  SELECT
+    id AS group_id,
+    parent_id,
+    endpoint = 'topic_groups' AS is_listing,
+    from_json(body, '{"group": {"similarityAtAssignment": "DOUBLE"}, "topic": {"topicId": "VARCHAR"}}') AS d,
+    fetched_at,
+    run_id
+  FROM documents
+),
+latest AS (
+  SELECT
+    group_id,
+    max(fetched_at) FILTER (is_listing) AS listed_at,
+    max(fetched_at) FILTER (NOT is_listing) AS named_at
+  FROM parsed
+  GROUP BY group_id
+),
+standing AS (
+  SELECT
+    CASE WHEN is_listing THEN parent_id ELSE d.topic.topicId END AS topic_id,
+    group_id,
+    is_listing,
+    d.group.similarityAtAssignment AS similarity,
+    fetched_at,
+    run_id
+  FROM parsed
+  JOIN latest USING (group_id)
+  WHERE is_listing OR (fetched_at = named_at AND (listed_at IS NULL OR named_at >= listed_at))
+)
+SELECT
+  topic_id,
+  group_id,
+  max(similarity) FILTER (is_listing) AS similarity_at_assignment,
+  max(fetched_at) AS synced_at,
+  max(run_id) AS run_id
+FROM standing
+WHERE topic_id IS NOT NULL
+GROUP BY topic_id, group_id

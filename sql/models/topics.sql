@@ -1,0 +1,82 @@
+-- table: topics
+-- key: id
+-- documents: topics, topic, topic_presence, topic_merges
+-- scope: id -> id
+
+-- The list and the topic's own page say many fields both: merged in the order of their age, the younger wins where it
+-- has the field at all (a null it says wins too). What asking by id found, and where the topic was merged to, stand apart.
+WITH gathered AS (
+  SELECT
+    id,
+    list_reduce(
+      list(body ORDER BY fetched_at, endpoint DESC) FILTER (endpoint IN ('topics', 'topic')),
+      lambda older, younger: json_merge_patch(older, younger)
+    ) AS said,
+    any_value(body) FILTER (endpoint = 'topic_presence') AS presence,
+    any_value(body) FILTER (endpoint = 'topic_merges') AS merges,
+    max(fetched_at) AS synced_at,
+    max(run_id) AS run_id
+  FROM documents
+  GROUP BY id
+),
+parsed AS (
+  SELECT
+    id,
+    from_json(said, '{
+      "title": "VARCHAR", "summary": "VARCHAR", "issueType": "VARCHAR", "keywords": ["VARCHAR"],
+      "priority": "VARCHAR", "priorityReasoning": "VARCHAR",
+      "lifecycleState": "VARCHAR", "lifecycleStateConfidence": "DOUBLE", "graphStatus": "VARCHAR",
+      "eventCount": "BIGINT", "messageCount": "BIGINT", "totalGroupCount": "BIGINT", "staffResponseGroupCount": "BIGINT",
+      "sources": ["VARCHAR"], "authorIds": ["VARCHAR"], "similarity": "DOUBLE",
+      "linkedTicket": {"displayName": "VARCHAR", "linkType": "VARCHAR", "url": "VARCHAR"},
+      "timeRangeStart": "VARCHAR", "timeRangeEnd": "VARCHAR", "createdAt": "VARCHAR", "updatedAt": "VARCHAR",
+      "archivedAt": "VARCHAR", "archivedByUserId": "VARCHAR", "archivedReason": "VARCHAR",
+      "supersededAt": "VARCHAR", "successorTopic": {"id": "VARCHAR", "title": "VARCHAR"}
+    }') AS d,
+    from_json(presence, '{
+      "deletedAt": "VARCHAR", "deletedReason": "VARCHAR", "mergedIntoId": "VARCHAR", "detailUnavailableReason": "VARCHAR"
+    }') AS p,
+    from_json(merges, '{"mergedInto": {"targetTopic": {"id": "VARCHAR"}}}') AS m,
+    synced_at,
+    run_id
+  FROM gathered
+  WHERE said IS NOT NULL
+)
+SELECT
+  id,
+  d.title AS title,
+  d.summary AS summary,
+  d.issueType AS issue_type,
+  d.keywords AS keywords,
+  d.priority AS priority,
+  d.priorityReasoning AS priority_reasoning,
+  d.lifecycleState AS lifecycle_state,
+  d.lifecycleStateConfidence AS lifecycle_state_confidence,
+  d.graphStatus AS graph_status,
+  d.eventCount AS event_count,
+  d.messageCount AS message_count,
+  d.totalGroupCount AS total_group_count,
+  d.staffResponseGroupCount AS staff_response_group_count,
+  d.sources AS sources,
+  d.authorIds AS author_ids,
+  d.similarity AS similarity,
+  d.linkedTicket.displayName AS linked_ticket_display_name,
+  d.linkedTicket.linkType AS linked_ticket_link_type,
+  d.linkedTicket.url AS linked_ticket_url,
+  raw.moment(d.timeRangeStart) AS time_range_start,
+  raw.moment(d.timeRangeEnd) AS time_range_end,
+  raw.moment(d.createdAt) AS created_at,
+  raw.moment(d.updatedAt) AS updated_at,
+  raw.moment(d.archivedAt) AS archived_at,
+  d.archivedByUserId AS archived_by_user_id,
+  d.archivedReason AS archived_reason,
+  raw.moment(d.supersededAt) AS superseded_at,
+  d.successorTopic.id AS successor_topic_id,
+  d.successorTopic.title AS successor_topic_title,
+  raw.moment(p.deletedAt) AS deleted_at,
+  p.deletedReason AS deleted_reason,
+  coalesce(p.mergedIntoId, m.mergedInto.targetTopic.id) AS merged_into_id,
+  p.detailUnavailableReason AS detail_unavailable_reason,
+  synced_at,
+  run_id
+FROM parsed
