@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { type Problem, UsageError } from '../base/errors.js';
+import { messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { apiKeyProblem, baseUrlProblem } from './credentials.js';
 import { type Settings, settings } from './schema.js';
@@ -56,13 +56,23 @@ export function loadConfigWithCredentials(sources: Sources): { config: Config; c
   const baseUrl = text(values, 'baseUrl');
   const urlProblem = baseUrlProblem(baseUrl);
   if (urlProblem)
-    problems.push({ setting: origin.get('api.baseUrl') ?? 'SIGNALHOUSE_BASE_URL', problem: urlProblem });
+    problems.push({
+      setting: origin.get('api.baseUrl') ?? inFile('api.baseUrl', baseUrl, sources),
+      problem: urlProblem,
+    });
   const key = readKey(sources, text(values, 'keyFile'), origin);
   if (typeof key !== 'string') problems.push(key);
   if (!config || problems.length > 0 || baseUrl === undefined || typeof key !== 'string') {
     throw wrongConfiguration(problems);
   }
   return { config, credentials: { baseUrl: baseUrl.trim().replace(/\/+$/, ''), apiKey: key } };
+}
+
+/** How the user wrote a setting that no variable gave: in the file, or not at all. */
+function inFile(path: 'api.baseUrl' | 'api.keyFile', value: string | undefined, sources: Sources): string {
+  const file = sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
+  if (value !== undefined && file !== undefined) return `${file}: ${path}`;
+  return path === 'api.baseUrl' ? 'SIGNALHOUSE_BASE_URL' : 'SIGNALHOUSE_API_KEY_FILE';
 }
 
 function wrongConfiguration(problems: readonly Problem[]): UsageError {
@@ -135,13 +145,29 @@ function readFile(
     return {};
   }
   const document = parseDocument(source, { prettyErrors: true });
-  for (const error of document.errors)
-    problems.push({ setting: name, problem: error.message.split('\n')[0] ?? '' });
-  const value: unknown = document.errors.length > 0 ? {} : document.toJS();
+  const faults: unknown[] = [...document.errors];
+  let value: unknown = {};
+  try {
+    if (faults.length === 0) value = document.toJS();
+  } catch (error) {
+    // An alias without its anchor, or far too many of them, only shows here.
+    faults.push(error);
+  }
+  for (const fault of faults) {
+    problems.push({ setting: name, problem: messageOf(fault).split('\n')[0]?.replace(/:$/, '') ?? '' });
+  }
   if (value === null) return {};
-  if (isObject(value)) return value;
+  if (isObject(value)) return withoutEmpty(value);
   problems.push({ setting: name, problem: 'must be a mapping of settings, as in config/default.yaml' });
   return {};
+}
+
+/** A setting without a value, or a section whose lines are all comments, is not given. */
+function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
+  const filled = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(
+    filled.map(([name, inner]) => [name, isObject(inner) ? withoutEmpty(inner) : inner]),
+  );
 }
 
 function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
@@ -151,6 +177,8 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
     target[head] = value;
     return;
   }
+  // What stands there and is no section stays, and is reported.
+  if (target[head] !== undefined && !isObject(target[head])) return;
   const inner = isObject(target[head]) ? { ...target[head] } : {};
   target[head] = inner;
   assign(inner, rest, value);
@@ -194,7 +222,7 @@ function readKey(
       problem: 'is required (or SIGNALHOUSE_API_KEY_FILE, a file that holds the key)',
     };
   }
-  const setting = origin.get('api.keyFile') ?? 'api.keyFile';
+  const setting = origin.get('api.keyFile') ?? inFile('api.keyFile', keyFile, sources);
   try {
     const key = readFileSync(resolve(sources.cwd ?? process.cwd(), keyFile), 'utf8').trim();
     const problem = apiKeyProblem(key);

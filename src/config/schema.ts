@@ -6,7 +6,9 @@ import { z } from 'zod';
  */
 
 const positive = z.number().int().min(1);
-const milliseconds = positive;
+/** A timer of Node that is set to more than this fires at once. */
+const longestTimerMs = 2_147_483_647;
+const milliseconds = positive.max(longestTimerMs);
 const days = z.number().min(0.01);
 const text = z.string().trim().min(1);
 
@@ -120,7 +122,10 @@ const sync = section({
     .min(0)
     .default(30)
     .describe('Publish during a long run this often; 0: only at its end.'),
-  shutdownSeconds: positive.default(25).describe('After SIGTERM: finish what is in flight, commit, publish.'),
+  shutdownSeconds: positive
+    .max(3_600)
+    .default(25)
+    .describe('After SIGTERM: finish what is in flight, commit, publish.'),
 });
 
 export const settings = z.strictObject({

@@ -1,0 +1,183 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/errors.js';
+import { loadConfig, loadConfigWithCredentials, type Sources } from '../../../src/config/load.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalhouse-config-'));
+let files = 0;
+
+function file(content: string, name = `file-${files++}.yaml`): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function problemsOf(load: () => unknown): { setting: string; problem: string }[] {
+  try {
+    load();
+  } catch (error) {
+    if (error instanceof UsageError) return [...error.problems];
+    throw error;
+  }
+  return [];
+}
+
+const settingsOf = (load: () => unknown) => problemsOf(load).map(({ setting }) => setting);
+const good = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1/', SIGNALHOUSE_API_KEY: 'svc_0123456789' };
+
+describe('where a setting comes from', () => {
+  it('has a default', () => {
+    const config = loadConfig({ env: {}, cwd: '/somewhere' });
+    expect(config.rateLimit).toEqual({ requests: 120, windowMs: 60_000 });
+    expect(config.dataDir).toBe('/somewhere/data');
+  });
+
+  it('is the file over the default, the environment over the file, and a flag over both', () => {
+    const configFile = file(
+      'rateLimit: {requests: 10, windowMs: 1000}\nlog: {level: debug}\ndataDir: from-file\n',
+    );
+    const sources: Sources = {
+      configFile,
+      cwd: '/base',
+      env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_DATA_DIR: 'from-env' },
+      flags: [{ path: 'dataDir', flag: '--data-dir', value: 'from-flag' }],
+    };
+    const config = loadConfig(sources);
+    expect(config.rateLimit).toEqual({ requests: 20, windowMs: 1000 });
+    expect(config.log.level).toBe('debug');
+    expect(config.dataDir).toBe('/base/from-flag');
+  });
+
+  it('names its file by SIGNALHOUSE_CONFIG, and by --config over that', () => {
+    const inEnv = file('log: {level: warn}');
+    const flagged = file('log: {level: error}');
+    expect(loadConfig({ env: { SIGNALHOUSE_CONFIG: inEnv } }).log.level).toBe('warn');
+    expect(loadConfig({ env: { SIGNALHOUSE_CONFIG: inEnv }, configFile: flagged }).log.level).toBe('error');
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig({ env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: ' ' } }).rateLimit.requests).toBe(120);
+  });
+
+  it('takes a section or a setting without a value for one that is not given', () => {
+    const config = loadConfig({
+      env: {},
+      configFile: file('api:\n  # all of it commented out\nsync:\n  scanAttempts:\n'),
+    });
+    expect(config.api.concurrency).toBe(8);
+    expect(config.sync.scanAttempts).toBe(3);
+  });
+});
+
+describe('what is wrong', () => {
+  it('is named all at once, as it was written', () => {
+    const configFile = file('rateLimit: {request: 5}\nsync: {maxAgeDays: {topics: 3}}\nlog: {level: loud}\n');
+    expect(
+      settingsOf(() =>
+        loadConfigWithCredentials({ configFile, env: { SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: 'long' } }),
+      ),
+    ).toEqual(
+      expect.arrayContaining([
+        `${configFile}: rateLimit.request`,
+        `${configFile}: sync.maxAgeDays.topics`,
+        `${configFile}: log.level`,
+        'SIGNALHOUSE_RATE_LIMIT_WINDOW_MS',
+        'SIGNALHOUSE_BASE_URL',
+        'SIGNALHOUSE_API_KEY',
+      ]),
+    );
+  });
+
+  it.each([
+    ['half-written YAML', 'log:\n  level: info\n bad'],
+    ['an alias without its anchor', 'log: *nothing'],
+    ['a key twice', 'dataDir: a\ndataDir: b'],
+    ['a list', '- dataDir'],
+    ['a sentence', 'all is well'],
+  ])('in a file of %s is a problem of that file', (_, content) => {
+    const configFile = file(content);
+    const problems = problemsOf(() => loadConfig({ env: {}, configFile }));
+    expect(problems.length).toBeGreaterThan(0);
+    for (const { setting, problem } of problems) {
+      expect(setting).toBe(configFile);
+      expect(problem).toMatch(/\w/);
+    }
+  });
+
+  it('with a file that is not there is told with the name of what pointed to it', () => {
+    expect(settingsOf(() => loadConfig({ env: { SIGNALHOUSE_CONFIG: '/nowhere.yaml' } }))).toEqual([
+      'SIGNALHOUSE_CONFIG',
+    ]);
+    expect(settingsOf(() => loadConfig({ env: {}, configFile: '/nowhere.yaml' }))).toEqual(['--config']);
+  });
+
+  it('is not hidden by a variable for a setting inside of it', () => {
+    const configFile = file('rateLimit: 5');
+    expect(
+      settingsOf(() => loadConfig({ configFile, env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '6' } })),
+    ).toEqual(['SIGNALHOUSE_RATE_LIMIT_REQUESTS']);
+  });
+
+  it('includes a time that a timer could not hold', () => {
+    const env = { SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '99999999999' };
+    expect(settingsOf(() => loadConfig({ env }))).toEqual(['SIGNALHOUSE_RATE_LIMIT_WINDOW_MS']);
+  });
+});
+
+describe('the key', () => {
+  it('comes from the environment, without the white space around it', () => {
+    const { credentials } = loadConfigWithCredentials({
+      env: { ...good, SIGNALHOUSE_API_KEY: ' svc_abc\n' },
+    });
+    expect(credentials).toEqual({ baseUrl: 'https://api.example.com/v1', apiKey: 'svc_abc' });
+  });
+
+  it('comes from a file, however that is named', () => {
+    const keyFile = file('\ufeffsvc_from_file\r\n', 'key');
+    const { SIGNALHOUSE_BASE_URL } = good;
+    for (const sources of [
+      { env: { SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE: keyFile } },
+      { env: { SIGNALHOUSE_BASE_URL }, configFile: file(`api: {keyFile: ${keyFile}}`) },
+    ]) {
+      expect(loadConfigWithCredentials(sources).credentials.apiKey).toBe('svc_from_file');
+    }
+  });
+
+  it('is no part of the settings', () => {
+    const { config } = loadConfigWithCredentials({ env: good });
+    expect(JSON.stringify(config)).not.toContain(good.SIGNALHOUSE_API_KEY);
+  });
+
+  it('is not taken from a file of settings, and not quoted', () => {
+    const configFile = file('api: {apiKey: svc_secret_in_yaml}');
+    const problems = problemsOf(() => loadConfigWithCredentials({ env: good, configFile }));
+    expect(problems.map(({ setting }) => setting)).toEqual([`${configFile}: api.apiKey`]);
+    expect(problems[0]?.problem).toContain('SIGNALHOUSE_API_KEY');
+    expect(JSON.stringify(problems)).not.toContain('svc_secret_in_yaml');
+  });
+
+  it.each([
+    ['missing', '/nowhere/key', 'ENOENT'],
+    ['a folder', folder, 'EISDIR'],
+    ['empty', file('\n', 'empty'), 'empty'],
+    ['of several lines', file('svc_one\nsvc_two\n', 'two-lines'), 'white space'],
+  ])('in a file that is %s is a problem of SIGNALHOUSE_API_KEY_FILE', (_, path, reason) => {
+    const env = { SIGNALHOUSE_BASE_URL: good.SIGNALHOUSE_BASE_URL, SIGNALHOUSE_API_KEY_FILE: path };
+    const problems = problemsOf(() => loadConfigWithCredentials({ env }));
+    expect(problems).toEqual([
+      { setting: 'SIGNALHOUSE_API_KEY_FILE', problem: expect.stringContaining(reason) },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('svc_');
+  });
+});
+
+describe('the address', () => {
+  it('given in the file is reported there', () => {
+    const configFile = file('api: {baseUrl: "http://api.example.com/v1"}');
+    expect(
+      settingsOf(() => loadConfigWithCredentials({ env: { SIGNALHOUSE_API_KEY: 'svc_x' }, configFile })),
+    ).toEqual([`${configFile}: api.baseUrl`]);
+  });
+});
