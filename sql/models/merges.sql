@@ -1,6 +1,6 @@
 -- table: merges
 -- key: entity_type, source_id, target_id
--- derived: raw.documents (topic_merges, company_merges, person_merges)
+-- derived: raw.documents
 
 -- Either side's history tells of a merge: the source's names the target (mergedInto), the target's names the sources
 -- (merges). Where both tell, the younger one's time and user stand, and each name comes from the other side.

@@ -1,6 +1,6 @@
 -- table: person_identities
 -- key: person_id, platform, platform_id
--- derived: raw.documents (person_identities, topic_people)
+-- derived: raw.documents
 
 -- The person's identities page is the authority; what topics' people pages name beside it counts only while it is
 -- younger than the page (an identity that moved to another person would otherwise belong to both).
