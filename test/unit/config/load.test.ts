@@ -117,7 +117,7 @@ describe('what is wrong', () => {
     const configFile = file('rateLimit: 5');
     expect(
       settingsOf(() => loadConfig({ configFile, env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '6' } })),
-    ).toEqual(['SIGNALHOUSE_RATE_LIMIT_REQUESTS']);
+    ).toEqual([`${configFile}: rateLimit`]);
   });
 
   it('includes a time that a timer could not hold', () => {
