@@ -1,0 +1,145 @@
+import { type Actor, assign, need, newDigits, newId, record, recordMerge, tick } from '../history.js';
+import { indexesOf, noteEmployment } from '../indexes.js';
+import type { StoredCompany, StoredMerge, World } from '../types.js';
+import { employ } from './people.js';
+
+/** What a client may set of a company (`PATCH /companies/bulk`). */
+export type CompanyFields = {
+  [K in 'name' | 'logoUrl' | 'isVip' | 'primaryDomain' | 'connections']?: StoredCompany[K] | undefined;
+};
+
+/** Adds a company without people; without a name, its domain stands in. */
+export function createCompany(world: World, fields: CompanyFields, actor: Actor): StoredCompany {
+  const createdAt = tick(world);
+  const company: StoredCompany = {
+    id: newDigits(world),
+    name: fields.name ?? fields.primaryDomain ?? 'Unknown',
+    primaryDomain: fields.primaryDomain ?? null,
+    logoUrl: fields.logoUrl ?? null,
+    isVip: fields.isVip ?? false,
+    isOrgCompany: false,
+    createdAt,
+    connections: { ...fields.connections },
+    identities: [],
+  };
+  world.companies.set(company.id, company);
+  recordCompanyCreation(world, company, actor);
+  return company;
+}
+
+/** The INSERT of a company that is in the world. */
+export function recordCompanyCreation(world: World, company: StoredCompany, actor: Actor): void {
+  const { name, primaryDomain, isVip } = company;
+  record(world, 'company', company.id, 'INSERT', { name, primaryDomain, isVip }, null, actor);
+}
+
+/** Sets fields of a company and records what became different; given connections are added to those there are. */
+export function patchCompany(world: World, id: string, fields: CompanyFields, actor: Actor): StoredCompany {
+  const company = need(world.companies, 'company', id);
+  const { connections, ...rest } = fields;
+  const merged = connections === undefined ? {} : { connections: { ...company.connections, ...connections } };
+  const done = assign(company, { ...rest, ...merged });
+  if (done === undefined) return company;
+  tick(world);
+  record(world, 'company', id, 'UPDATE', done.changes, done.previous, actor);
+  return company;
+}
+
+/** Puts people into a company, from whichever they were in; each move is in the history of the person. */
+export function addCompanyPeople(world: World, id: string, personIds: readonly string[], actor: Actor): void {
+  need(world.companies, 'company', id);
+  for (const personId of personIds) need(world.people, 'person', personId);
+  for (const personId of new Set(personIds)) employ(world, personId, id, actor);
+}
+
+/**
+ * Merges companies: people, external identities and connections move to the target, which keeps what it has. The
+ * sources leave the list and are answered 404 by id; the merge is recorded.
+ */
+export function mergeCompanies(
+  world: World,
+  sourceIds: readonly string[],
+  targetId: string,
+  actor: Actor,
+): StoredMerge {
+  const target = need(world.companies, 'company', targetId);
+  const ids = [...new Set(sourceIds)].filter((id) => id !== targetId);
+  const sources = ids.map((id) => need(world.companies, 'company', id));
+  tick(world);
+  for (const source of sources) {
+    for (const personId of employees(world, source.id)) move(world, personId, source.id, targetId);
+    target.identities.push(...source.identities);
+    target.connections = { ...source.connections, ...target.connections };
+    target.primaryDomain ??= source.primaryDomain;
+    // There is always exactly one company that is the organization itself.
+    if (source.isOrgCompany) target.isOrgCompany = true;
+    world.companies.delete(source.id);
+  }
+  const named = sources.map((source) => ({ id: source.id, name: source.name }));
+  return recordMerge(world, 'company', named, targetId, actor);
+}
+
+/** What `restoreCompany` needs to bring a deleted company back. */
+export interface RemovedCompany {
+  readonly company: StoredCompany;
+  readonly personIds: readonly string[];
+}
+
+/** A company vanishes: not listed, 404 by id, its people without a company. */
+export function deleteCompany(world: World, id: string, actor: Actor): RemovedCompany {
+  const company = need(world.companies, 'company', id);
+  tick(world);
+  const personIds = employees(world, id);
+  for (const personId of personIds) move(world, personId, id, null);
+  world.companies.delete(id);
+  record(world, 'company', id, 'DELETE', {}, { name: company.name }, actor);
+  return { company, personIds };
+}
+
+/** A deleted company comes back, with those of its people who have no other company meanwhile. */
+export function restoreCompany(world: World, removed: RemovedCompany, actor: Actor): StoredCompany {
+  const { company } = removed;
+  tick(world);
+  world.companies.set(company.id, company);
+  for (const personId of removed.personIds) {
+    if (world.people.get(personId)?.companyId === null) move(world, personId, null, company.id);
+  }
+  record(world, 'company', company.id, 'UPDATE', { restored: true }, null, actor);
+  return company;
+}
+
+/** Links a record of another system to a company; the same one again only gets its user name renewed. */
+export function linkCompanyIdentity(
+  world: World,
+  id: string,
+  identity: { platform: string; platformId: string; platformUsername?: string | null | undefined },
+  actor: Actor,
+): StoredCompany['identities'][number] {
+  const company = need(world.companies, 'company', id);
+  const { platform, platformId } = identity;
+  const known = company.identities.find((i) => i.platform === platform && i.platformId === platformId);
+  tick(world);
+  if (known !== undefined) {
+    known.platformUsername = identity.platformUsername ?? known.platformUsername;
+    return known;
+  }
+  const added = {
+    id: newId(world, 'company identity'),
+    platform,
+    platformId,
+    platformUsername: identity.platformUsername ?? null,
+  };
+  company.identities.push(added);
+  record(world, 'company', id, 'UPDATE', { identity: { platform, platformId } }, null, actor);
+  return added;
+}
+
+function employees(world: World, companyId: string): string[] {
+  return [...(indexesOf(world).peopleByCompany.get(companyId) ?? [])];
+}
+
+/** A move that follows from what happened to the company, so it is told in the company's history alone. */
+function move(world: World, personId: string, from: string | null, to: string | null): void {
+  need(world.people, 'person', personId).companyId = to;
+  noteEmployment(world, personId, from, to);
+}

@@ -1,0 +1,171 @@
+import { chanceOfWrite, need, newId, tick } from '../history.js';
+import {
+  noteGroupAdded,
+  noteGroupRemoved,
+  noteMessageAdded,
+  noteMessageChanged,
+  noteMessageRemoved,
+  noteTopic,
+} from '../indexes.js';
+import { messageUrl } from '../organization.js';
+import { accountId, sourceNamed } from '../sources.js';
+import type { StoredGroup, StoredMessage, World } from '../types.js';
+
+export interface NewGroup {
+  channelId: string;
+  topicId?: string | null | undefined;
+  title?: string | null | undefined;
+  similarityAtAssignment?: number | null | undefined;
+}
+
+/** Opens a conversation without messages yet. A topic's `updatedAt` moves when it gets one. */
+export function addGroup(world: World, fields: NewGroup): StoredGroup {
+  need(world.channels, 'channel', fields.channelId);
+  const topic = fields.topicId == null ? undefined : need(world.topics, 'topic', fields.topicId);
+  tick(world);
+  const group: StoredGroup = {
+    id: newId(world, 'group'),
+    topicId: topic?.id ?? null,
+    title: fields.title ?? null,
+    similarityAtAssignment: fields.similarityAtAssignment ?? null,
+    archivedAt: null,
+    channelId: fields.channelId,
+    messageIds: [],
+  };
+  world.groups.set(group.id, group);
+  topic?.groupIds.push(group.id);
+  touch(world, group);
+  noteGroupAdded(world, group);
+  return group;
+}
+
+/** Assigns a conversation to a topic, or to none. */
+export function assignGroup(world: World, groupId: string, topicId: string | null): void {
+  const group = need(world.groups, 'group', groupId);
+  if (group.topicId === topicId) return;
+  const next = topicId === null ? undefined : need(world.topics, 'topic', topicId);
+  const before = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  tick(world);
+  if (before !== undefined) {
+    before.groupIds = before.groupIds.filter((id) => id !== groupId);
+    before.updatedAt = world.now;
+    noteTopic(world, before.id);
+  }
+  group.topicId = topicId;
+  if (next === undefined) return;
+  next.groupIds.push(groupId);
+  next.updatedAt = world.now;
+  noteTopic(world, next.id);
+}
+
+export interface NewMessage {
+  groupId: string;
+  authorId: string;
+  content: string;
+  isInternal?: boolean | undefined;
+  replyToId?: string | null | undefined;
+  threadId?: string | null | undefined;
+  title?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+/** A message arrives now, at the end of its conversation. */
+export function addMessage(world: World, fields: NewMessage): StoredMessage {
+  const group = need(world.groups, 'group', fields.groupId);
+  const author = need(world.authors, 'author', fields.authorId);
+  const channel = need(world.channels, 'channel', group.channelId);
+  if (fields.replyToId != null) need(world.messages, 'message', fields.replyToId);
+  if (fields.threadId != null) need(world.messages, 'message', fields.threadId);
+  const createdAt = tick(world);
+  const random = chanceOfWrite(world, 'message');
+  const source = sourceNamed(author.sourceName);
+  const sourceMessageId = accountId(random, author.sourceName);
+  const message: StoredMessage = {
+    id: random.uuid(),
+    groupId: group.id,
+    authorId: author.id,
+    content: fields.content,
+    createdAt,
+    editedAt: null,
+    deletedAt: null,
+    isInternal: fields.isInternal ?? false,
+    metadata: fields.metadata ?? null,
+    replyToId: fields.replyToId ?? null,
+    threadId: fields.threadId ?? null,
+    sourceMessageId,
+    sourceMessageType: source.messageType,
+    sourceName: source.name,
+    sourceUrl: messageUrl(source, channel, sourceMessageId),
+    title: fields.title ?? null,
+    quoteHighlights: [],
+    reactions: [],
+  };
+  world.messages.set(message.id, message);
+  group.messageIds.push(message.id);
+  touch(world, group);
+  noteMessageAdded(world, message);
+  return message;
+}
+
+/** Replaces a message's text. Of topics only `updatedAt` shows it; of people and companies nothing does. */
+export function editMessage(world: World, id: string, content: string): StoredMessage {
+  const message = need(world.messages, 'message', id);
+  message.editedAt = tick(world);
+  message.content = content;
+  touch(world, need(world.groups, 'group', message.groupId));
+  return message;
+}
+
+/** Marks a message as deleted: it is still shown, with `deletedAt`, and no longer counted as a message. */
+export function deleteMessage(world: World, id: string): StoredMessage {
+  const message = need(world.messages, 'message', id);
+  if (message.deletedAt !== null) return message;
+  message.deletedAt = tick(world);
+  touch(world, need(world.groups, 'group', message.groupId));
+  noteMessageChanged(world, message);
+  return message;
+}
+
+/**
+ * Takes a message out of the world for good: answers to it lose their reference, and a conversation without messages
+ * goes too. Looks through all messages, since an answer may stand in another conversation.
+ */
+export function removeMessage(world: World, id: string): void {
+  const message = need(world.messages, 'message', id);
+  const group = need(world.groups, 'group', message.groupId);
+  tick(world);
+  world.messages.delete(id);
+  group.messageIds = group.messageIds.filter((other) => other !== id);
+  for (const other of world.messages.values()) {
+    if (other.replyToId === id) other.replyToId = null;
+    if (other.threadId === id) other.threadId = null;
+  }
+  touch(world, group);
+  noteMessageRemoved(world, message);
+  if (group.messageIds.length > 0) return;
+  const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  if (topic !== undefined) topic.groupIds = topic.groupIds.filter((other) => other !== group.id);
+  world.groups.delete(group.id);
+  noteGroupRemoved(world, group);
+}
+
+/** Somebody reacts to a message; the same reaction again is counted up. */
+export function react(
+  world: World,
+  messageId: string,
+  reaction: { readonly identifier: string; readonly unicode: string | null },
+): StoredMessage {
+  const message = need(world.messages, 'message', messageId);
+  tick(world);
+  const known = message.reactions.find((r) => r.identifier === reaction.identifier);
+  if (known === undefined) message.reactions.push({ ...reaction, count: 1 });
+  else known.count += 1;
+  touch(world, need(world.groups, 'group', message.groupId));
+  return message;
+}
+
+/** Whatever happens in a conversation moves its topic's `updatedAt`. */
+function touch(world: World, group: StoredGroup): void {
+  const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  if (topic !== undefined) topic.updatedAt = world.now;
+}

@@ -1,0 +1,190 @@
+import { type Actor, assign, need, newDigits, newId, record, recordMerge, tick } from '../history.js';
+import { noteAuthors, noteEmployment } from '../indexes.js';
+import type { StoredAuthor, StoredMerge, StoredPerson, World } from '../types.js';
+
+/** What a client may set of a person (`POST /people`, `PATCH /people/{personId}`), and what the service itself does. */
+export type PersonFields = {
+  [K in keyof Omit<StoredPerson, 'id' | 'createdAt' | 'authorIds' | 'companyId'>]?:
+    | StoredPerson[K]
+    | undefined;
+};
+
+/** Adds a person without accounts; without a display name, the address before the @ stands in. */
+export function createPerson(world: World, fields: PersonFields, actor: Actor): StoredPerson {
+  const createdAt = tick(world);
+  const person: StoredPerson = {
+    id: newDigits(world),
+    displayName: fields.displayName ?? fields.primaryEmail?.split('@')[0] ?? 'Unknown',
+    avatarUrl: fields.avatarUrl ?? null,
+    companyId: null,
+    title: fields.title ?? null,
+    connections: { ...fields.connections },
+    description: fields.description ?? null,
+    ecosystemTags: fields.ecosystemTags ?? [],
+    expertiseTags: fields.expertiseTags ?? [],
+    primaryEmail: fields.primaryEmail ?? null,
+    isVip: fields.isVip ?? false,
+    isBot: fields.isBot ?? false,
+    isStaff: fields.isStaff ?? false,
+    createdAt,
+    authorIds: [],
+  };
+  world.people.set(person.id, person);
+  recordPersonCreation(world, person, actor);
+  return person;
+}
+
+/** The INSERT of a person who is in the world. */
+export function recordPersonCreation(world: World, person: StoredPerson, actor: Actor): void {
+  const { displayName, primaryEmail, isVip } = person;
+  record(world, 'person', person.id, 'INSERT', { displayName, primaryEmail, isVip }, null, actor);
+}
+
+/** Sets fields of a person and records what became different; given connections are added to those there are. */
+export function patchPerson(world: World, id: string, fields: PersonFields, actor: Actor): StoredPerson {
+  const person = need(world.people, 'person', id);
+  const { connections, ...rest } = fields;
+  const merged = connections === undefined ? {} : { connections: { ...person.connections, ...connections } };
+  const done = assign(person, { ...rest, ...merged });
+  if (done === undefined) return person;
+  tick(world);
+  // Staff decides which conversations count as answered.
+  if ('isStaff' in done.changes) noteAuthors(world, person.authorIds, [id]);
+  record(world, 'person', id, 'UPDATE', done.changes, done.previous, actor);
+  return person;
+}
+
+/** Puts a person into a company, or into none; records it with the person. */
+export function employ(world: World, personId: string, companyId: string | null, actor: Actor): void {
+  const person = need(world.people, 'person', personId);
+  if (companyId !== null) need(world.companies, 'company', companyId);
+  const before = person.companyId;
+  if (before === companyId) return;
+  tick(world);
+  person.companyId = companyId;
+  noteEmployment(world, personId, before, companyId);
+  record(world, 'person', personId, 'UPDATE', { companyId }, { companyId: before }, actor);
+}
+
+/**
+ * Merges people: "all identities, emails and company associations of the sources move to the target" (People). The
+ * target keeps what it has; the sources leave the list and are answered 404 by id; the merge is recorded.
+ */
+export function mergePeople(
+  world: World,
+  sourceIds: readonly string[],
+  targetId: string,
+  actor: Actor,
+): StoredMerge {
+  const target = need(world.people, 'person', targetId);
+  const sources = [...new Set(sourceIds)]
+    .filter((id) => id !== targetId)
+    .map((id) => need(world.people, 'person', id));
+  tick(world);
+  for (const source of sources) {
+    giveAuthors(world, source, target);
+    target.primaryEmail ??= source.primaryEmail;
+    target.title ??= source.title;
+    target.connections = { ...source.connections, ...target.connections };
+    const company = source.companyId;
+    source.companyId = null;
+    if (company !== null) noteEmployment(world, source.id, company, null);
+    if (target.companyId === null && company !== null) {
+      target.companyId = company;
+      noteEmployment(world, targetId, null, company);
+    }
+    world.people.delete(source.id);
+  }
+  const named = sources.map((source) => ({ id: source.id, name: source.displayName }));
+  return recordMerge(world, 'person', named, targetId, actor);
+}
+
+/** What `restorePerson` needs to bring a deleted person back. */
+export interface RemovedPerson {
+  readonly person: StoredPerson;
+  readonly companyId: string | null;
+  readonly authorIds: readonly string[];
+}
+
+/** A person vanishes: not listed, 404 by id, the accounts without a person. */
+export function deletePerson(world: World, id: string, actor: Actor): RemovedPerson {
+  const person = need(world.people, 'person', id);
+  tick(world);
+  const removed = { person, companyId: person.companyId, authorIds: [...person.authorIds] };
+  noteAuthors(world, person.authorIds, [id]);
+  for (const authorId of person.authorIds) need(world.authors, 'author', authorId).personId = null;
+  noteEmployment(world, id, person.companyId, null);
+  person.authorIds = [];
+  person.companyId = null;
+  world.people.delete(id);
+  record(world, 'person', id, 'DELETE', {}, { displayName: person.displayName }, actor);
+  return removed;
+}
+
+/** A deleted person comes back, with the accounts that nobody else has taken and the company if it still exists. */
+export function restorePerson(world: World, removed: RemovedPerson, actor: Actor): StoredPerson {
+  const { person } = removed;
+  tick(world);
+  world.people.set(person.id, person);
+  if (removed.companyId !== null && world.companies.has(removed.companyId)) {
+    person.companyId = removed.companyId;
+    noteEmployment(world, person.id, null, removed.companyId);
+  }
+  for (const authorId of removed.authorIds) {
+    const author = world.authors.get(authorId);
+    if (author === undefined || author.personId !== null) continue;
+    author.personId = person.id;
+    person.authorIds.push(authorId);
+  }
+  noteAuthors(world, person.authorIds, [person.id]);
+  record(world, 'person', person.id, 'UPDATE', { restored: true }, null, actor);
+  return person;
+}
+
+/**
+ * Links an account of a source to a person. An account that is known already moves to the person, from whomever it
+ * belonged to; otherwise it is made.
+ */
+export function linkIdentity(
+  world: World,
+  personId: string,
+  identity: { platform: string; platformId: string; platformUsername?: string | null | undefined },
+  actor: Actor,
+): StoredAuthor {
+  const person = need(world.people, 'person', personId);
+  const known = findAuthor(world, identity.platform, identity.platformId);
+  if (known?.personId === personId) return known;
+  tick(world);
+  const author = known ?? {
+    id: newId(world, 'author'),
+    personId: null,
+    displayName: identity.platformUsername ?? null,
+    isBot: person.isBot,
+    sourceAuthorId: identity.platformId,
+    sourceAvatarUrl: null,
+    sourceName: identity.platform,
+  };
+  const before = author.personId === null ? undefined : world.people.get(author.personId);
+  if (before !== undefined) before.authorIds = before.authorIds.filter((id) => id !== author.id);
+  world.authors.set(author.id, author);
+  author.personId = personId;
+  person.authorIds.push(author.id);
+  noteAuthors(world, [author.id], before === undefined ? [personId] : [personId, before.id]);
+  const { platform, platformId } = identity;
+  record(world, 'person', personId, 'UPDATE', { identity: { platform, platformId } }, null, actor);
+  return author;
+}
+
+function findAuthor(world: World, source: string, sourceAuthorId: string): StoredAuthor | undefined {
+  for (const author of world.authors.values()) {
+    if (author.sourceName === source && author.sourceAuthorId === sourceAuthorId) return author;
+  }
+  return undefined;
+}
+
+function giveAuthors(world: World, from: StoredPerson, to: StoredPerson): void {
+  for (const authorId of from.authorIds) need(world.authors, 'author', authorId).personId = to.id;
+  to.authorIds.push(...from.authorIds);
+  noteAuthors(world, from.authorIds, [from.id, to.id]);
+  from.authorIds = [];
+}

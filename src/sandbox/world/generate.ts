@@ -1,0 +1,253 @@
+import { type Cast, castOf } from './cast.js';
+import { recordCompanyCreation } from './changes/companies.js';
+import { recordPersonCreation } from './changes/people.js';
+import { recordCreation } from './changes/topics.js';
+import { makeCompanies, makeCrowd } from './crowd.js';
+import { agentActor, systemActor, tick } from './history.js';
+import { makeChannels, makeMembers, makeOrganization } from './organization.js';
+import {
+  type Dated,
+  type Happening,
+  pastOfCrowd,
+  pastOfGraph,
+  pastOfMerges,
+  pastOfTopic,
+  play,
+} from './past.js';
+import { Random } from './random.js';
+import { makeStories } from './stories.js';
+import { subjectOf, topicText } from './subject.js';
+import { makeTemplates } from './templates.js';
+import { minuteMs, weekMs } from './time.js';
+import { allot, planTopics, type TopicPlan } from './topics.js';
+import { type Conversation, canSpeak, conversation, conversationSize } from './traffic.js';
+import type { EntityType, StoredPerson, World, WorldSizes } from './types.js';
+
+/** An organization of middling size, as `signalhouse sandbox` makes it without flags. */
+export const defaultSizes: WorldSizes = {
+  seed: 1,
+  topics: 400,
+  people: 1500,
+  companies: 120,
+  messages: 12_000,
+  channels: 24,
+  stories: 60,
+  templates: 8,
+  now: Date.UTC(2026, 10, 16, 9),
+  weeks: 26,
+};
+
+/** The share of messages that belongs to topics; the rest is talk that no topic was made of. */
+const topicShare = 0.86;
+
+/**
+ * A believable organization of exactly these sizes: what was merged away until `now` comes on top and is not in the
+ * maps any more. The same sizes give the same bytes, and each entity draws from its own stream of chance, so that a
+ * larger organization is the smaller one and more. With nobody to speak or no channel there are no messages.
+ */
+export function generate(sizes: WorldSizes): World {
+  const world = emptyWorld(sizes);
+  const members = [...world.members.keys()];
+  const duplicates = duplicatesOf(sizes);
+
+  const companies = makeCompanies(sizes, { kept: sizes.companies, duplicates: duplicates.companies });
+  const crowd = makeCrowd(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
+  for (const company of companies) world.companies.set(company.id, company);
+  for (const person of crowd.people) world.people.set(person.id, person);
+  for (const author of crowd.authors) world.authors.set(author.id, author);
+  for (const channel of makeChannels(sizes, companies.slice(0, sizes.companies)))
+    world.channels.set(channel.id, channel);
+
+  const plans = planTopics(sizes, sizes.topics, duplicates.topics);
+  addTraffic(world, sizes, plans);
+  startAtFirstMessage(world);
+  for (const { topic } of plans) world.topics.set(topic.id, topic);
+  inOrderOfCreation(world.companies);
+  inOrderOfCreation(world.people);
+  inOrderOfCreation(world.topics);
+
+  const kept = plans.slice(0, sizes.topics).map((plan) => plan.topic);
+  const graph = pastOfGraph(world, kept);
+  const moved = new Set(graph.map((happening) => happening.key));
+  const merged = (kind: EntityType, extras: readonly Dated[], targets: readonly Dated[]) =>
+    pastOfMerges(world, kind, extras, targets, members);
+  play(world, [
+    ...beginnings(world),
+    ...pastOfCrowd(world, members),
+    ...plans.flatMap((plan) => pastOfTopic(world, plan, members)),
+    ...graph,
+    ...merged(
+      'topic',
+      plans.slice(sizes.topics).map(({ topic }) => topic),
+      kept.filter(({ id }) => !moved.has(id)),
+    ),
+    ...merged(
+      'person',
+      crowd.people.slice(sizes.people),
+      crowd.people.slice(0, sizes.people).filter(isCustomer),
+    ),
+    ...merged('company', companies.slice(sizes.companies), companies.slice(1, sizes.companies)),
+  ]);
+
+  for (const story of makeStories(world, sizes.stories)) world.stories.set(story.slug, story);
+  for (const [slug, template] of makeTemplates(sizes)) world.templates.set(slug, template);
+  return world;
+}
+
+function emptyWorld(sizes: WorldSizes): World {
+  return {
+    seed: sizes.seed,
+    now: sizes.now,
+    organization: makeOrganization(sizes.seed),
+    members: new Map(makeMembers(sizes.seed).map((member) => [member.id, member])),
+    topics: new Map(),
+    groups: new Map(),
+    messages: new Map(),
+    authors: new Map(),
+    people: new Map(),
+    companies: new Map(),
+    channels: new Map(),
+    stories: new Map(),
+    templates: new Map(),
+    automations: new Map(),
+    history: new Map(),
+    merges: [],
+  };
+}
+
+/** How many were merged away; none where there would be nothing to merge them into. */
+function duplicatesOf(sizes: WorldSizes) {
+  return {
+    topics: sizes.topics < 12 ? 0 : Math.ceil(sizes.topics / 60),
+    people: sizes.people < 12 ? 0 : Math.ceil(sizes.people / 150),
+    companies: sizes.companies < 4 ? 0 : Math.ceil(sizes.companies / 60),
+  };
+}
+
+function isCustomer(person: StoredPerson): boolean {
+  return !person.isBot && !person.isStaff;
+}
+
+/** Fills the world with conversations, in the order in which they began; sets when topics were noticed and moved. */
+function addTraffic(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]): void {
+  const cast = castOf(world);
+  if (!canSpeak(cast)) return;
+  const topical = plans.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
+  const shares = allot(plans, topical);
+  const all: Conversation[] = [];
+  plans.forEach((plan, i) => {
+    const talks = conversationsOf(sizes.seed, cast, plan, shares[i] ?? 0);
+    const first = talks[0]?.messages[0]?.createdAt;
+    if (first === undefined) return;
+    plan.topic.groupIds = talks.map(({ group }) => group.id);
+    const noticed = first + new Random(sizes.seed, 'noticed', plan.index).whole(10, 90) * minuteMs;
+    plan.topic.createdAt = Math.min(sizes.now - minuteMs / 2, noticed);
+    plan.topic.updatedAt = Math.max(plan.topic.createdAt, ...talks.map(lastOf));
+    all.push(...talks);
+  });
+  all.push(...smallTalk(sizes, cast, sizes.messages - topical));
+
+  all.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
+  for (const { group } of all) world.groups.set(group.id, group);
+  const messages = all.flatMap((talk) => talk.messages);
+  messages.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+  for (const message of messages) world.messages.set(message.id, message);
+}
+
+function conversationsOf(seed: number, cast: Cast, plan: TopicPlan, share: number): Conversation[] {
+  const talks: Conversation[] = [];
+  const subject = subjectOf(plan.topic);
+  for (let left = share, n = 0; left > 0; n++) {
+    const random = new Random(seed, 'conversation', plan.index, n);
+    const size = conversationSize(random, left);
+    // The first report of every fiftieth topic comes with a log of 20,000 characters.
+    const long = n === 0 && plan.index % 50 === 4;
+    talks.push(
+      conversation(random, cast, {
+        subject,
+        topicId: plan.topic.id,
+        from: plan.from,
+        to: plan.to,
+        size,
+        long,
+      }),
+    );
+    left -= size;
+  }
+  talks.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
+  talks.forEach((talk, i) => {
+    const before = talks[i - 1]?.messages[0];
+    const first = talk.messages[0];
+    // Now and then somebody takes up what was said in another conversation.
+    if (first !== undefined && before !== undefined && i % 40 === 1) first.replyToId = before.id;
+  });
+  return talks;
+}
+
+/** Conversations that belong to no topic. */
+function smallTalk(sizes: WorldSizes, cast: Cast, share: number): Conversation[] {
+  const talks: Conversation[] = [];
+  for (let left = share, n = 0; left > 0; n++) {
+    const random = new Random(sizes.seed, 'small talk', n);
+    const size = conversationSize(random, left);
+    const subject = topicText(random);
+    const from = sizes.now - sizes.weeks * weekMs;
+    const to = sizes.now - minuteMs;
+    talks.push(conversation(random, cast, { subject, topicId: null, from, to, size, long: false }));
+    left -= size;
+  }
+  return talks;
+}
+
+/** Nobody is known before they are seen: people begin with their first message, companies with their first person. */
+function startAtFirstMessage(world: World): void {
+  for (const message of world.messages.values()) {
+    const person = world.people.get(world.authors.get(message.authorId)?.personId ?? '');
+    if (person !== undefined) person.createdAt = Math.min(person.createdAt, message.createdAt);
+  }
+  for (const person of world.people.values()) {
+    const company = world.companies.get(person.companyId ?? '');
+    if (company !== undefined) company.createdAt = Math.min(company.createdAt, person.createdAt);
+  }
+}
+
+/** The records of how everything came into the world. */
+function beginnings(world: World): Happening[] {
+  const list: Happening[] = [];
+  for (const company of world.companies.values()) {
+    const happen = (w: World) => {
+      company.createdAt = tick(w);
+      recordCompanyCreation(w, company, systemActor);
+    };
+    list.push({ at: company.createdAt, key: company.id, happen });
+  }
+  for (const person of world.people.values()) {
+    const happen = (w: World) => {
+      person.createdAt = tick(w);
+      recordPersonCreation(w, person, systemActor);
+    };
+    list.push({ at: person.createdAt, key: person.id, happen });
+  }
+  for (const topic of world.topics.values()) {
+    const happen = (w: World) => {
+      topic.createdAt = tick(w);
+      recordCreation(w, topic, agentActor);
+    };
+    list.push({ at: topic.createdAt, key: topic.id, happen });
+  }
+  return list;
+}
+
+function inOrderOfCreation<T extends Dated>(map: Map<string, T>): void {
+  const sorted = [...map.values()].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+  map.clear();
+  for (const entity of sorted) map.set(entity.id, entity);
+}
+
+function firstOf(talk: Conversation): number {
+  return talk.messages[0]?.createdAt ?? 0;
+}
+
+function lastOf(talk: Conversation): number {
+  return talk.messages.at(-1)?.createdAt ?? 0;
+}

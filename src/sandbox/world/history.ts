@@ -1,0 +1,125 @@
+import { Random } from './random.js';
+import type { EntityType, StoredHistory, StoredMerge, World } from './types.js';
+
+/** Who changes something: `changedBy` of the history record, and the member for `user`. */
+export interface Actor {
+  by: 'agent' | 'system' | 'user';
+  userId: string | null;
+}
+
+export const systemActor: Actor = { by: 'system', userId: null };
+export const agentActor: Actor = { by: 'agent', userId: null };
+
+/** Something was asked of an entity that the world does not hold (any more): a 404 on the wire. */
+export class UnknownEntityError extends Error {
+  constructor(
+    readonly kind: string,
+    readonly entityId: string,
+  ) {
+    super(`no ${kind} ${entityId}`);
+    this.name = 'UnknownEntityError';
+  }
+}
+
+/** The entity of that id; throws `UnknownEntityError` when there is none. */
+export function need<T>(map: ReadonlyMap<string, T>, kind: string, id: string): T {
+  const found = map.get(id);
+  if (found === undefined) throw new UnknownEntityError(kind, id);
+  return found;
+}
+
+/** The moment of a write: one millisecond after everything before it, so that updates are ordered. */
+export function tick(world: World): number {
+  world.now += 1;
+  return world.now;
+}
+
+/** Chance for one write: named by its moment, which no other write shares, and by what is written. */
+export function chanceOfWrite(world: World, what: string): Random {
+  return new Random(world.seed, 'write', world.now, what);
+}
+
+/** An id for something new at this moment; `what` tells apart the things that one write makes. */
+export function newId(world: World, what: string): string {
+  return chanceOfWrite(world, what).uuid();
+}
+
+/** A free id of decimal digits: the moment of the write, which no earlier one had. */
+export function newDigits(world: World): string {
+  return String(world.now);
+}
+
+/** The records of one entity, oldest first; kept when the entity is merged or deleted. */
+export function historyOf(world: World, type: EntityType, id: string): readonly StoredHistory[] {
+  return world.history.get(`${type}:${id}`) ?? [];
+}
+
+export function record(
+  world: World,
+  type: EntityType,
+  entityId: string,
+  operation: StoredHistory['operation'],
+  changes: Record<string, unknown>,
+  previousValues: Record<string, unknown> | null,
+  actor: Actor,
+): void {
+  const key = `${type}:${entityId}`;
+  let records = world.history.get(key);
+  if (records === undefined) {
+    records = [];
+    world.history.set(key, records);
+  }
+  records.push({
+    id: newId(world, `history of ${key} ${records.length}`),
+    entityType: type,
+    entityId,
+    changedAt: world.now,
+    changedBy: actor.by,
+    operation,
+    changes,
+    previousValues,
+    userId: actor.userId,
+  });
+}
+
+export function recordMerge(
+  world: World,
+  type: EntityType,
+  sources: StoredMerge['sources'],
+  targetId: string,
+  actor: Actor,
+): StoredMerge {
+  const merge: StoredMerge = {
+    id: newId(world, `merge into ${targetId}`),
+    entityType: type,
+    mergedAt: world.now,
+    userId: actor.userId,
+    targetId,
+    sources,
+  };
+  world.merges.push(merge);
+  for (const source of sources)
+    record(world, type, source.id, 'DELETE', { mergedInto: targetId }, null, actor);
+  record(world, type, targetId, 'UPDATE', { mergedFrom: sources.map((source) => source.id) }, null, actor);
+  return merge;
+}
+
+/**
+ * Sets on `entity` the fields of `wanted` that differ, and says which those were and what they had been; undefined when
+ * all are as wanted already. Fields that are undefined in `wanted` are left alone.
+ */
+export function assign<T extends object>(
+  entity: T,
+  wanted: { [K in keyof T]?: T[K] | undefined },
+): { changes: Record<string, unknown>; previous: Record<string, unknown> } | undefined {
+  const changes: Record<string, unknown> = {};
+  const previous: Record<string, unknown> = {};
+  for (const key of Object.keys(wanted) as (keyof T & string)[]) {
+    const value = wanted[key];
+    if (value === undefined || JSON.stringify(value) === JSON.stringify(entity[key])) continue;
+    previous[key] = entity[key];
+    changes[key] = value;
+    entity[key] = value as T[typeof key];
+  }
+  return Object.keys(changes).length === 0 ? undefined : { changes, previous };
+}

@@ -1,0 +1,166 @@
+import type { StoredMessage, World } from './types.js';
+
+/** What a topic's numbers are derived to; see `topicCounts`. */
+export interface TopicTally {
+  eventCount: number;
+  messageCount: number;
+  staffResponseGroupCount: number;
+  sources: string[];
+  timeRangeStart: number | null;
+  timeRangeEnd: number | null;
+  authorIds: string[];
+  people: { personId: string; messageCount: number; sources: string[] }[];
+}
+
+/** The numbers of a person, a company or a channel, with the messages of each week by the week's start. */
+export interface ActivityTally {
+  messageCount: number;
+  firstSeenAt: number | null;
+  lastSeenAt: number | null;
+  bySource: Map<string, number>;
+  byWeek: Map<number, number>;
+  groupIds: string[];
+}
+
+/**
+ * What of the world is looked up backwards, and the numbers derived so far. Built when first asked for, then kept in
+ * step by the changes, each of which drops exactly the numbers that it moves: a list of thousands is answered without
+ * visiting every message again.
+ */
+export interface Indexes {
+  readonly messagesByAuthor: Map<string, Set<string>>;
+  readonly peopleByCompany: Map<string, Set<string>>;
+  readonly groupsByChannel: Map<string, Set<string>>;
+  readonly topics: Map<string, TopicTally>;
+  readonly people: Map<string, ActivityTally>;
+  readonly companies: Map<string, ActivityTally>;
+  readonly channels: Map<string, ActivityTally>;
+}
+
+const built = new WeakMap<World, Indexes>();
+
+export function indexesOf(world: World): Indexes {
+  let indexes = built.get(world);
+  if (indexes === undefined) {
+    indexes = build(world);
+    built.set(world, indexes);
+  }
+  return indexes;
+}
+
+/** Drops everything derived; for whoever changed the world by hand, past the changes of this folder. */
+export function forgetIndexes(world: World): void {
+  built.delete(world);
+}
+
+function build(world: World): Indexes {
+  const indexes: Indexes = {
+    messagesByAuthor: new Map(),
+    peopleByCompany: new Map(),
+    groupsByChannel: new Map(),
+    topics: new Map(),
+    people: new Map(),
+    companies: new Map(),
+    channels: new Map(),
+  };
+  for (const message of world.messages.values()) put(indexes.messagesByAuthor, message.authorId, message.id);
+  for (const person of world.people.values()) {
+    if (person.companyId !== null) put(indexes.peopleByCompany, person.companyId, person.id);
+  }
+  for (const group of world.groups.values()) put(indexes.groupsByChannel, group.channelId, group.id);
+  return indexes;
+}
+
+/** A message came. Call it once the message is in the world. */
+export function noteMessageAdded(world: World, message: StoredMessage): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  put(indexes.messagesByAuthor, message.authorId, message.id);
+  noteMessageChanged(world, message);
+}
+
+/** A message is gone for good. Call it while its group is still in the world. */
+export function noteMessageRemoved(world: World, message: StoredMessage): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  indexes.messagesByAuthor.get(message.authorId)?.delete(message.id);
+  noteMessageChanged(world, message);
+}
+
+/** A message now counts otherwise, for instance because it was deleted. */
+export function noteMessageChanged(world: World, message: StoredMessage): void {
+  const indexes = built.get(world);
+  const group = world.groups.get(message.groupId);
+  if (indexes === undefined || group === undefined) return;
+  if (group.topicId !== null) indexes.topics.delete(group.topicId);
+  indexes.channels.delete(group.channelId);
+  const personId = world.authors.get(message.authorId)?.personId;
+  if (personId === null || personId === undefined) return;
+  indexes.people.delete(personId);
+  const companyId = world.people.get(personId)?.companyId;
+  if (companyId !== null && companyId !== undefined) indexes.companies.delete(companyId);
+}
+
+export function noteGroupAdded(
+  world: World,
+  group: { id: string; channelId: string; topicId: string | null },
+): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  put(indexes.groupsByChannel, group.channelId, group.id);
+  indexes.channels.delete(group.channelId);
+  if (group.topicId !== null) indexes.topics.delete(group.topicId);
+}
+
+export function noteGroupRemoved(
+  world: World,
+  group: { id: string; channelId: string; topicId: string | null },
+): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  indexes.groupsByChannel.get(group.channelId)?.delete(group.id);
+  indexes.channels.delete(group.channelId);
+  if (group.topicId !== null) indexes.topics.delete(group.topicId);
+}
+
+/** The conversations of a topic are others than before. */
+export function noteTopic(world: World, topicId: string): void {
+  built.get(world)?.topics.delete(topicId);
+}
+
+/** Accounts belong to `personId` now, or to nobody: the topics they speak in show other people. */
+export function noteAuthors(world: World, authorIds: readonly string[], personIds: readonly string[]): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  for (const authorId of authorIds) {
+    for (const messageId of indexes.messagesByAuthor.get(authorId) ?? []) {
+      const topicId = world.groups.get(world.messages.get(messageId)?.groupId ?? '')?.topicId;
+      if (topicId !== null && topicId !== undefined) indexes.topics.delete(topicId);
+    }
+  }
+  for (const personId of personIds) {
+    indexes.people.delete(personId);
+    const companyId = world.people.get(personId)?.companyId;
+    if (companyId !== null && companyId !== undefined) indexes.companies.delete(companyId);
+  }
+}
+
+/** A person moved from one company to another; either may be none. */
+export function noteEmployment(world: World, personId: string, from: string | null, to: string | null): void {
+  const indexes = built.get(world);
+  if (indexes === undefined) return;
+  if (from !== null) {
+    indexes.peopleByCompany.get(from)?.delete(personId);
+    indexes.companies.delete(from);
+  }
+  if (to !== null) {
+    put(indexes.peopleByCompany, to, personId);
+    indexes.companies.delete(to);
+  }
+}
+
+function put(index: Map<string, Set<string>>, key: string, value: string): void {
+  const values = index.get(key);
+  if (values === undefined) index.set(key, new Set([value]));
+  else values.add(value);
+}

@@ -1,0 +1,56 @@
+import { faker as ar } from '@faker-js/faker/locale/ar';
+import { faker as de } from '@faker-js/faker/locale/de';
+import { faker as en } from '@faker-js/faker/locale/en';
+import { faker as es } from '@faker-js/faker/locale/es';
+import { faker as fr } from '@faker-js/faker/locale/fr';
+import { faker as he } from '@faker-js/faker/locale/he';
+import { faker as ja } from '@faker-js/faker/locale/ja';
+import { faker as ko } from '@faker-js/faker/locale/ko';
+import { faker as pl } from '@faker-js/faker/locale/pl';
+import { faker as vi } from '@faker-js/faker/locale/vi';
+import { faker as zh } from '@faker-js/faker/locale/zh_CN';
+import type { Random } from './random.js';
+
+/** Family names come first, without a space, in these. */
+const familyFirst = new Set([ja, ko, zh]);
+const elsewhere = [de, fr, es, ja, zh, ko, ar, he, pl, vi];
+
+/** A person's name; about one in four is not English, accents and other scripts included. */
+export function personName(random: Random): string {
+  const names = random.chance(0.74) ? en : random.pick(elsewhere);
+  names.seed(random.bits());
+  const given = names.person.firstName();
+  const family = names.person.lastName();
+  return familyFirst.has(names) ? `${family}${given}` : `${given} ${family}`;
+}
+
+export function companyName(random: Random): string {
+  const names = random.chance(0.8) ? en : random.pick([de, fr, es, pl]);
+  names.seed(random.bits());
+  return names.company.name();
+}
+
+export function jobTitle(random: Random): string {
+  en.seed(random.bits());
+  return en.person.jobTitle();
+}
+
+/** A short line that people write about themselves. */
+export function bio(random: Random): string {
+  en.seed(random.bits());
+  return en.person.bio();
+}
+
+/** Letters and digits of `text` for an address: ASCII, lower case, parts joined by `joint`; may be empty. */
+export function asciiOf(text: string, joint: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replaceAll('ł', 'l')
+    .replaceAll('Ł', 'L')
+    .replaceAll('ß', 'ss')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part !== '')
+    .join(joint);
+}

@@ -1,0 +1,164 @@
+import { type Cast, nextLine } from './cast.js';
+import { messageUrl } from './organization.js';
+import type { Random } from './random.js';
+import { accountId, reactionKinds, type Source, sourceNamed } from './sources.js';
+import { longText } from './speech.js';
+import { capital, type Subject } from './subject.js';
+import { busyMoment, hourMs, minuteMs } from './time.js';
+import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage } from './types.js';
+
+export interface Conversation {
+  group: StoredGroup;
+  messages: StoredMessage[];
+}
+
+export interface Plan {
+  readonly subject: Subject;
+  /** Null for talk that no topic was made of. */
+  readonly topicId: string | null;
+  /** The conversation begins between these, and is over by `to` unless it is longer than that. */
+  readonly from: number;
+  readonly to: number;
+  /** How many messages it has, at least one. */
+  readonly size: number;
+  /** Whether its first message is to be a very long one. */
+  readonly long: boolean;
+}
+
+/** A finished conversation of the past. */
+export function conversation(random: Random, cast: Cast, plan: Plan): Conversation {
+  const channel = cast.channels.draw(random);
+  const source = sourceNamed(channel.sourceName);
+  const times = timesOf(random, source, plan);
+  const group: StoredGroup = {
+    id: random.uuid(),
+    topicId: plan.topicId,
+    title: plan.topicId !== null && random.chance(0.8) ? groupTitle(random, plan.subject) : null,
+    similarityAtAssignment: plan.topicId === null ? null : Math.round(random.whole(6200, 9900)) / 10_000,
+    archivedAt: random.chance(0.03)
+      ? Math.min(plan.to, (times.at(-1) ?? plan.to) + random.whole(1, 90) * hourMs)
+      : null,
+    channelId: channel.id,
+    messageIds: [],
+  };
+  const messages: StoredMessage[] = [];
+  const answered = random.chance(0.74);
+  let opener: StoredAuthor | undefined;
+  for (const createdAt of times) {
+    const line = nextLine(random, cast, source.name, plan.subject, messages, opener, answered);
+    opener ??= line.author;
+    const first = messages[0];
+    const isLong = plan.long && first === undefined;
+    const sourceMessageId = accountId(random, source.name);
+    const message: StoredMessage = {
+      id: random.uuid(),
+      groupId: group.id,
+      authorId: line.author.id,
+      content: isLong ? longText(random, plan.subject) : line.content,
+      createdAt,
+      editedAt: null,
+      deletedAt: null,
+      isInternal: line.isInternal,
+      metadata: random.chance(0.06)
+        ? { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) }
+        : null,
+      replyToId: line.replyTo === null ? null : (messages[line.replyTo]?.id ?? null),
+      threadId: line.threaded ? (first?.id ?? null) : null,
+      sourceMessageId,
+      sourceMessageType: source.messageType,
+      sourceName: source.name,
+      sourceUrl: messageUrl(source, channel, sourceMessageId),
+      title: titleOf(source, plan.subject, first),
+      quoteHighlights: [],
+      reactions: [],
+    };
+    weather(random, message, source, plan.to);
+    messages.push(message);
+    group.messageIds.push(message.id);
+  }
+  return { group, messages };
+}
+
+/** Whether anybody at all can say something. */
+export function canSpeak(cast: Cast): boolean {
+  return cast.channels.size > 0;
+}
+
+/** How many messages a conversation has: most are short, a few go on and on. */
+export function conversationSize(random: Random, most: number): number {
+  const kind = random.weighted({ one: 20, few: 48, some: 24, many: 7, endless: 1 });
+  const size = {
+    one: 1,
+    few: random.whole(2, 4),
+    some: random.whole(5, 8),
+    many: random.whole(9, 20),
+    endless: random.whole(21, 60),
+  }[kind];
+  return Math.max(1, Math.min(size, most));
+}
+
+/** The name a topic gives one of its conversations. */
+export function groupTitle(random: Random, subject: Subject): string {
+  return random.chance(0.5)
+    ? capital(subject.phrase)
+    : `${capital(subject.area)}: ${random.pick(['report', 'follow-up', 'thread', 'call notes', 'ticket'])}`;
+}
+
+/** An email or issue names what it is about, and its answers repeat that. */
+export function titleOf(
+  source: Source,
+  subject: Subject,
+  first: Pick<StoredMessage, 'title'> | undefined,
+): string | null {
+  if (source.name !== 'email' && source.name !== 'github') return null;
+  if (first === undefined) return capital(subject.phrase);
+  return source.name === 'email' && first.title !== null ? `Re: ${first.title}` : null;
+}
+
+function timesOf(random: Random, source: Source, plan: Plan): number[] {
+  const offsets = [0];
+  const slow = !source.threads;
+  while (offsets.length < plan.size) {
+    const pause = random.chance(0.06)
+      ? random.whole(10 * 60, 70 * 60)
+      : slow
+        ? random.whole(5, 300)
+        : random.whole(1, 45);
+    offsets.push((offsets.at(-1) ?? 0) + pause * minuteMs + random.whole(0, 59_999));
+  }
+  const start = busyMoment(random, plan.from, plan.to);
+  const shift = Math.max(0, start + (offsets.at(-1) ?? 0) - plan.to);
+  return offsets.map((offset) => start - shift + offset);
+}
+
+/** What happens to a message after it was written: edits, deletion, reactions, highlighted quotes. */
+function weather(random: Random, message: StoredMessage, source: Source, latest: number): void {
+  const fate = random.unit();
+  const later = Math.min(latest, message.createdAt + random.whole(1, 200) * minuteMs);
+  if (fate < 0.04) message.editedAt = later;
+  else if (fate < 0.052) message.deletedAt = later;
+  if (source.reactions && random.chance(0.13)) {
+    for (const kind of random.sample(reactionKinds, random.whole(1, 2))) {
+      message.reactions.push({
+        ...kind,
+        count: random.chance(0.1) ? random.whole(5, 40) : random.whole(1, 4),
+      });
+    }
+  }
+  if (message.replyToId === null && random.chance(0.08)) {
+    message.quoteHighlights.push({
+      confidence: random.whole(50, 100) / 100,
+      content: excerpt(message.content),
+    });
+  }
+}
+
+/** The beginning of a text, never cutting a character in two. */
+function excerpt(text: string): string {
+  return [...text.slice(0, 160)].slice(0, 120).join('');
+}
+
+/** The channel of a conversation, where a day's new messages go. */
+export function channelFor(random: Random, cast: Cast): StoredChannel {
+  return cast.channels.draw(random);
+}
