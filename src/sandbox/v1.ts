@@ -7,17 +7,24 @@ import type {
   FastifyRequest,
   FastifySchema,
 } from 'fastify';
+import { z } from 'zod';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
 import { idempotencyKeyLength } from '../contract/limits.js';
 import { errorBody } from '../contract/service.js';
 import { answerSchema, assumedBodies } from './assumed.js';
 import { authenticate } from './auth.js';
 import type { Answer, Call, Handler } from './call.js';
-import { declaredStatuses, HttpError, invalid, noSuchPath } from './errors.js';
+import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
 import { handlers } from './handlers/index.js';
 import type { Principal, Service } from './service.js';
 import { strikeAfter, strikeBefore } from './strike.js';
 import type { Lens } from './wire/lens.js';
+
+/** Opt-in on POST and PATCH (Limits). Loose, since what a schema leaves out of the headers would be gone for good. */
+const writeHeaders = z.looseObject({ 'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional() });
+
+/** Beyond what every operation declares, a body can be too large or of a type that is not JSON. */
+const bodyStatuses = [409, 413, 415];
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -99,9 +106,6 @@ function strikeEarly(
 function claimKey(service: Service, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return undefined;
-  if (key.length === 0 || key.length > idempotencyKeyLength) {
-    throw invalid(`Idempotency-Key must have 1 to ${idempotencyKeyLength} characters`);
-  }
   const path = request.url.split('?')[0];
   const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.sentText);
@@ -155,13 +159,15 @@ function runOn(lens: Lens, endpoint: Endpoint, handle: () => Answer): Answer {
 
 function schemaOf(service: Service, name: EndpointName, endpoint: Endpoint): FastifySchema {
   const body = name in assumedBodies ? assumedBodies[name as keyof typeof assumedBodies] : endpoint.body;
-  const statuses = declaredStatuses.filter((status) => status !== 409 || endpoint.method !== 'GET');
+  const writes = endpoint.method !== 'GET';
+  const statuses = [...declaredStatuses.filter((status) => status !== 409), ...(writes ? bodyStatuses : [])];
   return {
     operationId: name,
     summary: endpoint.summary,
     ...(endpoint.params ? { params: endpoint.params } : {}),
     ...(endpoint.query ? { querystring: endpoint.query } : {}),
     ...(body ? { body } : {}),
+    ...(writes ? { headers: writeHeaders } : {}),
     response: {
       200: answerSchema(name, service.settings.forms),
       ...Object.fromEntries(statuses.map((status) => [status, errorBody])),

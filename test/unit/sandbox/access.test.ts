@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { errorBody } from '../../../src/contract/service.js';
+import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import type { SandboxOptions } from '../../../src/sandbox/options.js';
+import { call, type Reply } from './call-api.js';
+import { type SmallWorld, smallWorld } from './small-world.js';
+import { undocumented } from './undocumented.js';
+
+let sandbox: Sandbox;
+let small: SmallWorld;
+
+async function start(options: SandboxOptions = {}): Promise<void> {
+  small = smallWorld();
+  sandbox = await launch(options, small.world);
+}
+afterEach(() => sandbox.stop());
+
+const automation = { name: 'n', prompt: 'p', schedule: { type: 'cron', expr: '* * * * *' }, timezone: 'UTC' };
+
+/** The documented error body, and nothing else, with this status. */
+function expectError(reply: Reply, status: number, code: string): void {
+  expect(reply.status).toBe(status);
+  expect(reply.headers.get('content-type')).toContain('application/json');
+  expect(errorBody.parse(reply.body)).toMatchObject({ status, code });
+  expect(undocumented(errorBody, reply.body)).toEqual([]);
+}
+
+describe('keys', () => {
+  it('refuses a missing, malformed, unknown, revoked and expired key with 401', async () => {
+    await start();
+    expectError(await call(sandbox, '/whoami', { key: null }), 401, 'UNAUTHORIZED');
+    expectError(
+      await call(sandbox, '/whoami', { key: null, headers: { authorization: 'Basic abc' } }),
+      401,
+      'UNAUTHORIZED',
+    );
+    for (const key of ['svc_unknown', 'svc_revoked', 'svc_expired']) {
+      expectError(await call(sandbox, '/whoami', { key }), 401, 'UNAUTHORIZED');
+    }
+    expectError(await call(sandbox, '/no/such/path', { key: null }), 401, 'UNAUTHORIZED');
+  });
+
+  it('lets a key expire as the service clock moves on', async () => {
+    await start({ apiKeys: [{ key: 'svc_short', expiresAt: Date.now() + 3_600_000 }] });
+    expect((await call(sandbox, '/whoami')).status).toBe(200);
+    sandbox.skewClock(3_600_001);
+    expectError(await call(sandbox, '/whoami'), 401, 'UNAUTHORIZED');
+  });
+
+  it('binds a key to one organization: another sees itself, empty, and 404 for what is not its own', async () => {
+    await start();
+    const key = 'svc_other_organization';
+    expect((await call(sandbox, '/whoami')).body.organization).toEqual(small.world.organization);
+    expect((await call(sandbox, '/whoami', { key })).body.organization.id).toBe('org_other');
+    expect((await call(sandbox, '/topics', { key })).body).toMatchObject({ data: [], totalCount: 0 });
+    expectError(await call(sandbox, `/topics/${small.topics.exports.id}`, { key }), 404, 'NOT_FOUND');
+    const write = await call(sandbox, `/topics/${small.topics.exports.id}`, {
+      key,
+      method: 'PATCH',
+      body: { priority: 'high' },
+    });
+    expectError(write, 404, 'NOT_FOUND');
+    expect(small.topics.exports.priority).toBe('default');
+  });
+
+  it('rejects a service JWT on POST /automations with 403, and nowhere else', async () => {
+    await start();
+    expectError(await call(sandbox, '/automations', { key: 'svc_jwt', body: automation }), 403, 'FORBIDDEN');
+    expect((await call(sandbox, '/whoami', { key: 'svc_jwt' })).status).toBe(200);
+    expect((await call(sandbox, '/automations', { body: automation })).status).toBe(200);
+  });
+});
+
+describe('errors', () => {
+  it('answers a path that does not exist with the documented body, not declared by any operation', async () => {
+    await start();
+    const reply = await call(sandbox, '/no/such/path');
+    expectError(reply, 404, 'NOT_FOUND');
+    expect(reply.body.defined).toBe(false);
+    expectError(await call(sandbox, '/whoami', { method: 'DELETE' }), 404, 'NOT_FOUND');
+    const outside = await fetch(`${sandbox.origin}/elsewhere`);
+    expect([outside.status, await outside.json()]).toMatchObject([404, { code: 'NOT_FOUND', defined: false }]);
+  });
+
+  it('answers 404 for every kind of thing that is not there', async () => {
+    await start();
+    const paths = ['/topics/x', '/topics/x/groups', '/topics/x/people', '/topics/x/history', '/people/1'];
+    paths.push('/people/1/history', '/people/1/identities', '/people/1/source-stats', '/companies/1');
+    paths.push('/companies/1/activity', '/companies/1/history', '/companies/1/identities', '/channels/x');
+    paths.push('/stories/x', '/automation-templates/x', '/groups?companyId=1', '/groups?personId=1');
+    for (const path of paths) expectError(await call(sandbox, path), 404, 'NOT_FOUND');
+  });
+
+  it('answers what fails validation with 400 that says where', async () => {
+    await start();
+    const reply = await call(sandbox, '/stories?limit=101');
+    expectError(reply, 400, 'BAD_REQUEST');
+    expect(reply.body.data.issues).toEqual([{ path: '/limit', message: expect.any(String) }]);
+    const bad = ['/people/abc/history', '/companies/abc/identities', '/people/1/history?limit=51', '/topics?page=x'];
+    bad.push('/people/1/history?changedByFilter=nobody', '/stories?bucket=other', '/topics/x/groups?order=up');
+    for (const path of bad) expectError(await call(sandbox, path), 400, 'BAD_REQUEST');
+    expectError(await call(sandbox, '/people', { body: '{"people": [' }), 400, 'BAD_REQUEST');
+    expectError(await call(sandbox, '/people', { method: 'POST' }), 400, 'BAD_REQUEST');
+    expectError(await call(sandbox, '/people', { body: '' }), 400, 'BAD_REQUEST');
+  });
+
+  it('answers 413 to a body that is too large and 415 to one that is no JSON', async () => {
+    await start({ bodyLimit: 1000 });
+    const large = { people: [{ displayName: 'x'.repeat(2000) }] };
+    expectError(await call(sandbox, '/people', { body: large }), 413, 'PAYLOAD_TOO_LARGE');
+    const headers = { 'content-type': 'text/csv' };
+    expectError(await call(sandbox, '/people', { body: 'a;b', headers }), 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('answers an unexpected error with a 500 that gives nothing away', async () => {
+    await start();
+    small.world.topics.get = () => {
+      throw new Error('a secret of the inside');
+    };
+    const reply = await call(sandbox, '/topics/x');
+    expectError(reply, 500, 'INTERNAL_SERVER_ERROR');
+    expect(reply.text).not.toContain('secret');
+  });
+});

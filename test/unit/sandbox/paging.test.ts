@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import type { SandboxOptions } from '../../../src/sandbox/options.js';
+import { call } from './call-api.js';
+import { type SmallWorld, smallWorld } from './small-world.js';
+
+let sandbox: Sandbox;
+let small: SmallWorld;
+
+async function start(options: SandboxOptions = {}): Promise<void> {
+  small = smallWorld();
+  sandbox = await launch(options, small.world);
+}
+afterEach(() => sandbox.stop());
+
+async function ids(path: string): Promise<string[]> {
+  return (await call(sandbox, path)).body.data.map((item: { id: string }) => item.id);
+}
+
+describe.each([0, 1] as const)('pages from %i', (base) => {
+  it('says where counting starts, splits the list without loss, and ends with an empty page', async () => {
+    await start({ pageBase: base, pageSize: 2 });
+    const first = (await call(sandbox, '/people')).body;
+    expect(first).toMatchObject({ limit: 2, page: base, totalCount: 3 });
+    const all = [...(await ids(`/people?page=${base}`)), ...(await ids(`/people?page=${base + 1}`))];
+    expect(all).toEqual([...small.world.people.keys()]);
+    expect((await call(sandbox, `/people?page=${base + 2}`)).body).toMatchObject({ data: [], page: base + 2 });
+  });
+});
+
+it('refuses a page before the first', async () => {
+  await start();
+  expect((await call(sandbox, '/people?page=0')).status).toBe(400);
+});
+
+it('grants the limit asked for, up to the largest', async () => {
+  await start({ maxPageSize: 2 });
+  expect((await call(sandbox, '/people?limit=1')).body).toMatchObject({ limit: 1, totalCount: 3 });
+  expect((await call(sandbox, '/people?limit=50')).body.limit).toBe(2);
+});
+
+it('lists topics by their latest update; superseded ones are read by id only', async () => {
+  await start();
+  const { exports, login, archived, migrated, superseded } = small.topics;
+  const listed = await ids('/topics');
+  expect([...listed].sort()).toEqual([exports.id, login.id, archived.id, migrated.id].sort());
+  const updates = listed.map((id) => small.world.topics.get(id)?.updatedAt ?? 0);
+  expect(updates).toEqual([...updates].sort((a, b) => b - a));
+  const detail = (await call(sandbox, `/topics/${superseded.id}`)).body;
+  expect(detail).toMatchObject({
+    graphStatus: 'superseded',
+    supersededAt: expect.any(String),
+    successorTopic: { id: exports.id, title: exports.title },
+  });
+  await call(sandbox, `/topics/${login.id}`, { method: 'PATCH', body: { priority: 'high' } });
+  expect((await ids('/topics'))[0]).toBe(login.id);
+});
+
+it('searches by words, and by meaning with a similarity from 0 to 1', async () => {
+  await start();
+  expect(await ids('/topics?search=SSO')).toEqual([small.topics.login.id]);
+  const ranked = (await call(sandbox, '/topics?embeddingSearch=export%20csv%20never%20finishes')).body.data;
+  expect(ranked[0].id).toBe(small.topics.exports.id);
+  const similarities = ranked.map((item: { similarity: number }) => item.similarity);
+  expect(similarities).toEqual([...similarities].sort((a, b) => b - a));
+  expect(similarities.every((one: number) => one > 0 && one <= 1)).toBe(true);
+  expect((await call(sandbox, '/topics?limit=1')).body.data[0].similarity).toBe(0);
+});
+
+describe('forms that are not shown', () => {
+  it('are paged, a property or an array, as told', async () => {
+    await start({ forms: { people: 'property', channels: 'array', templates: 'paged' } });
+    expect((await call(sandbox, '/people')).body).toEqual({ people: expect.any(Array) });
+    expect((await call(sandbox, '/channels')).body).toHaveLength(2);
+    expect((await call(sandbox, '/automation-templates')).body).toMatchObject({ totalCount: 1, page: 1 });
+  });
+
+  it('are people paged, channels and templates under their name, unless told', async () => {
+    await start();
+    expect((await call(sandbox, '/people')).body.totalCount).toBe(3);
+    expect(Object.keys((await call(sandbox, '/channels')).body)).toEqual(['channels']);
+    expect(Object.keys((await call(sandbox, '/automation-templates')).body)).toEqual(['templates']);
+  });
+});
+
+describe('misbehaviour', () => {
+  it('ignores the page, and says so', async () => {
+    await start({ pageSize: 2, pagingFault: 'ignore-page' });
+    expect((await call(sandbox, '/people?page=2')).body.page).toBe(1);
+    expect(await ids('/people?page=2')).toEqual(await ids('/people'));
+  });
+
+  it('repeats a page for ever under every number', async () => {
+    await start({ pageSize: 2, pagingFault: 'repeat-page' });
+    expect((await call(sandbox, '/people?page=9')).body.page).toBe(9);
+    expect(await ids('/people?page=9')).toEqual(await ids('/people'));
+  });
+
+  it('grants another limit than asked', async () => {
+    await start({ pagingFault: 'other-limit' });
+    const { data, limit } = (await call(sandbox, '/people?limit=2')).body;
+    expect([limit, data.length]).toEqual([1, 1]);
+  });
+
+  it('refuses a limit', async () => {
+    await start({ pagingFault: 'refuse-limit' });
+    expect((await call(sandbox, '/people?limit=2')).status).toBe(400);
+    expect((await call(sandbox, '/people')).status).toBe(200);
+  });
+});
+
+it('signs addresses anew in each answer where told to, and nowhere else', async () => {
+  await start({ signedUrls: true });
+  const avatar = async () => (await call(sandbox, `/people/${small.people.ada.id}`)).body.avatarUrl;
+  const [one, two] = [await avatar(), await avatar()];
+  expect(one).toMatch(/^https:\/\/avatar\.test\/ada\.png\?sig=\w+$/);
+  expect(two).not.toBe(one);
+  expect((await call(sandbox, '/topics')).text).not.toBe((await call(sandbox, '/topics')).text);
+  await sandbox.stop();
+  await start();
+  expect(await avatar()).toBe('https://avatar.test/ada.png');
+});
