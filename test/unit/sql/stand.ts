@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
+
+/**
+ * The SQL files on a database of their own, without the loader: what a model makes of documents is the model's
+ * business alone, and is tested on it alone.
+ */
+
+const sqlDir = fileURLToPath(new URL('../../../sql/', import.meta.url));
+
+export interface Doc {
+  endpoint: string;
+  id: string;
+  parent?: string;
+  body: object;
+  /** Seconds after an arbitrary start. */
+  at?: number;
+  run?: string;
+}
+
+export type Row = Record<string, unknown>;
+
+export interface Model {
+  name: string;
+  table: string;
+  key: string[];
+  documents: string[] | undefined;
+  sql: string;
+}
+
+/** The files of a folder of sql/, in the order of their names. */
+export function sqlFiles(folder: string): { name: string; sql: string }[] {
+  return readdirSync(`${sqlDir}${folder}`)
+    .sort()
+    .map((file) => ({
+      name: file.replace(/\.sql$/, ''),
+      sql: readFileSync(`${sqlDir}${folder}/${file}`, 'utf8'),
+    }));
+}
+
+export const models: Model[] = sqlFiles('models').map(({ name, sql }) => {
+  const header = (field: string) =>
+    new RegExp(`^-- ${field}: (.+)$`, 'm')
+      .exec(sql)?.[1]
+      ?.split(',')
+      .map((item) => item.trim());
+  return {
+    name,
+    sql,
+    table: header('table')?.[0] ?? '',
+    key: header('key') ?? [],
+    documents: header('documents'),
+  };
+});
+
+export const start = Date.parse('2026-01-01T00:00:00Z');
+/** The instant that `at` seconds stand for, as a Date in the rows. */
+export const instant = (at: number) => new Date(start + at * 1000);
+
+/** A database in memory with every migration applied. */
+export async function openStand() {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
+  const connection = await instance.connect();
+  await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  for (const { sql } of sqlFiles('migrations')) await connection.run(sql);
+  return {
+    connection,
+    run: (sql: string) => connection.run(sql),
+    all: (sql: string) => all(connection, sql),
+    /** Forgets every document and row. */
+    async clear(): Promise<void> {
+      for (const { table } of models) await connection.run(`DELETE FROM ${table}`);
+      await connection.run('DELETE FROM raw.documents');
+    },
+    /** Stores documents, in the order given. */
+    async store(docs: readonly Doc[]): Promise<void> {
+      const appender = await connection.createAppender('documents', 'raw');
+      for (const { endpoint, id, parent, body, at = 0, run = 'r1' } of docs) {
+        const text = JSON.stringify(body);
+        appender.appendVarchar(endpoint);
+        appender.appendVarchar(id);
+        if (parent === undefined) appender.appendNull();
+        else appender.appendVarchar(parent);
+        appender.appendVarchar(text);
+        appender.appendVarchar(text);
+        appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(start + at * 1000) * 1000n));
+        appender.appendVarchar(run);
+        appender.endRow();
+      }
+      appender.closeSync();
+    },
+    /** The rows that a model makes of everything stored, in the order of their keys. */
+    project: (name: string) => all(connection, projection(name)),
+    /** Fills a typed table from its model, as a rebuild would. */
+    async fill(...names: string[]): Promise<void> {
+      for (const name of names) await connection.run(`INSERT INTO ${name} BY NAME ${projection(name)}`);
+    },
+    close(): void {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+export type Stand = Awaited<ReturnType<typeof openStand>>;
+
+/** A model's SELECT over every stored document of its kinds. */
+export function projection(name: string): string {
+  const model = models.find((it) => it.name === name);
+  if (!model) throw new Error(`there is no model ${name}`);
+  const kinds = (model.documents ?? []).map((kind) => `'${kind}'`).join(', ');
+  const documents = kinds === '' ? '' : `WITH documents AS (FROM raw.documents WHERE endpoint IN (${kinds}))`;
+  return `${documents} SELECT * FROM (\n${model.sql}\n) ORDER BY ${model.key.join(', ')}`;
+}
+
+async function all(connection: DuckDBConnection, sql: string): Promise<Row[]> {
+  const reader = await connection.runAndReadAll(sql);
+  return reader.getRowObjectsJS().map((row) => {
+    const plain: Row = {};
+    for (const [name, value] of Object.entries(row)) {
+      plain[name] = typeof value === 'bigint' ? Number(value) : value;
+    }
+    return plain;
+  });
+}
