@@ -1,0 +1,51 @@
+import type { Batch, Counts, Loaded } from './batch.js';
+import { writeLedger } from './ledger.js';
+import type { Models } from './models.js';
+import { cuts, observe, storeDocuments } from './observe.js';
+import { type Columns, project } from './project.js';
+import type { Session, Statements } from './session.js';
+import { stage } from './stage.js';
+
+/**
+ * Loads a batch in one transaction: documents, the typed rows that follow from them, and the state that says so. The
+ * tables end up the same however the same answers are cut into batches, as long as they come in the order of time.
+ */
+export async function load(
+  session: Session,
+  models: Models,
+  columns: Columns,
+  batch: Batch,
+): Promise<Loaded> {
+  return session.transaction(async (tx) => {
+    const rows = new Map<string, Counts>();
+    let documents: Counts = { new: 0, changed: 0, removed: 0 };
+    if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
+      await stage(tx, batch);
+      const bounds = [null, ...(await cuts(tx)), null];
+      for (let index = 1; index < bounds.length; index += 1) {
+        await observe(tx, batch.runId, { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null });
+        await project(tx, models.documents, columns, (table, counts) => {
+          const sum = plus(rows.get(table), counts);
+          if (sum.new + sum.changed + sum.removed > 0) rows.set(table, sum);
+        });
+        documents = plus(documents, await storeDocuments(tx));
+      }
+    }
+    const ledger = await writeLedger(tx, batch);
+    await dropTemporary(tx);
+    return { documents, rows: Object.fromEntries([...rows].sort()), ...ledger };
+  });
+}
+
+function plus(a: Counts | undefined, b: Counts): Counts {
+  return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
+}
+
+/** A batch's bodies would otherwise stay in memory until the next one comes. */
+async function dropTemporary(tx: Statements): Promise<void> {
+  await tx.run(
+    ['batch_documents', 'sightings', 'writes', 'projected']
+      .map((it) => `DROP TABLE IF EXISTS temp.${it};`)
+      .join(''),
+  );
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sqlDir } from './migrate.js';
+import type { Statements } from './session.js';
+
+interface ModelBase {
+  /** The file's name without `.sql`. */
+  readonly name: string;
+  readonly table: string;
+  /** The columns that tell one row from another. */
+  readonly key: readonly string[];
+  /** One SELECT, whose columns are named as the table's. */
+  readonly select: string;
+  readonly checksum: string;
+}
+
+/** A table projected from documents: the relation `documents` holds those of the listed kinds. */
+export interface DocumentModel extends ModelBase {
+  readonly from: 'documents';
+  readonly documents: readonly string[];
+  /** Which column of a document says whose rows these are, and which column of the table holds it. */
+  readonly scope: { readonly document: 'id' | 'parent_id'; readonly column: string };
+}
+
+/** A table computed whole from other tables. */
+export interface DerivedModel extends ModelBase {
+  readonly from: 'tables';
+  readonly derived: readonly string[];
+}
+
+export type Model = DocumentModel | DerivedModel;
+
+export interface Models {
+  readonly documents: readonly DocumentModel[];
+  /** In an order in which each comes after those it reads. */
+  readonly derived: readonly DerivedModel[];
+}
+
+/** Reads a folder of models. Raises when a header is incomplete, or two models fill the same table. */
+export function readModels(folder: string = join(sqlDir, 'models')): Models {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const models = names
+    .sort()
+    .map((file) => parseModel(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
+  const tables = models.map(({ table }) => table);
+  const twice = tables.find((table, index) => tables.indexOf(table) !== index);
+  if (twice !== undefined) throw new Error(`two models fill the table ${twice}`);
+  return {
+    documents: models.filter((model) => model.from === 'documents'),
+    derived: inOrder(models.filter((model) => model.from === 'tables')),
+  };
+}
+
+/** Reads one model: `-- key: value` lines on top, then the SELECT. */
+export function parseModel(name: string, text: string): Model {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('--')) break;
+    const [, field, value] = /^--\s*(table|key|documents|scope|derived):\s*(.+?)\s*$/.exec(line) ?? [];
+    if (field !== undefined && value !== undefined) fields.set(field, value);
+  }
+  const list = (field: string): string[] => {
+    const value = fields.get(field);
+    if (value === undefined) throw new Error(`model ${name} does not say its ${field}`);
+    return value.split(',').map((item) => item.trim());
+  };
+  const base = {
+    name,
+    table: list('table')[0] ?? name,
+    key: list('key'),
+    select: text.trim().replace(/;$/, ''),
+    checksum: createHash('sha256').update(text).digest('hex'),
+  };
+  if (fields.has('derived')) return { ...base, from: 'tables', derived: list('derived') };
+  const [, document, column] = /^(id|parent_id)\s*->\s*(\w+)$/.exec(fields.get('scope') ?? '') ?? [];
+  if ((document !== 'id' && document !== 'parent_id') || column === undefined) {
+    throw new Error(`model ${name} needs a scope like "parent_id -> topic_id"`);
+  }
+  return { ...base, from: 'documents', documents: list('documents'), scope: { document, column } };
+}
+
+function inOrder(models: DerivedModel[]): DerivedModel[] {
+  const ordered: DerivedModel[] = [];
+  let left = models;
+  while (left.length > 0) {
+    const waiting = new Set(left.map(({ table }) => table));
+    const ready = left.filter(({ derived, table }) =>
+      derived.every((from) => from === table || !waiting.has(from)),
+    );
+    if (ready.length === 0) throw new Error(`models read each other: ${[...waiting].join(', ')}`);
+    ordered.push(...ready);
+    left = left.filter((model) => !ready.includes(model));
+  }
+  return ordered;
+}
+
+/** The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. */
+export function projection(model: Model, documents: string): string {
+  return model.from === 'tables'
+    ? `SELECT * FROM (\n${model.select}\n)`
+    : `WITH documents AS (${documents}) SELECT * FROM (\n${model.select}\n)`;
+}
+
+/** Every stored document of the model's kinds, as SQL text. */
+export function storedDocuments(model: DocumentModel): string {
+  return `SELECT * FROM raw.documents WHERE endpoint IN (${model.documents.map(text).join(', ')})`;
+}
+
+/** The columns of each table of schema main, in their order. */
+export async function tableColumns(
+  statements: Statements,
+): Promise<Map<string, { name: string; type: string }[]>> {
+  const rows = await statements.all<{ table: string; name: string; type: string }>(
+    `SELECT table_name AS "table", column_name AS name, data_type AS type FROM duckdb_columns()
+      WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
+      ORDER BY table_name, column_index`,
+  );
+  const tables = new Map<string, { name: string; type: string }[]>();
+  for (const { table, name, type } of rows) {
+    const columns = tables.get(table) ?? [];
+    columns.push({ name, type });
+    tables.set(table, columns);
+  }
+  return tables;
+}
+
+/**
+ * Checks every model against its table, both ways: the table is there, every column of it is computed and none too
+ * many, with the table's types, and key and scope are columns of it. Returns what is wrong, in words.
+ */
+export async function checkModels(statements: Statements, models: Models): Promise<string[]> {
+  const tables = await tableColumns(statements);
+  const problems: string[] = [];
+  for (const model of [...models.documents, ...models.derived]) {
+    const columns = tables.get(model.table);
+    if (!columns) {
+      problems.push(`model ${model.name}: there is no table ${model.table}`);
+      continue;
+    }
+    const given = await statements.all<{ column_name: string; column_type: string }>(
+      `DESCRIBE ${projection(model, 'FROM raw.documents')}`,
+    );
+    const types = new Map(given.map(({ column_name, column_type }) => [column_name, column_type]));
+    for (const { name, type } of columns) {
+      const found = types.get(name);
+      if (found === undefined) problems.push(`model ${model.name} does not compute ${model.table}.${name}`);
+      else if (found !== type) problems.push(`model ${model.name} computes ${name} as ${found}, not ${type}`);
+    }
+    const known = new Set(columns.map(({ name }) => name));
+    for (const name of types.keys()) {
+      if (!known.has(name))
+        problems.push(`model ${model.name} computes ${name}, which ${model.table} has not`);
+    }
+    for (const name of [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])]) {
+      if (!known.has(name)) problems.push(`model ${model.name} names ${name}, which ${model.table} has not`);
+    }
+  }
+  return problems;
+}
+
+/** A value as SQL text. Only for names that come from our own files; what comes from outside is bound. */
+export function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+/** An identifier as SQL text. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

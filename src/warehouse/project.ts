@@ -1,0 +1,148 @@
+import type { Counts } from './batch.js';
+import { familyOf, namedById } from './families.js';
+import { type DocumentModel, type Model, projection, quoted, text } from './models.js';
+import type { Statements } from './session.js';
+
+/** A table as the loader needs it: its columns, in order. */
+export type Columns = ReadonlyMap<string, readonly { readonly name: string }[]>;
+
+/** Models that read the same documents by the same column: what they read is looked up once. */
+interface Shared {
+  readonly documents: readonly string[];
+  readonly column: 'id' | 'parent_id';
+  readonly models: DocumentModel[];
+}
+
+/**
+ * Computes the typed rows anew of everything that `writes` and `gone` (see `observe`) touch, and puts the difference
+ * into the typed tables. Call before the documents themselves are stored: what stays as it is, is read from there.
+ */
+export async function project(
+  tx: Statements,
+  models: readonly DocumentModel[],
+  columns: Columns,
+  found: (table: string, counts: Counts) => void,
+): Promise<void> {
+  const kinds = await tx.all<{ endpoint: string; gone: boolean }>(
+    `SELECT endpoint, bool_or(gone) AS gone FROM (
+       SELECT DISTINCT endpoint, false AS gone FROM writes UNION ALL SELECT DISTINCT endpoint, true FROM gone
+     ) GROUP BY endpoint`,
+  );
+  const touched = new Set(kinds.map(({ endpoint }) => endpoint));
+  const losing = new Set(kinds.filter(({ gone }) => gone).map(({ endpoint }) => endpoint));
+  for (const shared of sharing(models.filter((model) => model.documents.some((kind) => touched.has(kind))))) {
+    const prior = await gather(tx, shared, losing);
+    for (const model of shared.models) {
+      const select = projection(model, documentsOf(shared, prior));
+      if (prior) await replaceRows(tx, model, select, columns, found, 'SELECT scope FROM prior_scopes');
+      else {
+        const added = await tx.run(`INSERT INTO main.${quoted(model.table)} BY NAME ${select}`);
+        found(model.table, { new: added, changed: 0, removed: 0 });
+      }
+    }
+  }
+}
+
+function sharing(models: readonly DocumentModel[]): Shared[] {
+  const groups = new Map<string, Shared>();
+  for (const model of models) {
+    const name = `${model.scope.document} ${model.documents.join(' ')}`;
+    const group = groups.get(name) ?? {
+      documents: model.documents,
+      column: model.scope.document,
+      models: [],
+    };
+    group.models.push(model);
+    groups.set(name, group);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * Finds the stored documents whose rows have to be computed again, in `kept` those that stay as they are. False when
+ * there are none in the scope at all: then there are no rows of theirs either, and nothing has to be looked up.
+ */
+async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string>): Promise<boolean> {
+  const { column } = shared;
+  const kinds = list(shared.documents);
+  const scopes = `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
+    UNION SELECT ${column} FROM gone WHERE endpoint IN (${kinds})`;
+  // `known` has them already when an id alone names the thing and no set dropped what was not in the batch.
+  const [first = ''] = shared.documents;
+  const inKnown =
+    column === 'id' &&
+    shared.documents.every((kind) => namedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
+  await tx.run(
+    `CREATE OR REPLACE TEMP TABLE prior AS ${
+      inKnown
+        ? `SELECT rid, id AS scope FROM known WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
+        : `SELECT rowid AS rid, ${column} AS scope FROM raw.documents
+            WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`
+    }`,
+  );
+  const [any] = await tx.all('SELECT 1 FROM prior LIMIT 1');
+  if (!any) return false;
+  await tx.run(`
+    CREATE OR REPLACE TEMP TABLE kept AS SELECT rid FROM prior
+      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (SELECT rid FROM gone);
+    CREATE OR REPLACE TEMP TABLE prior_scopes AS SELECT DISTINCT scope FROM prior`);
+  return true;
+}
+
+function documentsOf(shared: Shared, prior: boolean): string {
+  const columns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
+  const written = `SELECT ${columns} FROM writes WHERE endpoint IN (${list(shared.documents)})`;
+  return prior
+    ? `${written} UNION ALL SELECT ${columns} FROM raw.documents WHERE rowid IN (SELECT rid FROM kept)`
+    : written;
+}
+
+/**
+ * Makes the rows of a table whose scope is in `scopes` (SQL text; all rows when left out) those of `select`: gone ones
+ * deleted, new ones inserted, differing ones exchanged. A row in which only `synced_at` or `run_id` moved is exchanged,
+ * but does not count as changed.
+ */
+export async function replaceRows(
+  tx: Statements,
+  model: Model,
+  select: string,
+  columns: Columns,
+  found: (table: string, counts: Counts) => void,
+  scopes?: string,
+): Promise<void> {
+  const table = `main.${quoted(model.table)}`;
+  const names = (columns.get(model.table) ?? []).map(({ name }) => name);
+  const scoped =
+    scopes === undefined || model.from !== 'documents'
+      ? ''
+      : `WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${quoted(model.scope.column)} IN (${scopes}))`;
+  const differ = (of: readonly string[]) =>
+    of.map((name) => `s.${quoted(name)} IS DISTINCT FROM p.${quoted(name)}`).join(' OR ') || 'false';
+  const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
+  const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
+  await tx.run(`
+    CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0;
+    INSERT INTO projected BY NAME ${select};
+    CREATE OR REPLACE TEMP TABLE compared AS
+      SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
+        FROM (SELECT rowid AS rid, * FROM ${table} ${scoped}) s
+        FULL JOIN projected p ON ${model.key.map((name) => `s.${quoted(name)} = p.${quoted(name)}`).join(' AND ')}`);
+  const [counts] = await tx.all<Counts & { stamped: number }>(`
+    SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
+           count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
+           count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
+  if (!counts) throw new Error('counting gave no row');
+  if (counts.removed + counts.changed + counts.stamped > 0) {
+    await tx.run(`DELETE FROM ${table} WHERE rowid IN (
+      SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`);
+  }
+  if (counts.new + counts.changed + counts.stamped > 0) {
+    await tx.run(`INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (
+      SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`);
+  }
+  found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
+}
+
+function list(kinds: readonly string[]): string {
+  return kinds.map(text).join(', ');
+}

@@ -1,0 +1,119 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { StorageError } from '../base/errors.js';
+import { filesOf, unfinished } from './engine.js';
+import { type Models, quoted, text } from './models.js';
+import type { Columns } from './project.js';
+import { refreshDerived } from './rebuild.js';
+import { syncFile } from './restore.js';
+import type { Session } from './session.js';
+
+export interface Published {
+  readonly path: string;
+  readonly bytes: number;
+  readonly ms: number;
+  readonly tables: number;
+}
+
+/** The name under which the unfinished snapshot is attached. */
+const target = 'snapshot_in_progress';
+
+/**
+ * Refreshes the derived tables, copies the warehouse as it stands into a file beside it, adds the analysts' views,
+ * checks that no row was lost, and renames it over signals.duckdb. Readers keep the snapshot that they have open.
+ * Whatever goes wrong, signals.duckdb stays what it was, and the warehouse stays usable.
+ */
+export async function publish(
+  session: Session,
+  parts: { dataDir: string; viewsDir: string; models: Models; columns: Columns },
+): Promise<Published> {
+  const started = performance.now();
+  const { dataDir } = parts;
+  const { published } = filesOf(dataDir);
+  await refreshDerived(session, parts.models, parts.columns);
+  const temporary = join(dataDir, `${unfinished}signals-${process.pid}.duckdb`);
+  const remove = () => {
+    for (const path of [temporary, `${temporary}.wal`]) rmSync(path, { force: true });
+  };
+  remove();
+  let tables: number;
+  try {
+    tables = await copyInto(session, temporary, parts.viewsDir);
+    syncFile(temporary);
+    renameSync(temporary, published);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  syncDirectory(dataDir);
+  return { path: published, bytes: statSync(published).size, ms: performance.now() - started, tables };
+}
+
+async function copyInto(session: Session, temporary: string, viewsDir: string): Promise<number> {
+  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+  const source = here?.name ?? 'worker';
+  await session.run(`ATTACH ${text(temporary)} AS ${target}`);
+  try {
+    await session.run(`COPY FROM DATABASE ${quoted(source)} TO ${target}`);
+    await addViews(session, source, viewsDir);
+    const tables = await compareCounts(session, source);
+    await session.run(`CHECKPOINT ${target}`);
+    return tables;
+  } finally {
+    await session.run(`DETACH ${target}`);
+  }
+}
+
+/** The views are made anew for each snapshot, so that they are always this program's, and need no migration. */
+async function addViews(session: Session, source: string, viewsDir: string): Promise<void> {
+  const files = existsSync(viewsDir) ? readdirSync(viewsDir).filter((name) => name.endsWith('.sql')) : [];
+  await session.run(`USE ${target}`);
+  try {
+    for (const file of files.sort()) await session.run(readFileSync(join(viewsDir, file), 'utf8'));
+  } finally {
+    await session.run(`USE ${quoted(source)}`);
+  }
+}
+
+async function compareCounts(session: Session, source: string): Promise<number> {
+  const tables = await session.all<{ schema: string; table: string }>(
+    `SELECT schema_name AS schema, table_name AS "table" FROM duckdb_tables()
+      WHERE database_name = $1 AND NOT temporary AND NOT internal ORDER BY ALL`,
+    [source],
+  );
+  for (const { schema, table } of tables) {
+    const name = `${quoted(schema)}.${quoted(table)}`;
+    const [counts] = await session.all<{ here: number; there: number }>(
+      `SELECT (SELECT count(*) FROM ${quoted(source)}.${name}) AS here, (SELECT count(*) FROM ${target}.${name}) AS there`,
+    );
+    if (!counts || counts.here !== counts.there) {
+      throw new StorageError(
+        `the snapshot has ${counts?.there} of ${counts?.here} rows of ${schema}.${table}`,
+        {
+          hint: 'The published file was left as it was. Run the command again; if it repeats, check the disk.',
+        },
+      );
+    }
+  }
+  return tables.length;
+}
+
+/** A rename is only on the disk when its directory is. */
+function syncDirectory(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

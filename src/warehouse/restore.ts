@@ -1,0 +1,190 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { filesOf, type Limits, openFile, unfinished } from './engine.js';
+import { firstLine, freeBytes, lockConflict, storageFault } from './faults.js';
+import type { Session } from './session.js';
+
+/** That the live file could not be opened, and what was done about it. */
+export interface Restored {
+  /** Where the broken file is now. */
+  readonly movedTo: string;
+  /** When the snapshot that took its place was published; null when there was none, and the warehouse starts empty. */
+  readonly snapshotFrom: Date | null;
+  /** What DuckDB said of the broken file. */
+  readonly reason: string;
+}
+
+/**
+ * Opens the live file for writing. A file that DuckDB cannot open, though it opens another one in the same place, is
+ * broken: it is moved aside, never deleted, and the published snapshot takes its place. A locked file, a full or
+ * read-only disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
+ */
+export async function openOrRestore(
+  dataDir: string,
+  limits: Limits,
+  log: Log,
+): Promise<{ session: Session; restored: Restored | null }> {
+  const { worker } = filesOf(dataDir);
+  let reason: unknown;
+  try {
+    return { session: await openWhole(worker, dataDir, limits), restored: null };
+  } catch (error) {
+    // Raised as it is: whoever claims the file waits for its holder, or names it.
+    if (lockConflict(error)) throw error;
+    reason = error;
+  }
+  await refuseUnlessBroken(dataDir, limits, reason);
+  const restored = await replaceBroken(dataDir, limits, reason);
+  const facts = { movedTo: restored.movedTo, snapshotFrom: restored.snapshotFrom, reason: restored.reason };
+  log.error(
+    facts,
+    restored.snapshotFrom
+      ? `worker.duckdb could not be opened; restored from the snapshot published ${restored.snapshotFrom.toISOString()}`
+      : 'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
+  );
+  return { session: await openWhole(worker, dataDir, limits), restored };
+}
+
+/** DuckDB reads blocks as it needs them, and opens a file that lost its end: so its length is checked as well. */
+async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
+  const session = await openFile(path, { ...limits, access: 'write', dataDir });
+  try {
+    const [size] = await session.all<{ total_blocks: number; block_size: number }>('PRAGMA database_size');
+    const expected = size ? headerBytes + size.total_blocks * size.block_size : 0;
+    if (size && size.total_blocks > 0 && statSync(path).size < expected) {
+      throw new Error(`the file is cut short: ${statSync(path).size} of ${expected} bytes`);
+    }
+    return session;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** Three headers of 4 KiB stand before the first block. */
+const headerBytes = 3 * 4096;
+
+/** Raises a StorageError unless the environment is fine and the file alone is at fault. */
+async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
+  const { worker } = filesOf(dataDir);
+  for (const path of [dataDir, worker]) {
+    if (!existsSync(path)) continue;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      throw new StorageError(`${path} cannot be read and written: ${messageOf(error)}`, {
+        hint: 'Give this user access to the data directory, or point SIGNALHOUSE_DATA_DIR at another one.',
+        cause: reason,
+      });
+    }
+  }
+  const probe = join(dataDir, `${unfinished}probe-${process.pid}.duckdb`);
+  try {
+    const session = await openFile(probe, { ...limits, access: 'write', dataDir });
+    await session.run('CREATE TABLE probe AS SELECT 1');
+    await session.close();
+    refuseNewerFormat(worker, probe, reason);
+  } catch (error) {
+    // Not even an empty database can be made here: it is the disk, the memory or the settings.
+    if (error instanceof SignalhouseError) throw error;
+    throw new StorageError(`no database can be opened in ${dataDir}: ${firstLine(messageOf(error))}`, {
+      hint: 'Check that the disk is writable and has space, and that warehouse.memoryLimit and warehouse.threads are valid.',
+      cause: storageFault(error, dataDir),
+    });
+  } finally {
+    rmSync(probe, { force: true });
+    rmSync(`${probe}.wal`, { force: true });
+  }
+}
+
+/** The main header of a DuckDB file: a checksum of 8 bytes, `DUCK`, then the version of the file's format. */
+function formatVersion(path: string): bigint | undefined {
+  const header = Buffer.alloc(20);
+  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
+  const handle = openSync(path, 'r');
+  try {
+    readSync(handle, header, 0, header.length, 0);
+  } finally {
+    closeSync(handle);
+  }
+  return header.toString('latin1', 8, 12) === 'DUCK' ? header.readBigUInt64LE(12) : undefined;
+}
+
+function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
+  if (!existsSync(worker)) return;
+  const found = formatVersion(worker);
+  const known = formatVersion(probe);
+  // The format of a file written for old readers is older than what this DuckDB can read: the newest is 10 above.
+  if (found !== undefined && known !== undefined && found > known && found <= known + 1000n) {
+    throw new StorageError(
+      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${known})`,
+      {
+        hint: 'Run the newer version of signalhouse.',
+        cause: reason,
+      },
+    );
+  }
+}
+
+async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): Promise<Restored> {
+  const { worker, published } = filesOf(dataDir);
+  const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace(/\..*/, 'Z');
+  const movedTo = `${worker}.broken-${stamp}`;
+  const copy = join(dataDir, `${unfinished}restore-${process.pid}.duckdb`);
+  const snapshotFrom = await copySnapshot(published, copy, dataDir, limits);
+  try {
+    if (existsSync(`${worker}.wal`)) renameSync(`${worker}.wal`, `${movedTo}.wal`);
+    if (existsSync(worker)) renameSync(worker, movedTo);
+    if (snapshotFrom) renameSync(copy, worker);
+  } finally {
+    rmSync(copy, { force: true });
+  }
+  return { movedTo, snapshotFrom, reason: firstLine(messageOf(reason)) };
+}
+
+/** A copy of the snapshot that is known to open; null when there is none, or it is broken as well. */
+async function copySnapshot(
+  published: string,
+  copy: string,
+  dataDir: string,
+  limits: Limits,
+): Promise<Date | null> {
+  if (!existsSync(published)) return null;
+  const { mtime } = statSync(published);
+  copyFileSync(published, copy);
+  syncFile(copy);
+  try {
+    await (await openWhole(copy, dataDir, limits)).close();
+    return mtime;
+  } catch {
+    rmSync(copy, { force: true });
+    return null;
+  }
+}
+
+/** Makes sure that what was written to a file is on the disk. Never for the live file (see lock.ts). */
+export function syncFile(path: string): void {
+  const handle = openSync(path, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** How many bytes are free in the data directory, for whoever wants to warn early. */
+export const freeIn = freeBytes;

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { isAlive, readHolder } from './lock.js';
+import type { Session } from './session.js';
+
+/** How a run of a command ended. */
+export type Outcome = 'done' | 'stopped' | 'incomplete' | 'failed' | 'interrupted';
+
+export interface RunStart {
+  readonly command: string;
+  readonly startedAt: Date;
+  readonly programVersion: string;
+}
+
+export interface RunEnd {
+  readonly outcome: Outcome;
+  readonly endedAt: Date;
+  readonly exitCode: number;
+  readonly requests: number;
+  readonly rateLimited: number;
+  readonly rowsNew: number;
+  readonly rowsChanged: number;
+  readonly rowsRemoved: number;
+  readonly rejected: number;
+  /** Fetches still due; null when the command does not fetch. */
+  readonly leftDue: number | null;
+  /** What `--json` prints. */
+  readonly summary: unknown;
+  readonly error: string | null;
+}
+
+/** A run id such as `20261120T101500123Z-4f2a`: sorts by time, and does not repeat within a millisecond. */
+export function newRunId(startedAt: Date): string {
+  return `${startedAt.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
+}
+
+/** Writes down that a run has started; returns its id. */
+export async function startRun(session: Session, run: RunStart): Promise<string> {
+  const runId = newRunId(run.startedAt);
+  await session.run(
+    `INSERT INTO ops.runs BY NAME SELECT $id AS run_id, $command AS command, $at AS started_at, 'running' AS outcome,
+       $pid::BIGINT AS pid, $version AS program_version`,
+    { id: runId, command: run.command, at: run.startedAt, pid: process.pid, version: run.programVersion },
+  );
+  return runId;
+}
+
+/** Writes down how a run ended. */
+export async function finishRun(session: Session, runId: string, end: RunEnd): Promise<void> {
+  await session.run(
+    `UPDATE ops.runs SET outcome = $outcome, ended_at = $at, exit_code = $code, requests = $requests,
+       rate_limited = $limited, rows_new = $new, rows_changed = $changed, rows_removed = $removed,
+       rejected = $rejected, left_due = $due, summary = $summary::JSON, error = $error WHERE run_id = $id`,
+    {
+      ...{ id: runId, outcome: end.outcome, at: end.endedAt, code: end.exitCode, requests: end.requests },
+      ...{ limited: end.rateLimited, new: end.rowsNew, changed: end.rowsChanged, removed: end.rowsRemoved },
+      ...{ rejected: end.rejected, due: end.leftDue, summary: JSON.stringify(end.summary), error: end.error },
+    },
+  );
+}
+
+/**
+ * Whoever opens the live file for writing holds its lock: so every run that still says 'running' belongs to a process
+ * that is gone. Returns how many there were.
+ */
+export async function markInterrupted(session: Session): Promise<number> {
+  return session.run("UPDATE ops.runs SET outcome = 'interrupted' WHERE outcome = 'running'");
+}
+
+/** The organization that this warehouse belongs to; null as long as it is empty. */
+export async function organization(
+  session: Session,
+): Promise<{ id: string; name: string | null; slug: string | null } | null> {
+  const [row] = await session.all<{ id: string; name: string | null; slug: string | null }>(
+    `SELECT id, body->>'name' AS name, body->>'slug' AS slug FROM raw.documents
+      WHERE endpoint = 'whoami' ORDER BY fetched_at DESC LIMIT 1`,
+  );
+  return row ?? null;
+}
+
+/** Who holds the warehouse just now, as far as the note beside it tells; null when nobody seems to. */
+export function currentHolder(dataDir: string): ReturnType<typeof readHolder> | null {
+  const holder = readHolder(dataDir);
+  if (!holder) return null;
+  return holder.host !== hostname() || isAlive(holder.pid) ? holder : null;
+}

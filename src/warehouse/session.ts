@@ -1,0 +1,196 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
+  DuckDBInstance,
+  DuckDBTimestampTZValue,
+} from '@duckdb/node-api';
+import { storageFault } from './faults.js';
+import { bindings, forProgram, type Params, timestampOf } from './values.js';
+
+/** What one can do with a connection, inside a transaction or outside. */
+export interface Statements {
+  /** Runs one statement, or several without parameters; says how many rows the last one changed. */
+  run(sql: string, params?: Params): Promise<number>;
+  /** Every row of a result, as objects; see `forProgram` for how values come out. */
+  all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]>;
+  /** Appends rows to a table, which is far faster than INSERT; says how many. */
+  append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number>;
+}
+
+export interface TableName {
+  /** `temp` for temporary tables; the warehouse's own catalog otherwise. */
+  readonly catalog?: 'temp';
+  readonly schema?: string;
+  readonly table: string;
+}
+export type ColumnKind = 'text' | 'integer' | 'double' | 'boolean' | 'time';
+export type Cell = string | number | boolean | Date | null;
+
+/**
+ * One connection to one database. DuckDB's Node API runs statements on a thread pool, and a connection must not run
+ * two at a time: everything that goes through here stands in line. A transaction has the line to itself until it ends.
+ */
+export class Session implements Statements {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+  readonly #direct: Statements;
+  readonly #dataDir: string;
+  readonly #inTransaction = new AsyncLocalStorage<true>();
+  #line: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, dataDir: string) {
+    this.#instance = instance;
+    this.#connection = connection;
+    this.#dataDir = dataDir;
+    this.#direct = statementsOn(connection);
+  }
+
+  /** `dataDir` is only named in errors, and asked for its free space when a write fails. */
+  static async on(instance: DuckDBInstance, dataDir: string): Promise<Session> {
+    return new Session(instance, await instance.connect(), dataDir);
+  }
+
+  run(sql: string, params?: Params): Promise<number> {
+    return this.#inLine(() => this.#direct.run(sql, params));
+  }
+
+  all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
+    return this.#inLine(() => this.#direct.all<T>(sql, params));
+  }
+
+  append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number> {
+    return this.#inLine(() => this.#direct.append(table, columns, rows));
+  }
+
+  /**
+   * Runs `work` in a transaction: commits when it returns, rolls back when it throws. Inside, only the handle that is
+   * passed in may be used; the session itself would wait for the transaction to end, for ever, and refuses instead.
+   */
+  transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
+    return this.#inLine(() =>
+      this.#inTransaction.run(true, async () => {
+        await this.#direct.run('BEGIN TRANSACTION');
+        try {
+          const result = await work(this.#direct);
+          await this.#direct.run('COMMIT');
+          return result;
+        } catch (error) {
+          // After a failed COMMIT, and after a fatal error, there is nothing left to roll back.
+          await this.#direct.run('ROLLBACK').catch(() => undefined);
+          throw error;
+        }
+      }),
+    );
+  }
+
+  /**
+   * Rows one chunk (2,048 rows) at a time, in bounded memory. Reads on a connection of its own, so that the consumer
+   * may use the session between two rows; what a transaction in progress wrote is not seen.
+   */
+  async *stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
+    this.#refuseWhenClosed();
+    const connection = await this.#instance.connect();
+    try {
+      const { values, types } = bindings(params ?? []);
+      const result = await connection.stream(sql, values, types);
+      for await (const rows of result.yieldConvertedRowObjects(forProgram)) yield* rows as T[];
+    } catch (error) {
+      throw storageFault(error, this.#dataDir);
+    } finally {
+      connection.closeSync();
+    }
+  }
+
+  /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#line;
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+
+  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#inTransaction.getStore()) {
+      throw new Error('inside a transaction, use the handle that it was given, not the session');
+    }
+    this.#refuseWhenClosed();
+    const turn = this.#line.then(work).catch((error: unknown) => {
+      throw storageFault(error, this.#dataDir);
+    });
+    this.#line = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new Error('the warehouse is closed');
+  }
+}
+
+/** Statements straight on a connection; whoever calls sees to it that they run one at a time. */
+export function statementsOn(connection: DuckDBConnection): Statements {
+  return {
+    run: async (sql, params) => {
+      const { values, types } = bindings(params ?? []);
+      const result = params ? await connection.run(sql, values, types) : await connection.run(sql);
+      return result.rowsChanged;
+    },
+    all: async <T>(sql: string, params?: Params) => {
+      const { values, types } = bindings(params ?? []);
+      const result = params ? await connection.run(sql, values, types) : await connection.run(sql);
+      return (await result.convertRowObjects(forProgram)) as T[];
+    },
+    append: async ({ catalog, schema, table }, columns, rows) => {
+      const appender = await connection.createAppender(table, schema ?? null, catalog ?? null);
+      try {
+        const appended = appendAll(appender, columns, rows);
+        appender.flushSync();
+        return appended;
+      } finally {
+        appender.closeSync();
+      }
+    },
+  };
+}
+
+function appendAll(
+  appender: DuckDBAppender,
+  columns: readonly ColumnKind[],
+  rows: Iterable<readonly Cell[]>,
+): number {
+  let appended = 0;
+  const time = timestamps();
+  const append: Record<ColumnKind, (value: never) => void> = {
+    text: (value: string) => appender.appendVarchar(value),
+    integer: (value: number) => appender.appendBigInt(BigInt(value)),
+    double: (value: number) => appender.appendDouble(value),
+    boolean: (value: boolean) => appender.appendBoolean(value),
+    time: (value: Date) => appender.appendTimestampTZ(time(value)),
+  };
+  for (const row of rows) {
+    for (let index = 0; index < columns.length; index += 1) {
+      const value = row[index];
+      const kind = columns[index];
+      if (value === null || value === undefined || kind === undefined) appender.appendNull();
+      else append[kind](value as never);
+    }
+    appender.endRow();
+    appended += 1;
+  }
+  return appended;
+}
+
+/** Thousands of rows of one answer share one Date: it is turned into a timestamp once. */
+function timestamps(): (date: Date) => DuckDBTimestampTZValue {
+  let last: Date | undefined;
+  let value = timestampOf(new Date(0));
+  return (date) => {
+    if (date !== last) {
+      last = date;
+      value = timestampOf(date);
+    }
+    return value;
+  };
+}

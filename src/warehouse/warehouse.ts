@@ -1,0 +1,119 @@
+import type { Log } from '../base/log.js';
+import type { Batch, Loaded } from './batch.js';
+import type { Limits } from './engine.js';
+import { checkKeys, type KeyFault } from './keys.js';
+import { load } from './load.js';
+import type { Models } from './models.js';
+import type { Columns } from './project.js';
+import { type Published, publish } from './publish.js';
+import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './rebuild.js';
+import type { Restored } from './restore.js';
+import { finishRun, organization, type RunEnd, type RunStart, startRun } from './runs.js';
+import type { Session, Statements } from './session.js';
+import type { Params } from './values.js';
+
+interface Parts {
+  readonly dataDir: string;
+  readonly models: Models;
+  readonly columns: Columns;
+  readonly restored: Restored | null;
+  readonly migrated: readonly string[];
+  readonly limits: Limits;
+  readonly viewsDir: string;
+  readonly log: Log;
+  readonly release: () => void;
+}
+
+/** The live warehouse, open in this process. Made by `openWarehouse`; everything here stands in one line. */
+export class Warehouse {
+  readonly #session: Session;
+  readonly #parts: Parts;
+
+  constructor(session: Session, parts: Parts) {
+    this.#session = session;
+    this.#parts = parts;
+  }
+
+  /** What was done because the live file could not be opened; null when all was well. */
+  get restored(): Restored | null {
+    return this.#parts.restored;
+  }
+
+  /** The migrations that were applied when it was opened. */
+  get migrated(): readonly string[] {
+    return this.#parts.migrated;
+  }
+
+  get dataDir(): string {
+    return this.#parts.dataDir;
+  }
+
+  /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
+  all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
+    return this.#session.all<T>(sql, params);
+  }
+
+  /** Runs a statement; says how many rows it changed. */
+  run(sql: string, params?: Params): Promise<number> {
+    return this.#session.run(sql, params);
+  }
+
+  /** Rows one after the other in bounded memory; the warehouse may be used meanwhile. */
+  stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
+    return this.#session.stream<T>(sql, params);
+  }
+
+  /** Several statements that hold together; inside, use only the handle that is passed in. */
+  transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
+    return this.#session.transaction(work);
+  }
+
+  /** Stores a batch, documents, rows and state in one transaction. */
+  load(batch: Batch): Promise<Loaded> {
+    return load(this.#session, this.#parts.models, this.#parts.columns, batch);
+  }
+
+  /** Computes the derived tables anew; `publish` and `rebuild` do so themselves. */
+  refreshDerived(): Promise<Loaded['rows']> {
+    return refreshDerived(this.#session, this.#parts.models, this.#parts.columns);
+  }
+
+  /** Computes every typed table anew from the raw documents. */
+  rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
+    return rebuild(this.#session, this.#parts.models, progress);
+  }
+
+  /** Puts a consistent snapshot in the place of signals.duckdb. */
+  publish(): Promise<Published> {
+    const { dataDir, viewsDir, models, columns } = this.#parts;
+    return publish(this.#session, { dataDir, viewsDir, models, columns });
+  }
+
+  /** Keys that are not unique, or null; none when all is well. */
+  checkKeys(): Promise<KeyFault[]> {
+    return checkKeys(this.#session, this.#parts.models);
+  }
+
+  /** Writes down that a run started; returns its id. */
+  startRun(run: RunStart): Promise<string> {
+    return startRun(this.#session, run);
+  }
+
+  finishRun(runId: string, end: RunEnd): Promise<void> {
+    return finishRun(this.#session, runId, end);
+  }
+
+  /** The organization whose data this is; null while the warehouse is empty. */
+  organization(): ReturnType<typeof organization> {
+    return organization(this.#session);
+  }
+
+  /** Waits for what is in progress, writes everything into the file, and frees the lock. */
+  async close(): Promise<void> {
+    try {
+      await this.#session.close();
+    } finally {
+      this.#parts.release();
+    }
+  }
+}
