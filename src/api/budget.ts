@@ -58,6 +58,7 @@ export class Budget {
   readonly #maxPauseMs: number;
   readonly #releases = new Releases();
   #inFlight = 0;
+  #allowance: { left: number; readonly onSpent: () => void } | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #pausesInARow = 0;
   #lowered: { readonly to: number; readonly at: number; readonly climbsFrom: number } | undefined;
@@ -82,7 +83,19 @@ export class Budget {
   /** Slots that can be taken at this moment; 0 during a pause. */
   available(): number {
     if (this.#clock.monotonic() < this.#pausedUntil) return 0;
-    return Math.max(0, this.limit - this.#held());
+    return Math.max(
+      0,
+      Math.min(this.limit - this.#held(), this.#allowance?.left ?? Number.POSITIVE_INFINITY),
+    );
+  }
+
+  /**
+   * Allows this many attempts from now on, retries included, and no more. `onSpent` is called once the last of them has
+   * started (at once when none is allowed): whoever still waits would wait for ever, and is to be told.
+   */
+  allow(attempts: number, onSpent: () => void): void {
+    this.#allowance = { left: Math.max(0, attempts), onSpent };
+    if (attempts <= 0) onSpent();
   }
 
   /**
@@ -90,6 +103,7 @@ export class Budget {
    * slot is in flight the truth is not known, except that it is at least a window away.
    */
   nextFreeInMs(): number {
+    if (this.#allowance && this.#allowance.left <= 0) return this.#heldMs;
     const now = this.#clock.monotonic();
     const pause = this.#pausedUntil - now;
     const surplus = this.#held() - this.limit + 1;
@@ -111,6 +125,7 @@ export class Budget {
       if (!entry) return undefined;
     }
     this.#inFlight++;
+    this.#spend();
     let ended = false;
     return {
       end: () => {
@@ -147,6 +162,13 @@ export class Budget {
     }
     const capped = askedMs !== undefined && askedMs > this.#maxPauseMs;
     return { waitMs: this.#pausedUntil - now, askedMs, capped, limit: this.limit };
+  }
+
+  /** The caller starts its attempt first, and only then is everybody else told that nothing is left. */
+  #spend(): void {
+    if (!this.#allowance) return;
+    this.#allowance.left -= 1;
+    if (this.#allowance.left <= 0) setImmediate(this.#allowance.onSpent);
   }
 
   #own(): number {

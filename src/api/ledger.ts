@@ -49,12 +49,12 @@ export class Ledger {
   #offset = 0;
   #partial = '';
   #torn = false;
-  #lastRecordAt: number;
+  #lastRecordAt = Number.NEGATIVE_INFINITY;
   #count = 0;
+  #warned = false;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#lastRecordAt = options.clock.monotonic();
     this.#safely(() => {
       this.#fd = openSync(options.path, 'a+', 0o600);
       // Older records than fit into the tail cannot matter: more than two lines a slot are never within a window.
@@ -203,7 +203,6 @@ export class Ledger {
       );
     }
   }
-  #warned = false;
 }
 
 /** A pid that nobody has, or that was given to us after the record was written, belongs to a dead process. */

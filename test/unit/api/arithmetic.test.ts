@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { askedWait } from '../../../src/api/rate-hints.js';
+import { Releases } from '../../../src/api/releases.js';
+import { toQuery } from '../../../src/api/request.js';
+import { backoffMs, nextStep, type Setback } from '../../../src/api/retry.js';
+
+describe('what the server asks us to wait', () => {
+  const now = Date.parse('2025-03-01T12:00:00Z');
+  test.each([
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': ['3', '9'] }, 3000],
+    [{ 'retry-after': 'Sat, 01 Mar 2025 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Sat, 01 Mar 2025 11:00:00 GMT' }, 0],
+    // The server's clock is an hour behind ours.
+    [{ 'retry-after': 'Sat, 01 Mar 2025 11:00:30 GMT', date: 'Sat, 01 Mar 2025 11:00:00 GMT' }, 30_000],
+    [{ 'retry-after': 'soon', 'ratelimit-reset': '12' }, 12_000],
+    [{ 'retry-after': '2', 'ratelimit-reset': '12' }, 2000],
+    [{ 'x-ratelimit-reset': '5' }, 5000],
+    [{ 'x-ratelimit-reset': String(now / 1000 + 20) }, 20_000],
+    [{ 'x-ratelimit-reset': String(now + 20_000) }, 20_000],
+    [{ 'x-ratelimit-reset': String(now - 20_000) }, 0],
+    [{ ratelimit: 'limit=120, remaining=0, reset=9' }, 9000],
+    [{ ratelimit: '"default";r=0;t=4' }, 4000],
+    [{ 'x-ratelimit-reset': '-4' }, undefined],
+    [{ 'retry-after': '' }, undefined],
+    [{}, undefined],
+  ])('%j', (headers, wait) => {
+    expect(askedWait(headers as Record<string, string>, now)).toBe(wait);
+  });
+
+  test('is never negative and never not a number', () => {
+    const name = fc.constantFrom('retry-after', 'ratelimit-reset', 'x-ratelimit-reset', 'ratelimit');
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.oneof(fc.string(), fc.double().map(String))), (headers) => {
+        const wait = askedWait(headers, now);
+        expect(wait === undefined || wait >= 0).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('retries', () => {
+  const options = { attempts: 4, baseMs: 100, maxMs: 1000, limitedMs: 60_000, maxAskedMs: 5000 };
+  const setback = (more: Partial<Setback>): Setback => ({
+    kind: 'reset',
+    repeatable: true,
+    failures: 1,
+    limitedForMs: 0,
+    askedMs: undefined,
+    ...more,
+  });
+
+  test('full jitter: anything from nothing to a ceiling that doubles up to its cap', () => {
+    const full = (failures: number) => backoffMs(failures, options, 1);
+    expect([1, 2, 3, 4, 5, 6, 1000].map(full)).toEqual([100, 200, 400, 800, 1000, 1000, 1000]);
+    expect(backoffMs(3, options, 0)).toBe(0);
+    expect(backoffMs(3, options, 0.5)).toBe(200);
+  });
+
+  test('are given up after so many failures', () => {
+    expect(nextStep(setback({ failures: 3 }), options, 0)).toEqual({ again: true, afterMs: 0 });
+    expect(nextStep(setback({ failures: 4 }), options, 0)).toEqual({ again: false });
+  });
+
+  test('a 429 uses up time, not attempts', () => {
+    const limited = { kind: 'limited', failures: 99 } as const;
+    expect(nextStep(setback({ ...limited, limitedForMs: 59_999 }), options, 0.5)).toEqual({
+      again: true,
+      afterMs: 0,
+    });
+    expect(nextStep(setback({ ...limited, limitedForMs: 60_000 }), options, 0.5)).toEqual({ again: false });
+  });
+
+  test('a server that asks for time gets it, up to a cap', () => {
+    const asked = (askedMs: number) => nextStep(setback({ kind: 'server_error', askedMs }), options, 1);
+    expect(asked(3000)).toEqual({ again: true, afterMs: 3000 });
+    expect(asked(1e9)).toEqual({ again: true, afterMs: 5000 });
+    expect(asked(10)).toEqual({ again: true, afterMs: 100 });
+  });
+
+  test.each(['refused', 'rejected', 'redirect', 'too_large', 'encoding', 'stopped'] as const)(
+    'never after %s',
+    (kind) => {
+      expect(nextStep(setback({ kind }), options, 0)).toEqual({ again: false });
+    },
+  );
+
+  test.each(['reset', 'limited', 'server_error'] as const)(
+    'never for what must not be repeated (%s)',
+    (kind) => {
+      expect(nextStep(setback({ kind, repeatable: false }), options, 0)).toEqual({ again: false });
+    },
+  );
+});
+
+describe('releases', () => {
+  test('count what is held, in the order in which it comes free', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(50), fc.nat(5000)), { minLength: 1200, maxLength: 1500 }),
+        (steps) => {
+          const releases = new Releases();
+          let model: number[] = [];
+          let now = 0;
+          for (const [wait, hold] of steps) {
+            now += wait;
+            const at = Math.max(now + hold, model.at(-1) ?? 0);
+            releases.drop(now);
+            model = model.filter((moment) => moment > now);
+            releases.add(now + hold);
+            model.push(Math.max(at, model.at(-1) ?? 0));
+            expect(releases.count).toBe(model.length);
+            expect(releases.nth(1)).toBe(model[0]);
+            expect(releases.nth(model.length)).toBe(model.at(-1));
+            expect(releases.nth(model.length + 1)).toBeUndefined();
+          }
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+});
+
+describe('the query', () => {
+  test('says again what it was given', () => {
+    const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean());
+    const query = fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(value, fc.array(value)));
+    fc.assert(
+      fc.property(query, (parts) => {
+        const read = new URLSearchParams(toQuery(parts));
+        for (const [name, given] of Object.entries(parts)) {
+          expect(read.getAll(name)).toEqual((Array.isArray(given) ? given : [given]).map(String));
+        }
+      }),
+    );
+  });
+
+  test('is empty when nothing is asked', () => {
+    expect(toQuery({})).toBe('');
+    expect(toQuery({ a: undefined, b: null, c: [] })).toBe('');
+  });
+});

@@ -1,0 +1,266 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Budget, guardedWindow } from '../../../src/api/budget.js';
+import { Gate } from '../../../src/api/gate.js';
+import { Ledger } from '../../../src/api/ledger.js';
+import { silentLog } from '../../../src/base/log.js';
+import { SimulatedClock } from '../../support/simulated-clock.js';
+
+interface Plan {
+  /** When the caller asks. */
+  readonly at: number;
+  /** From the send to the answer. */
+  readonly latency: number;
+  /** Where in between the server counts the request, 0 to 1. */
+  readonly counted: number;
+}
+
+const plans = (most: number) =>
+  fc.array(
+    fc.record({
+      at: fc.integer({ min: 0, max: 1500 }),
+      latency: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 900 })),
+      counted: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+    }),
+    { minLength: 1, maxLength: most },
+  );
+
+/** The moments at which a server counts the requests of callers who go by `gate`. */
+async function play(clock: SimulatedClock, gate: Gate, calls: readonly Plan[]): Promise<number[]> {
+  const moments: number[] = [];
+  const call = async ({ at, latency, counted }: Plan) => {
+    await clock.sleep(at);
+    const attempt = async () => {
+      moments.push(clock.monotonic() + counted * latency);
+      await clock.sleep(latency);
+    };
+    await gate.pass(attempt, { priority: 0 });
+  };
+  await Promise.all(calls.map(call));
+  return moments;
+}
+
+/** The most that any window of that length holds, both of its ends included, wherever it starts. */
+function mostInSlidingWindow(moments: readonly number[], windowMs: number): number {
+  const sorted = [...moments].sort((a, b) => a - b);
+  return Math.max(
+    ...sorted.map((start) => sorted.filter((at) => at >= start && at <= start + windowMs).length),
+  );
+}
+
+/** The most in any of the windows that follow one another from `start` on. */
+function mostInFixedWindow(moments: readonly number[], windowMs: number, start: number): number {
+  const counts = new Map<number, number>();
+  for (const at of moments) {
+    const index = Math.floor((at - start) / windowMs);
+    counts.set(index, (counts.get(index) ?? 0) + 1);
+  }
+  return Math.max(...counts.values());
+}
+
+describe('the budget', () => {
+  test('never lets any window of the server see more than the limit', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 50, max: 600 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        plans(45),
+        async (requests, windowMs, concurrency, alignment, calls) => {
+          const clock = new SimulatedClock();
+          const gate = new Gate(new Budget({ requests, windowMs }, clock), concurrency, clock);
+          const moments = await clock.run(play(clock, gate, calls));
+          expect(moments).toHaveLength(calls.length);
+          // The server's clock may be slower than ours by 500 parts in a million.
+          const slow = windowMs * 1.0005;
+          expect(mostInSlidingWindow(moments, slow)).toBeLessThanOrEqual(requests);
+          expect(mostInFixedWindow(moments, slow, alignment * windowMs)).toBeLessThanOrEqual(requests);
+          expect(mostInFixedWindow(moments, slow, Math.min(...moments))).toBeLessThanOrEqual(requests);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('wastes nothing: with a constant latency it comes to limit / (window + latency)', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 200, max: 2000 }),
+        fc.integer({ min: 0, max: 100 }),
+        fc.integer({ min: 2, max: 8 }),
+        async (requests, windowMs, latency, rounds) => {
+          const clock = new SimulatedClock();
+          const gate = new Gate(new Budget({ requests, windowMs }, clock), requests, clock);
+          const calls = Array.from({ length: requests * rounds }, () => ({ at: 0, latency, counted: 0.5 }));
+          await clock.run(play(clock, gate, calls));
+          // A timer of whole milliseconds may come one late.
+          const round = guardedWindow(windowMs) + latency + 1;
+          expect(clock.monotonic()).toBeLessThanOrEqual(round * (rounds - 1) + latency);
+          expect(round).toBeLessThan((windowMs + latency) * 1.03);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is shared by processes through the ledger, also when they find the same last slot free', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(plans(15), { minLength: 2, maxLength: 3 }),
+        async (requests, concurrency, callers) => {
+          const folder = mkdtempSync(join(tmpdir(), 'budget-'));
+          const clock = new SimulatedClock();
+          const windowMs = 300;
+          const ledgers = callers.map(() => {
+            const heldMs = guardedWindow(windowMs);
+            const path = join(folder, 'spending.log');
+            return new Ledger({
+              path,
+              heldMs,
+              attemptMs: 1000,
+              requests,
+              clock,
+              log: silentLog,
+              mayRun: () => true,
+            });
+          });
+          const gates = ledgers.map(
+            (ledger) => new Gate(new Budget({ requests, windowMs }, clock, ledger), concurrency, clock),
+          );
+          const all = Promise.all(callers.map((calls, index) => play(clock, gates[index]!, calls)));
+          const moments = (await clock.run(all)).flat();
+          for (const ledger of ledgers) ledger.close();
+          rmSync(folder, { recursive: true });
+          expect(moments).toHaveLength(callers.flat().length);
+          expect(mostInSlidingWindow(moments, windowMs)).toBeLessThanOrEqual(requests);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('says when the next slot comes free, and is right', () => {
+    const clock = new SimulatedClock();
+    const budget = new Budget({ requests: 2, windowMs: 1000 }, clock);
+    expect(budget.nextFreeInMs()).toBe(0);
+    const first = budget.take();
+    const second = budget.take();
+    expect(budget.take()).toBeUndefined();
+    expect(budget.nextFreeInMs()).toBe(guardedWindow(1000));
+    clock.skip(100);
+    first?.end();
+    first?.end();
+    clock.skip(400);
+    second?.end();
+    expect(budget.nextFreeInMs()).toBe(guardedWindow(1000) - 400);
+    clock.skip(guardedWindow(1000) - 401);
+    expect(budget.available()).toBe(0);
+    clock.skip(1);
+    expect(budget.available()).toBe(1);
+    clock.skip(400);
+    expect(budget.available()).toBe(2);
+  });
+
+  test('carries a hundred thousand slots', () => {
+    const clock = new SimulatedClock();
+    const budget = new Budget({ requests: 100_000, windowMs: 1000 }, clock);
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 100_000; i++) budget.take()?.end();
+      expect(budget.take()).toBeUndefined();
+      clock.skip(guardedWindow(1000));
+    }
+    expect(budget.available()).toBe(100_000);
+  });
+
+  test('has no end when the limit is lifted', () => {
+    const budget = new Budget({ requests: Number.POSITIVE_INFINITY, windowMs: 1000 }, new SimulatedClock());
+    for (let i = 0; i < 1000; i++) expect(budget.take()).toBeDefined();
+    expect(budget.available()).toBe(Number.POSITIVE_INFINITY);
+    expect(budget.nextFreeInMs()).toBe(0);
+  });
+});
+
+describe('after a 429', () => {
+  const fresh = (more = {}) => {
+    const clock = new SimulatedClock();
+    return { clock, budget: new Budget({ requests: 40, windowMs: 1000, floorMs: 100, ...more }, clock) };
+  };
+
+  test('pauses for as long as the server asks, else for a window', () => {
+    const { clock, budget } = fresh();
+    expect(budget.limited(3000)).toMatchObject({ waitMs: 3000, askedMs: 3000, capped: false });
+    clock.skip(2999);
+    expect(budget.take()).toBeUndefined();
+    expect(budget.nextFreeInMs()).toBe(1);
+    clock.skip(1);
+    expect(budget.take()).toBeDefined();
+    expect(budget.limited(undefined).waitMs).toBe(1000);
+  });
+
+  test('never spins: the floor doubles while nothing but 429s comes back', () => {
+    const { clock, budget } = fresh();
+    const waits = [1, 2, 3, 4, 5, 6].map(() => {
+      const { waitMs } = budget.limited(0);
+      clock.skip(waitMs);
+      return waitMs;
+    });
+    expect(waits).toEqual([100, 200, 400, 800, 1000, 1000]);
+    budget.accepted();
+    expect(budget.limited(0).waitMs).toBe(100);
+  });
+
+  test('the floor is no more than a quarter of a squeezed window', () => {
+    const { budget } = fresh({ windowMs: 80 });
+    expect(budget.limited(0).waitMs).toBe(20);
+  });
+
+  test('does not wait for a day', () => {
+    const { budget } = fresh({ maxPauseMs: 5000 });
+    expect(budget.limited(86_400_000)).toMatchObject({ waitMs: 5000, capped: true });
+  });
+
+  test('several answers of one burst are one pause and lower the limit once', () => {
+    const { budget } = fresh();
+    for (let i = 0; i < 8; i++) budget.limited(0);
+    expect(budget.limit).toBe(30);
+    expect(budget.nextFreeInMs()).toBe(100);
+  });
+
+  test('lowers the limit for the following windows, further if need be, and climbs back', () => {
+    const { clock, budget } = fresh();
+    budget.limited(undefined);
+    expect(budget.limit).toBe(30);
+    clock.skip(1000);
+    expect(budget.limited(undefined).limit).toBe(22);
+    clock.skip(1000);
+    expect(budget.limit).toBe(22);
+    const climb = Array.from({ length: 11 }, () => {
+      clock.skip(1000);
+      return budget.limit;
+    });
+    expect(climb).toEqual([24, 26, 28, 30, 32, 34, 36, 38, 40, 40, 40]);
+  });
+
+  test('keeps to the lower limit, and knows when that climbs', () => {
+    const { clock, budget } = fresh({ requests: 4 });
+    for (let i = 0; i < 4; i++) budget.take()?.end();
+    budget.limited(0);
+    expect(budget.limit).toBe(3);
+    clock.skip(guardedWindow(1000) - 1);
+    expect(budget.available()).toBe(0);
+    clock.skip(1);
+    expect(budget.available()).toBe(3);
+    for (let i = 0; i < 3; i++) budget.take();
+    // All are in flight: the climb to 4 is what comes next.
+    expect(budget.nextFreeInMs()).toBeLessThan(200);
+    clock.skip(budget.nextFreeInMs());
+    expect(budget.available()).toBe(1);
+  });
+});
