@@ -9,7 +9,7 @@ import { releaseClaim, signIn, signOut, withClaim } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations, sqlDir } from './migrate.js';
 import { checkModels, type Models, readModels, tableColumns } from './models.js';
 import { openOrRestore, type Restored } from './restore.js';
-import { markInterrupted } from './runs.js';
+import { markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
 import { Warehouse } from './warehouse.js';
 
@@ -20,6 +20,11 @@ export interface OpenOptions extends Limits {
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
   /** `read` opens the live file as it is, beside other readers, and changes nothing. */
   readonly access?: 'write' | 'read';
+  /**
+   * Asked with the organization whose data is in there (null: nobody's yet), after the file is opened and before a byte
+   * of it is written; what it throws leaves everything as it was.
+   */
+  readonly guard?: ((owner: Organization | null) => void) | undefined;
   /** The folder that holds `migrations/`, `models/` and `views/`; the program's own unless a test says otherwise. */
   readonly sql?: string;
 }
@@ -42,6 +47,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       ? { session: await openExisting(options), restored: null }
       : await openOrRestore(dataDir, options, log);
     try {
+      await ask(options.guard, session);
       const migrated = reading
         ? await refusePending(session, migrations)
         : await prepare(session, dataDir, migrations);
@@ -70,6 +76,20 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       throw error;
     }
   });
+}
+
+async function ask(guard: OpenOptions['guard'], session: Session): Promise<void> {
+  if (!guard) return;
+  const tables = await session.all(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
+  );
+  try {
+    guard(tables.length === 0 ? null : await organization(session));
+  } catch (error) {
+    // Closing would fold a log that a killed process left behind into the file, which is a write as well.
+    await session.run('PRAGMA disable_checkpoint_on_shutdown');
+    throw error;
+  }
 }
 
 async function prepare(

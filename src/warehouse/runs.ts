@@ -67,11 +67,15 @@ export async function markInterrupted(session: Session): Promise<number> {
   return session.run("UPDATE ops.runs SET outcome = 'interrupted' WHERE outcome = 'running'");
 }
 
+export interface Organization {
+  readonly id: string;
+  readonly name: string | null;
+  readonly slug: string | null;
+}
+
 /** The organization that this warehouse belongs to; null as long as it is empty. */
-export async function organization(
-  session: Session,
-): Promise<{ id: string; name: string | null; slug: string | null } | null> {
-  const [row] = await session.all<{ id: string; name: string | null; slug: string | null }>(
+export async function organization(session: Session): Promise<Organization | null> {
+  const [row] = await session.all<Organization>(
     `SELECT id, body->>'name' AS name, body->>'slug' AS slug FROM raw.documents
       WHERE endpoint = 'whoami' ORDER BY fetched_at DESC LIMIT 1`,
   );
