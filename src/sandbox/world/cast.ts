@@ -2,7 +2,7 @@ import { type Random, Skewed } from './random.js';
 import { sourceNamed } from './sources.js';
 import { longText, type Role, say } from './speech.js';
 import type { Subject } from './subject.js';
-import type { StoredAuthor, StoredChannel, StoredMessage, World } from './types.js';
+import type { StoredAuthor, StoredChannel, World } from './types.js';
 
 /** Who can speak where: the busy few are drawn most often. */
 export interface Cast {
@@ -40,22 +40,22 @@ export interface Line {
   readonly author: StoredAuthor;
   readonly content: string;
   readonly isInternal: boolean;
-  /** Index into the conversation so far, or null. */
+  /** Which message of the conversation so far it answers, by index; or null. */
   readonly replyTo: number | null;
   /** Whether it hangs below the first message. */
   readonly threaded: boolean;
 }
 
 /**
- * What is said next in a conversation of which `sofar` was said. `answered` is whether staff takes part in it at all:
- * some conversations wait for an answer for ever.
+ * What is said next in a conversation, after `turn` messages of which the first was by `opener`. `answered` is whether
+ * staff takes part in it at all: some conversations wait for an answer for ever.
  */
 export function nextLine(
   random: Random,
   cast: Cast,
   sourceName: string,
   subject: Subject,
-  sofar: readonly Pick<StoredMessage, 'authorId'>[],
+  turn: number,
   opener: StoredAuthor | undefined,
   answered: boolean,
 ): Line {
@@ -63,9 +63,7 @@ export function nextLine(
   const staff = answered ? (cast.staff.get(sourceName) ?? []) : [];
   const bots = cast.bots.get(sourceName) ?? [];
   const role =
-    opener === undefined
-      ? 'opener'
-      : nextRole(random, sofar.length, staff.length > 0, bots.length > 0, source.notes);
+    opener === undefined ? 'opener' : nextRole(random, turn, staff.length > 0, bots.length > 0, source.notes);
   const customers = cast.customers.get(sourceName);
   if (customers === undefined) throw new RangeError(`nobody has an account in ${sourceName}`);
   const author =
@@ -82,11 +80,8 @@ export function nextLine(
     author,
     content: isLong ? longText(random, subject) : say(random, subject, role),
     isInternal: role === 'note',
-    replyTo:
-      sofar.length > 0 && random.chance(0.4)
-        ? random.whole(Math.max(0, sofar.length - 4), sofar.length - 1)
-        : null,
-    threaded: sofar.length > 0 && source.threads && random.chance(0.85),
+    replyTo: turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : null,
+    threaded: turn > 0 && source.threads && random.chance(0.85),
   };
 }
 

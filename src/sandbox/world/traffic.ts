@@ -5,7 +5,7 @@ import { accountId, reactionKinds, type Source, sourceNamed } from './sources.js
 import { longText } from './speech.js';
 import { capital, type Subject } from './subject.js';
 import { busyMoment, hourMs, minuteMs } from './time.js';
-import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage } from './types.js';
+import type { StoredAuthor, StoredGroup, StoredMessage } from './types.js';
 
 export interface Conversation {
   group: StoredGroup;
@@ -45,7 +45,7 @@ export function conversation(random: Random, cast: Cast, plan: Plan): Conversati
   const answered = random.chance(0.74);
   let opener: StoredAuthor | undefined;
   for (const createdAt of times) {
-    const line = nextLine(random, cast, source.name, plan.subject, messages, opener, answered);
+    const line = nextLine(random, cast, source.name, plan.subject, messages.length, opener, answered);
     opener ??= line.author;
     const first = messages[0];
     const isLong = plan.long && first === undefined;
@@ -156,9 +156,4 @@ function weather(random: Random, message: StoredMessage, source: Source, latest:
 /** The beginning of a text, never cutting a character in two. */
 function excerpt(text: string): string {
   return [...text.slice(0, 160)].slice(0, 120).join('');
-}
-
-/** The channel of a conversation, where a day's new messages go. */
-export function channelFor(random: Random, cast: Cast): StoredChannel {
-  return cast.channels.draw(random);
 }

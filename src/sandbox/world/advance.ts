@@ -1,0 +1,64 @@
+import { planArchives, planAssessments, planMerges } from './day/curate.js';
+import { type DayCounts, noCounts, openDay } from './day/plan.js';
+import { planRetouches } from './day/retouch.js';
+import { planMessages, planNewTopics, planStory } from './day/talk.js';
+import type { DayShape, World } from './types.js';
+
+export type { DayCounts } from './day/plan.js';
+
+/** Nothing happens: only the present moves. */
+export const quietDay: DayShape = {
+  activeTopics: 0,
+  newTopics: 0,
+  edits: 0,
+  deletions: 0,
+  reactions: 0,
+  merges: 0,
+  archives: 0,
+  priorityChanges: 0,
+};
+
+/** A day as they come. Edits, deletions and reactions are shares of all messages, the rest of all topics. */
+export const defaultDay: DayShape = {
+  activeTopics: 0.06,
+  newTopics: 0.006,
+  edits: 0.0006,
+  deletions: 0.0003,
+  reactions: 0.001,
+  merges: 0.003,
+  archives: 0.006,
+  priorityChanges: 0.015,
+};
+
+/**
+ * Lets whole days pass and says what happened. What a day brings follows from the seed, the number of the day and the
+ * world as it is, nothing else. Shares that are not given are those of `defaultDay`.
+ *
+ * - `activeTopics` touches exactly that share of all topics, rounded up, as long as so many are live; with nothing else
+ *   in the shape, no other topic changes.
+ * - The other shares are exact where they make a whole number, otherwise one more or less by chance.
+ * - `merges` counts for topics, people and companies alike, `priorityChanges` for priorities and lifecycle states.
+ * - With `newTopics` come new people and a story.
+ */
+export function advance(world: World, days: number, shape: Partial<DayShape> = {}): DayCounts {
+  if (!Number.isInteger(days) || days < 0)
+    throw new RangeError(`days must be a whole number from 0, not ${days}`);
+  const full = { ...defaultDay, ...shape };
+  for (const [name, share] of Object.entries(full)) {
+    if (!(share >= 0 && share <= 1))
+      throw new RangeError(`${name} must be a share from 0 to 1, not ${share}`);
+  }
+  const counts = noCounts();
+  for (let i = 0; i < days; i++) {
+    const day = openDay(world, full, counts);
+    planMessages(day);
+    planNewTopics(day);
+    planRetouches(day);
+    planMerges(day);
+    planArchives(day);
+    planAssessments(day);
+    planStory(day);
+    day.run();
+  }
+  return counts;
+}

@@ -1,0 +1,97 @@
+import type { Actor } from '../history.js';
+import { Random } from '../random.js';
+import { busyMoment, dayMs } from '../time.js';
+import type { DayShape, World } from '../types.js';
+
+/** How often each thing happened. */
+export interface DayCounts {
+  /** Topics that got new messages, new topics not included. */
+  activeTopics: number;
+  messages: number;
+  newTopics: number;
+  newPeople: number;
+  edits: number;
+  deletions: number;
+  reactions: number;
+  topicMerges: number;
+  personMerges: number;
+  companyMerges: number;
+  archives: number;
+  unarchives: number;
+  superseded: number;
+  priorityChanges: number;
+  lifecycleChanges: number;
+  stories: number;
+}
+
+/** One day in the making: what is to happen, and what did. */
+export interface Day {
+  readonly world: World;
+  readonly shape: DayShape;
+  readonly counts: DayCounts;
+  /** Chance for one purpose of this day, so that more of one thing leaves the others as they are. */
+  random(purpose: string): Random;
+  /** Lets something happen at `at`, which is made to lie within the day. */
+  plan(at: number, happen: () => void): void;
+  /** A moment of the day, rather in office hours. */
+  moment(random: Random): number;
+}
+
+/** Opens the day that follows the world's present. `run` plays what was planned, in order, and moves the present. */
+export function openDay(world: World, shape: DayShape, counts: DayCounts): Day & { run(): void } {
+  const from = world.now;
+  const number = Math.floor(from / dayMs);
+  const planned: { at: number; order: number; happen: () => void }[] = [];
+  return {
+    world,
+    shape,
+    counts,
+    random: (purpose) => new Random(world.seed, 'day', number, purpose),
+    plan(at, happen) {
+      planned.push({ at: Math.min(from + dayMs - 1, Math.max(from, at)), order: planned.length, happen });
+    },
+    moment: (random) => busyMoment(random, from, from + dayMs - 1),
+    run() {
+      planned.sort((a, b) => a.at - b.at || a.order - b.order);
+      for (const { at, happen } of planned) {
+        world.now = Math.max(world.now, at);
+        happen();
+      }
+      world.now = Math.max(world.now, from + dayMs);
+    },
+  };
+}
+
+export function noCounts(): DayCounts {
+  return {
+    activeTopics: 0,
+    messages: 0,
+    newTopics: 0,
+    newPeople: 0,
+    edits: 0,
+    deletions: 0,
+    reactions: 0,
+    topicMerges: 0,
+    personMerges: 0,
+    companyMerges: 0,
+    archives: 0,
+    unarchives: 0,
+    superseded: 0,
+    priorityChanges: 0,
+    lifecycleChanges: 0,
+    stories: 0,
+  };
+}
+
+/** `share` of `base` as a whole number: exact where it is one, otherwise the one below or above it by chance. */
+export function some(random: Random, share: number, base: number): number {
+  const wanted = share * base;
+  const whole = Math.floor(wanted + 1e-9);
+  return wanted - whole > 1e-9 && random.chance(wanted - whole) ? whole + 1 : whole;
+}
+
+/** One of the members, who decide by hand. */
+export function someMember(world: World, random: Random): Actor {
+  const members = [...world.members.keys()];
+  return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };
+}

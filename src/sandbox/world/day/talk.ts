@@ -1,0 +1,180 @@
+import { type Cast, castOf, nextLine } from '../cast.js';
+import { addGroup, addMessage } from '../changes/conversations.js';
+import { createPerson, employ, linkIdentity } from '../changes/people.js';
+import { createTopic, patchTopic } from '../changes/topics.js';
+import { agentActor, systemActor } from '../history.js';
+import { asciiOf, personName } from '../names.js';
+import { score } from '../past.js';
+import { Random } from '../random.js';
+import { accountId, sourceNamed } from '../sources.js';
+import { makeStory } from '../stories.js';
+import { subjectOf } from '../subject.js';
+import { hourMs, minuteMs } from '../time.js';
+import { freshText } from '../topics.js';
+import { canSpeak, groupTitle, titleOf } from '../traffic.js';
+import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../types.js';
+import { type Day, some } from './plan.js';
+
+/** New messages: in exactly the asked share of all topics, rounded up, of which recent ones come first. */
+export function planMessages(day: Day): void {
+  const { world, shape } = day;
+  if (shape.activeTopics === 0) return;
+  const cast = castOf(world);
+  if (!canSpeak(cast)) return;
+  const random = day.random('active topics');
+  const wanted = Math.ceil(shape.activeTopics * world.topics.size - 1e-9);
+  for (const topic of recentFirst(random, liveTopics(world), wanted)) {
+    planTalk(day, day.random(`messages in ${topic.id}`), cast, topic);
+  }
+}
+
+/** A few messages, minutes apart: in one of the topic's latest conversations, or in a new one. */
+function planTalk(day: Day, random: Random, cast: Cast, topic: StoredTopic): void {
+  const { world } = day;
+  let group = random.chance(0.6)
+    ? openGroup(world, cast, random.pick([...topic.groupIds.slice(-3), '']))
+    : undefined;
+  let at = day.moment(random);
+  for (let turn = 0, size = random.whole(1, 5); turn < size; turn++) {
+    day.plan(at, () => {
+      // Merged away or deleted earlier on the same day.
+      if (!world.topics.has(topic.id)) return;
+      if (turn === 0) day.counts.activeTopics += 1;
+      if (group === undefined || !world.groups.has(group.id)) {
+        group = addGroup(world, topicGroup(random, topic, cast.channels.draw(random).id));
+      }
+      speak(day, random, cast, topic, group, undefined);
+    });
+    at += random.whole(1, 50) * minuteMs;
+  }
+}
+
+/** One more message in a conversation; `opener` is who begins it, when it has none yet. */
+function speak(
+  day: Day,
+  random: Random,
+  cast: Cast,
+  topic: StoredTopic,
+  group: StoredGroup,
+  opener: StoredAuthor | undefined,
+): void {
+  const { world } = day;
+  const channel = world.channels.get(group.channelId);
+  if (channel === undefined) return;
+  const subject = subjectOf(topic);
+  const first = world.messages.get(group.messageIds[0] ?? '');
+  const author = first === undefined ? undefined : world.authors.get(first.authorId);
+  const answered = new Random(world.seed, 'answered', group.id).chance(0.7);
+  const line = nextLine(random, cast, channel.sourceName, subject, group.messageIds.length, author, answered);
+  addMessage(world, {
+    groupId: group.id,
+    authorId: first === undefined && opener !== undefined ? opener.id : line.author.id,
+    content: line.content,
+    isInternal: line.isInternal,
+    replyToId: line.replyTo === null ? null : (group.messageIds[line.replyTo] ?? null),
+    threadId: line.threaded ? (first?.id ?? null) : null,
+    title: titleOf(sourceNamed(channel.sourceName), subject, first),
+  });
+  day.counts.messages += 1;
+}
+
+function topicGroup(random: Random, topic: StoredTopic, channelId: string) {
+  return {
+    channelId,
+    topicId: topic.id,
+    title: random.chance(0.8) ? groupTitle(random, subjectOf(topic)) : null,
+    similarityAtAssignment: random.whole(6200, 9900) / 10_000,
+  };
+}
+
+/** The conversation of that id, where somebody can still speak. */
+function openGroup(world: World, cast: Cast, id: string): StoredGroup | undefined {
+  const group = world.groups.get(id);
+  const channel = world.channels.get(group?.channelId ?? '');
+  return channel?.isConnected === true && cast.customers.has(channel.sourceName) ? group : undefined;
+}
+
+/** Somebody whom nobody has seen before, with one account and perhaps a company. */
+function newcomer(day: Day, random: Random, source: string): StoredAuthor {
+  const { world, counts } = day;
+  const displayName = personName(random);
+  const primaryEmail = random.chance(0.8)
+    ? `${asciiOf(displayName, '.') || 'new'}.${world.now}@mail.example`
+    : null;
+  const person = createPerson(world, { displayName, primaryEmail }, systemActor);
+  const platformId = source === 'email' && primaryEmail !== null ? primaryEmail : accountId(random, source);
+  const author = linkIdentity(
+    world,
+    person.id,
+    { platform: source, platformId, platformUsername: displayName },
+    systemActor,
+  );
+  const companies = [...world.companies.values()].filter((company) => !company.isOrgCompany);
+  if (companies.length > 0 && random.chance(0.5))
+    employ(world, person.id, random.pick(companies).id, agentActor);
+  counts.newPeople += 1;
+  return author;
+}
+
+function liveTopics(world: World): StoredTopic[] {
+  return [...world.topics.values()].filter((topic) => topic.graphStatus === 'active' && !topic.migrated);
+}
+
+/** `count` of the topics, more than half of them from the third that changed last. */
+function recentFirst(random: Random, topics: readonly StoredTopic[], count: number): StoredTopic[] {
+  const sorted = [...topics].sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
+  const chosen = random.sample(sorted.slice(0, Math.ceil(sorted.length / 3)), Math.ceil(count * 0.6));
+  const taken = new Set(chosen);
+  return [
+    ...chosen,
+    ...random.sample(
+      sorted.filter((topic) => !taken.has(topic)),
+      count - chosen.length,
+    ),
+  ];
+}
+
+/** New topics, each with its first conversation; about every second begins with somebody new. */
+export function planNewTopics(day: Day): void {
+  const { world, shape, counts } = day;
+  const count = some(day.random('how many new topics'), shape.newTopics, world.topics.size);
+  if (count === 0) return;
+  const cast = castOf(world);
+  for (let i = 0; i < count; i++) {
+    const random = day.random(`new topic ${i}`);
+    const at = day.moment(random);
+    const size = random.whole(1, 6);
+    day.plan(at, () => {
+      const titles = new Set([...world.topics.values()].map((topic) => topic.title));
+      const { title, summary, issueType, keywords } = freshText(random, titles);
+      const topic = createTopic(world, { title, summary, issueType, keywords }, agentActor);
+      counts.newTopics += 1;
+      if (random.chance(0.85)) patchTopic(world, topic.id, score(random), agentActor);
+      if (random.chance(0.85)) {
+        const lifecycleStateConfidence = random.whole(40, 99) / 100;
+        patchTopic(world, topic.id, { lifecycleState: 'open', lifecycleStateConfidence }, agentActor);
+      }
+      if (!canSpeak(cast)) return;
+      const channel = cast.channels.draw(random);
+      const opener = random.chance(0.5) ? newcomer(day, random, channel.sourceName) : undefined;
+      const group = addGroup(world, topicGroup(random, topic, channel.id));
+      for (let turn = 0; turn < size; turn++)
+        speak(day, random, cast, topic, group, turn === 0 ? opener : undefined);
+    });
+  }
+}
+
+/** A story of the day, unread, when there is anything new to tell. */
+export function planStory(day: Day): void {
+  const { world, shape, counts } = day;
+  if (shape.newTopics === 0) return;
+  const random = day.random('story');
+  day.plan(world.now + 22 * hourMs, () => {
+    const topics = [...world.topics.values()].filter((topic) => topic.groupIds.length > 0);
+    const staff = [...world.people.values()].filter((person) => person.isStaff);
+    world.now += 1;
+    const story = makeStory(world, random, topics, staff, String(world.now), world.now);
+    world.stories.set(story.slug, { ...story, isRead: false, archive: null });
+    counts.stories += 1;
+  });
+}
