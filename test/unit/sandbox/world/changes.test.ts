@@ -1,0 +1,281 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Actor,
+  addCompanyPeople,
+  addGroup,
+  addMessage,
+  archiveTopic,
+  createCompany,
+  createPerson,
+  createTopic,
+  deleteCompany,
+  deletePerson,
+  deleteTopic,
+  editMessage,
+  historyOf,
+  linkIdentity,
+  mergeCompanies,
+  mergePeople,
+  mergeTopics,
+  patchCompany,
+  patchPerson,
+  patchTopic,
+  react,
+  removeMessage,
+  restoreTopic,
+  supersedeTopic,
+  UnknownEntityError,
+  unarchiveTopic,
+} from '../../../../src/sandbox/world/changes.js';
+import { topicCounts } from '../../../../src/sandbox/world/counts.js';
+import { generate } from '../../../../src/sandbox/world/generate.js';
+import type { StoredTopic, World } from '../../../../src/sandbox/world/types.js';
+import { contentOf, contradictions } from './integrity.js';
+import { smallSizes } from './sizes.js';
+
+const made = generate(smallSizes);
+let world: World;
+let user: Actor;
+let live: StoredTopic[];
+
+beforeEach(() => {
+  world = structuredClone(made);
+  user = { by: 'user', userId: [...world.members.keys()][0] as string };
+  live = [...world.topics.values()].filter(
+    (topic) => topic.graphStatus === 'active' && topic.groupIds.length > 0,
+  );
+});
+
+const topicAt = (index: number) => live[index] as StoredTopic;
+const lastRecord = (type: 'topic' | 'person' | 'company', id: string) => historyOf(world, type, id).at(-1);
+
+describe('topics', () => {
+  it('record a priority set by hand, without its reasoning', () => {
+    const topic = live.find((t) => t.priorityReasoning !== null && t.priority !== 'very_high') as StoredTopic;
+    const before = { priority: topic.priority, priorityReasoning: topic.priorityReasoning };
+    patchTopic(world, topic.id, { priority: 'very_high' }, user);
+    expect(topic).toMatchObject({ priority: 'very_high', priorityReasoning: null, updatedAt: world.now });
+    expect(lastRecord('topic', topic.id)).toMatchObject({
+      operation: 'UPDATE',
+      changedBy: 'user',
+      userId: user.userId,
+      changedAt: world.now,
+      changes: { priority: 'very_high', priorityReasoning: null },
+      previousValues: before,
+    });
+  });
+
+  it('do not move when nothing differs', () => {
+    const topic = topicAt(0);
+    patchTopic(world, topic.id, { priority: 'low', lifecycleState: 'open' }, user);
+    const content = contentOf(world);
+    const { now } = world;
+    patchTopic(world, topic.id, { priority: 'low', lifecycleState: 'open' }, user);
+    unarchiveTopic(world, topic.id, user);
+    expect(contentOf(world)).toBe(content);
+    expect(world.now).toBe(now);
+  });
+
+  it('are archived with their conversations, and come back', () => {
+    const topic = topicAt(0);
+    const groupIds = [...topic.groupIds];
+    archiveTopic(world, topic.id, 'Done', user);
+    expect(topic).toMatchObject({
+      graphStatus: 'archived',
+      archivedAt: world.now,
+      archivedByUserId: user.userId,
+      archivedReason: 'Done',
+      groupIds,
+    });
+    expect(lastRecord('topic', topic.id)?.changes.archivedAt).toBe(new Date(world.now).toISOString());
+    archiveTopic(world, topic.id, undefined, user);
+    expect(topic.archivedReason).toBe('Done');
+    unarchiveTopic(world, topic.id, user);
+    expect(topic).toMatchObject({
+      graphStatus: 'active',
+      archivedAt: null,
+      archivedByUserId: null,
+      archivedReason: null,
+    });
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('stay superseded, whatever else is done with them', () => {
+    const [topic, successor] = [topicAt(0), topicAt(1)];
+    const moved = [...topic.groupIds];
+    supersedeTopic(world, topic.id, successor.id);
+    expect(topic).toMatchObject({ graphStatus: 'superseded', successorTopicId: successor.id, groupIds: [] });
+    expect(successor.groupIds).toEqual(expect.arrayContaining(moved));
+    archiveTopic(world, topic.id, null, user);
+    unarchiveTopic(world, topic.id, user);
+    expect(topic.graphStatus).toBe('superseded');
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('go into another with everything they had', () => {
+    const [source, other, target] = [topicAt(0), topicAt(1), topicAt(2)];
+    supersedeTopic(world, topicAt(3).id, source.id);
+    const groups = source.groupIds.length + other.groupIds.length + target.groupIds.length;
+    const merge = mergeTopics(world, [source.id, other.id, target.id, source.id], target.id, user);
+    expect(world.topics.has(source.id)).toBe(false);
+    expect(topicCounts(world, target.id).totalGroupCount).toBe(groups);
+    expect(merge).toMatchObject({ targetId: target.id, userId: user.userId, mergedAt: world.now });
+    expect(merge.sources).toEqual([
+      { id: source.id, name: source.title },
+      { id: other.id, name: other.title },
+    ]);
+    expect(topicAt(3).successorTopicId).toBe(target.id);
+    expect(lastRecord('topic', source.id)).toMatchObject({
+      operation: 'DELETE',
+      changes: { mergedInto: target.id },
+    });
+    expect(lastRecord('topic', target.id)?.changes).toEqual({ mergedFrom: [source.id, other.id] });
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('leave the world as it was when one of them is unknown', () => {
+    const content = contentOf(world);
+    expect(() => mergeTopics(world, [topicAt(0).id, 'nobody'], topicAt(1).id, user)).toThrow(
+      UnknownEntityError,
+    );
+    expect(() => mergePeople(world, ['1'], '2', user)).toThrow(UnknownEntityError);
+    expect(() => addCompanyPeople(world, [...world.companies.keys()][0] as string, ['1'], user)).toThrow(
+      UnknownEntityError,
+    );
+    expect(contentOf(world)).toBe(content);
+  });
+
+  it('vanish and come back', () => {
+    const topic = topicAt(0);
+    const groupIds = [...topic.groupIds];
+    const removed = deleteTopic(world, topic.id, user);
+    expect(world.topics.has(topic.id)).toBe(false);
+    for (const id of groupIds) expect(world.groups.get(id)?.topicId).toBeNull();
+    expect(contradictions(world)).toEqual([]);
+    restoreTopic(world, removed, user);
+    expect(world.topics.get(topic.id)?.groupIds).toEqual(groupIds);
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('begin with an INSERT', () => {
+    const topic = createTopic(world, { title: 'T', summary: 'S', issueType: null, keywords: [] }, user);
+    expect(historyOf(world, 'topic', topic.id)).toMatchObject([
+      { operation: 'INSERT', previousValues: null },
+    ]);
+    expect(topic).toMatchObject({ priority: 'default', lifecycleState: null, graphStatus: 'active' });
+  });
+});
+
+describe('people and companies', () => {
+  it('are made with ids of digits that nothing else has', () => {
+    const ids = [
+      createPerson(world, { displayName: 'A' }, user).id,
+      createPerson(world, { primaryEmail: 'b@mail.example' }, user).id,
+      createCompany(world, { name: 'C' }, user).id,
+    ];
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^\d+$/);
+    expect(world.people.get(ids[1] as string)?.displayName).toBe('b');
+  });
+
+  it('keep the connections that a change does not name', () => {
+    const person = createPerson(world, { connections: { github: 'g', phone: 'p' } }, user);
+    patchPerson(world, person.id, { connections: { phone: 'q' }, displayName: 'New' }, user);
+    expect(person.connections).toEqual({ github: 'g', phone: 'q' });
+    expect(lastRecord('person', person.id)?.changes).toEqual({
+      displayName: 'New',
+      connections: { github: 'g', phone: 'q' },
+    });
+  });
+
+  it('move identities, emails and companies to the target of a merge', () => {
+    const source = [...world.people.values()].find((p) => p.companyId !== null && p.primaryEmail !== null);
+    const target = createPerson(world, { displayName: 'Target' }, user);
+    const { companyId, primaryEmail, authorIds } = structuredClone(source as NonNullable<typeof source>);
+    mergePeople(world, [source?.id as string], target.id, user);
+    expect(target).toMatchObject({ companyId, primaryEmail, authorIds });
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('merge companies without losing the organization or anybody', () => {
+    const own = [...world.companies.values()].find((c) => c.isOrgCompany)?.id as string;
+    const [target] = [...world.companies.keys()].filter((id) => id !== own);
+    const people = [...world.people.values()].filter(
+      (p) => p.companyId === own || p.companyId === target,
+    ).length;
+    mergeCompanies(world, [own], target as string, user);
+    expect(world.companies.get(target as string)?.isOrgCompany).toBe(true);
+    expect([...world.people.values()].filter((p) => p.companyId === target)).toHaveLength(people);
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('vanish without leaving anything that points at them', () => {
+    const person = [...world.people.values()].find((p) => p.companyId !== null);
+    deleteCompany(world, person?.companyId as string, user);
+    expect(person?.companyId).toBeNull();
+    deletePerson(world, person?.id as string, user);
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('record each person who joins a company', () => {
+    const company = createCompany(world, { name: 'Joined' }, user);
+    const ids = [...world.people.keys()].slice(0, 3);
+    addCompanyPeople(world, company.id, [...ids, ids[0] as string], user);
+    for (const id of ids) expect(lastRecord('person', id)?.changes).toEqual({ companyId: company.id });
+    patchCompany(world, company.id, { isVip: true }, user);
+    expect(lastRecord('company', company.id)).toMatchObject({
+      changes: { isVip: true },
+      previousValues: { isVip: false },
+    });
+  });
+
+  it('take over an account that is known already', () => {
+    const author = [...world.authors.values()].find((a) => a.personId !== null);
+    const person = createPerson(world, { displayName: 'New owner' }, user);
+    const identity = { platform: author?.sourceName as string, platformId: author?.sourceAuthorId as string };
+    expect(linkIdentity(world, person.id, identity, user)).toBe(author);
+    expect(person.authorIds).toEqual([author?.id]);
+    expect(contradictions(world)).toEqual([]);
+  });
+});
+
+describe('conversations', () => {
+  it('move their topic with everything that happens in them', () => {
+    const topic = topicAt(0);
+    const [channelId] = [...world.channels.keys()];
+    const [authorId] = [...world.authors.keys()];
+    const group = addGroup(world, { channelId: channelId as string, topicId: topic.id });
+    const message = addMessage(world, { groupId: group.id, authorId: authorId as string, content: 'One' });
+    const answer = addMessage(world, {
+      groupId: group.id,
+      authorId: authorId as string,
+      content: 'Two',
+      replyToId: message.id,
+      threadId: message.id,
+    });
+    for (const happen of [
+      () => editMessage(world, message.id, 'Changed'),
+      () => react(world, message.id, { identifier: 'eyes', unicode: '👀' }),
+      () => removeMessage(world, message.id),
+    ]) {
+      const before = topic.updatedAt;
+      happen();
+      expect(topic.updatedAt).toBe(world.now);
+      expect(topic.updatedAt).toBeGreaterThan(before);
+    }
+    expect(answer).toMatchObject({ replyToId: null, threadId: null });
+    removeMessage(world, answer.id);
+    expect(world.groups.has(group.id)).toBe(false);
+    expect(topic.groupIds).not.toContain(group.id);
+    expect(contradictions(world)).toEqual([]);
+  });
+
+  it('count the same reaction up', () => {
+    const [id] = [...world.messages.values()].filter((m) => m.reactions.length === 0).map((m) => m.id);
+    react(world, id as string, { identifier: 'eyes', unicode: '👀' });
+    react(world, id as string, { identifier: 'eyes', unicode: '👀' });
+    expect(world.messages.get(id as string)?.reactions).toEqual([
+      { identifier: 'eyes', unicode: '👀', count: 2 },
+    ]);
+  });
+});
