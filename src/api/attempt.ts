@@ -67,6 +67,7 @@ export class Attempts {
       status,
       errorKind: failure?.kind,
       requestId: reply && this.#requestId(reply),
+      serverDate: reply && dateOf(reply),
     });
     return outcome;
   }
@@ -125,3 +126,8 @@ export class Attempts {
 }
 
 type Sent = { reply: Reply; failure?: never } | { reply?: never; failure: Failure };
+
+function dateOf(reply: Reply): Date | undefined {
+  const at = Date.parse(header(reply.headers, 'date') ?? '');
+  return Number.isNaN(at) ? undefined : new Date(at);
+}

@@ -18,6 +18,8 @@ export interface Attempt {
   readonly errorKind?: FailureKind | undefined;
   /** The server's X-Request-Id or Request-Id. */
   readonly requestId?: string | undefined;
+  /** The answer's Date header: the server's clock, in whole seconds. */
+  readonly serverDate?: Date | undefined;
 }
 
 /** A 429, and what followed from it. */

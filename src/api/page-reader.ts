@@ -1,6 +1,6 @@
 import { ContractError, RejectedError } from '../base/errors.js';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import type { Answer, Api, CallOptions } from './client.js';
+import type { Api, CallOptions } from './client.js';
 import { type ListAnswer, readList, seen } from './page-form.js';
 import type { Learned } from './paging-memory.js';
 import { type AnyRequest, prepare, type RequestOf } from './request.js';
@@ -11,16 +11,19 @@ export interface ReadPage extends ListAnswer {
   readonly bytes: number;
 }
 
+/** What paging needs of the client. */
+export type Caller = Pick<Api, 'call' | 'paging'>;
+
 /** Asks for single pages of one list. */
 export class PageReader {
   readonly learned: Learned;
-  readonly #api: Api;
+  readonly #api: Caller;
   readonly #name: EndpointName;
   readonly #endpoint: Endpoint;
   readonly #request: AnyRequest;
   readonly #options: CallOptions;
 
-  constructor(api: Api, name: EndpointName, request: AnyRequest, options: CallOptions) {
+  constructor(api: Caller, name: EndpointName, request: AnyRequest, options: CallOptions) {
     this.#api = api;
     this.#name = name;
     this.#endpoint = endpoints[name];
@@ -81,11 +84,7 @@ export class PageReader {
 
   async #read(number: number | undefined): Promise<ReadPage> {
     const request = this.#queryFor(number);
-    const answer: Answer = await this.#api.call(
-      this.#name,
-      request as RequestOf<EndpointName>,
-      this.#options,
-    );
+    const answer = await this.#api.call(this.#name, request as RequestOf<EndpointName>, this.#options);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
     const { where } = prepare(this.#name, request);

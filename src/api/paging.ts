@@ -1,8 +1,8 @@
 import { RejectedError } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
-import type { Api, CallOptions } from './client.js';
+import type { CallOptions } from './client.js';
 import { signatureOf } from './page-form.js';
-import { PageReader, type ReadPage } from './page-reader.js';
+import { type Caller, PageReader, type ReadPage } from './page-reader.js';
 import type { AnyRequest, RequestOf } from './request.js';
 
 export interface Page extends ReadPage {
@@ -25,7 +25,7 @@ const pagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / Mat
  * throws, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
 export async function* pages<N extends EndpointName>(
-  api: Api,
+  api: Caller,
   name: N,
   request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
   options: CallOptions = {},

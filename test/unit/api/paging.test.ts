@@ -1,0 +1,371 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Answer } from '../../../src/api/client.js';
+import type { Caller } from '../../../src/api/page-reader.js';
+import { type Page, pages } from '../../../src/api/paging.js';
+import { PagingMemory } from '../../../src/api/paging-memory.js';
+import type { AnyRequest } from '../../../src/api/request.js';
+import { ContractError, RejectedError } from '../../../src/base/errors.js';
+import type { EndpointName } from '../../../src/contract/endpoints.js';
+import { json, rawServer, refuse } from '../../support/raw-server.js';
+import { withApi } from './support.js';
+
+interface Asked {
+  readonly page: number | undefined;
+  readonly limit: number | undefined;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+type Server = (asked: Asked, count: number) => unknown;
+
+/** A client whose server is a function. */
+function against(server: Server, settings: Partial<PagingMemory['settings']> = {}) {
+  const asked: Asked[] = [];
+  const defaults = { pageParameter: 'page', limitParameter: 'limit', pageSize: 10 };
+  const paging = new PagingMemory({ ...defaults, ...settings });
+  const call = async (_name: EndpointName, request?: AnyRequest): Promise<Answer> => {
+    const query = request?.query ?? {};
+    const number = (name: string) => (query[name] === undefined ? undefined : Number(query[name]));
+    const one = {
+      query,
+      page: number(paging.settings.pageParameter),
+      limit: number(paging.settings.limitParameter),
+    };
+    asked.push(one);
+    if (asked.length > 500) throw new Error('endless');
+    const body = server(one, asked.length);
+    return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
+  };
+  return { api: { call, paging } as Caller, asked };
+}
+
+async function read(api: Caller, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {
+  const all: Page[] = [];
+  for await (const page of pages(api, name, {})) all.push(page);
+  expect(all.map((page) => page.last)).toEqual(all.map((_, index) => index === all.length - 1));
+  return all;
+}
+
+const items = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => ({ id: `i${from + index}` }));
+const idsOf = (all: Page[]) => all.flatMap((page) => page.items.map((item) => (item as { id: string }).id));
+const refusal = (status: number) =>
+  new RejectedError(
+    'no',
+    { endpoint: 'topics', method: 'GET', path: '/topics' },
+    status,
+    undefined,
+    undefined,
+  );
+
+/** A server as the document has it: any base, any cap on the size. */
+const documented =
+  (all: readonly unknown[], { base = 0, cap = 1000, size = 20 } = {}): Server =>
+  ({ page = base, limit = size }) => {
+    const granted = Math.min(limit, cap);
+    const start = (page - base) * granted;
+    return { data: all.slice(start, start + granted), page, limit: granted, totalCount: all.length };
+  };
+
+/** The ways in which a list might be given whose form is not shown. */
+type Bare = (items: readonly unknown[], total: number) => unknown;
+const bareForms: Record<string, Bare> = {
+  array: (list) => list,
+  data: (data) => ({ data }),
+  people: (people) => ({ people, tags: 'x' }),
+  'the only array': (list) => ({ results: list, ok: true }),
+  'with a total': (people, totalCount) => ({ people, totalCount }),
+};
+
+describe('a documented list', () => {
+  test('is read whole and once, whatever its size, base and cap', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(120),
+        fc.constantFrom(0, 1),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        async (total, base, cap, pageSize) => {
+          const all = items(total);
+          const { api, asked } = against(documented(all, { base, cap }), { pageSize });
+          expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
+          expect(asked).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
+          expect(asked[0]).toMatchObject({ page: undefined, limit: pageSize });
+        },
+      ),
+    );
+  });
+
+  test('misses nothing that was there throughout, when the granted size changes on the way', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(120),
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 4 }),
+        async (total, sizes) => {
+          const all = items(total);
+          const { api } = against((asked, count) =>
+            documented(all, { cap: sizes[Math.min(count, sizes.length) - 1]! })(
+              { ...asked, limit: 50 },
+              count,
+            ),
+          );
+          expect(new Set(idsOf(await read(api)))).toEqual(new Set(all.map((item) => item.id)));
+        },
+      ),
+    );
+  });
+
+  test('follows a total that grows, and stops at an empty page when it shrinks', async () => {
+    const growing = against((asked, count) => documented(items(25 + count * 5))(asked, count));
+    expect(idsOf(await read(growing.api))).toHaveLength(50);
+    const shrinking = against((asked, count) => ({
+      ...(documented(items(count > 1 ? 8 : 30))(asked, count) as object),
+      totalCount: 30,
+    }));
+    const all = await read(shrinking.api);
+    expect(all.map((page) => page.items.length)).toEqual([10, 0]);
+  });
+
+  test('takes all at once from a server that does not care for sizes', async () => {
+    const { api, asked } = against(() => ({ data: items(37), page: 1, limit: 10, totalCount: 37 }));
+    expect(idsOf(await read(api))).toHaveLength(37);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('asks without a size when a size is refused, and remembers it', async () => {
+    const { api, asked } = against((one, count) => {
+      if (one.limit !== undefined) throw refusal(400);
+      return documented(items(45), { base: 1 })(one, count);
+    });
+    expect(idsOf(await read(api))).toHaveLength(45);
+    expect(asked.map(({ page, limit }) => [page, limit])).toEqual([
+      [undefined, 10],
+      [undefined, undefined],
+      [2, undefined],
+      [3, undefined],
+    ]);
+    await read(api);
+    expect(asked).toHaveLength(7);
+  });
+
+  test('a 400 that is not about the size is thrown, and nothing is learned from it', async () => {
+    const { api, asked } = against(() => {
+      throw refusal(400);
+    });
+    await expect(read(api)).rejects.toBeInstanceOf(RejectedError);
+    await expect(read(api)).rejects.toBeInstanceOf(RejectedError);
+    expect(asked.map(({ limit }) => limit)).toEqual([10, undefined, 10, undefined]);
+  });
+
+  test('uses the names of the settings, and keeps the query of the caller', async () => {
+    const { api, asked } = against(documented(items(15)), { pageParameter: 'p', limitParameter: 'per_page' });
+    for await (const page of pages(api, 'groups', { query: { companyId: 'c1' } }))
+      expect(page.form).toBe('paged');
+    expect(asked.map(({ query }) => query)).toEqual([
+      { companyId: 'c1', per_page: 10 },
+      { companyId: 'c1', p: 1, per_page: 10 },
+    ]);
+  });
+});
+
+describe('a server that errs', () => {
+  test.each<[string, Server, RegExp, RegExp]>([
+    [
+      'starts to count at 7',
+      (asked, count) => documented(items(30), { base: 7 })(asked, count),
+      /^topics: GET \/topics\?limit=10 .*first page 7/,
+      /api\.paging\.pageParameter \(now 'page'\)/,
+    ],
+    [
+      'ignores the page',
+      ({ limit = 10 }) => ({ data: items(limit), page: 0, limit, totalCount: 99 }),
+      /^topics: GET \/topics\?page=1&limit=10 was answered as page 0, not as page 1/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
+      'forgets to say which page it is',
+      ({ page = 0 }) => ({
+        data: items(10, page * 10),
+        totalCount: 99,
+        ...(page === 0 && { page, limit: 10 }),
+      }),
+      /was answered without a number/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
+      'repeats a page for ever',
+      ({ page = 1 }) => ({ data: items(10), page, limit: 10, totalCount: 99 }),
+      /page=3&limit=10 brings the same items page after page/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
+      'promises more and more',
+      ({ page = 0 }) => ({ data: items(10, page * 10), page, limit: 10, totalCount: page * 10 + 30 }),
+      /does not end/,
+      /api\.paging\.pageParameter/,
+    ],
+    [
+      'grants another size each time',
+      ({ page = 0 }, count) => ({ data: items(2, page * 9), page, limit: 10 - (count % 2), totalCount: 500 }),
+      /changes the size/,
+      /api\.paging\.limitParameter/,
+    ],
+    [
+      'has no list',
+      () => ({ topics: {}, meta: 1 }),
+      /^topics: GET \/topics\?limit=10 has no list in its first page: it is an object with topics, meta/,
+      /document/,
+    ],
+    ['has two lists', () => ({ a: [], b: [] }), /an object with a, b/, /document/],
+    ['answers null', () => null, /it is null/, /document/],
+  ])('%s: an error that names endpoint, page and setting', async (_, server, message, hint) => {
+    const { api } = against(server);
+    const error = await read(api).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ContractError);
+    expect((error as ContractError).message).toMatch(message);
+    expect((error as ContractError).hint).toMatch(hint);
+  });
+
+  test('ends, whatever it answers', async () => {
+    const answer = fc.record(
+      {
+        data: fc.array(fc.record({ id: fc.nat(5) }), { maxLength: 4 }),
+        page: fc.oneof(fc.nat(3), fc.constantFrom(-1, 0.5, null, '1')),
+        limit: fc.oneof(fc.nat(5), fc.constantFrom(-1, null, '1')),
+        totalCount: fc.oneof(fc.nat(40), fc.constantFrom(-1, null, 'many')),
+        honest: fc.boolean(),
+      },
+      { requiredKeys: ['data', 'honest'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 6 }), async (answers) => {
+        const { api, asked } = against(({ page }, count) => {
+          const { honest, ...body } = answers[count % answers.length]!;
+          return honest && page !== undefined ? { ...body, page } : body;
+        });
+        const outcome = await read(api).catch((error: unknown) => error);
+        expect(Array.isArray(outcome) || outcome instanceof ContractError).toBe(true);
+        expect(asked.length).toBeLessThan(200);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe.each(Object.entries(bareForms))('a form that is not shown: %s', (_, form) => {
+  test('is read whole from a server that pages it, whatever the size and the base', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(60),
+        fc.constantFrom(0, 1),
+        fc.constantFrom(5, 10, 20, 50),
+        fc.integer({ min: 1, max: 25 }),
+        async (total, base, cap, pageSize) => {
+          const all = items(total);
+          const { api } = against(
+            ({ page = base, limit = 20 }) => {
+              const size = Math.min(limit, cap);
+              return form(all.slice((page - base) * size, (page - base + 1) * size), total);
+            },
+            { pageSize },
+          );
+          for (let scan = 0; scan < 2; scan++) {
+            expect([...new Set(idsOf(await read(api, 'people')))]).toEqual(all.map((item) => item.id));
+          }
+        },
+      ),
+    );
+  });
+
+  test('is read whole from a server that knows no pages, and remembered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(60), fc.integer({ min: 1, max: 25 }), async (total, pageSize) => {
+        const { api, asked } = against(() => form(items(total), total), { pageSize });
+        expect(idsOf(await read(api, 'people'))).toHaveLength(total);
+        expect(asked.length).toBeLessThanOrEqual(3);
+        const before = asked.length;
+        expect(idsOf(await read(api, 'people'))).toHaveLength(total);
+        expect(asked.length).toBe(before + 1);
+      }),
+    );
+  });
+
+  test('is empty when the list is', async () => {
+    const { api, asked } = against(() => form([], 0));
+    expect(await read(api, 'people')).toMatchObject([{ items: [], last: true }]);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('a list that says little', () => {
+  test('is whole when it is shorter than what was asked for, unless its length looks like a page', async () => {
+    const short = against(() => items(7));
+    await read(short.api, 'channels');
+    expect(short.asked).toHaveLength(1);
+    const round = against(({ page }) => (page === undefined ? items(5) : page === 1 ? items(5, 5) : []));
+    expect(idsOf(await read(round.api, 'channels'))).toHaveLength(10);
+  });
+
+  test('ends where the server knows no further page', async () => {
+    const { api } = against(({ page = 0 }) => {
+      if (page > 1) throw refusal(404);
+      return items(10, page * 10);
+    });
+    expect(idsOf(await read(api, 'channels'))).toHaveLength(20);
+  });
+
+  test('ends where the last page comes again and again', async () => {
+    const { api } = against(({ page = 0 }) => items(10, Math.min(page, 3) * 10));
+    expect(idsOf(await read(api, 'channels'))).toHaveLength(40);
+  });
+
+  test('comes whole where the contract knows no pages: one request, without a size', async () => {
+    const { api, asked } = against(() => ({ data: items(50) }));
+    const all: Page[] = [];
+    for await (const page of pages(api, 'topic_people', { params: { topicId: 't' } })) all.push(page);
+    expect(all).toMatchObject([{ form: 'property', last: true }]);
+    expect(asked.map(({ query }) => query)).toEqual([{}]);
+  });
+
+  test('is found beside other lists by the name of the resource', async () => {
+    const { api } = against(() => ({ merges: [], history: items(3), actions: [] }));
+    for await (const page of pages(api, 'topic_history', { params: { topicId: 't' } })) {
+      expect(page.items).toHaveLength(3);
+    }
+  });
+});
+
+describe('over HTTP', () => {
+  test('reads pages, and a size that is refused', async () => {
+    const list = documented(items(25), { base: 1, size: 20 });
+    const server = await rawServer((response, { url }, count) => {
+      const page = url.searchParams.get('page');
+      if (url.searchParams.has('limit')) return refuse(response, 400, 'BAD_REQUEST');
+      const asked = { page: page === null ? undefined : Number(page), limit: undefined, query: {} };
+      return json(response, 200, list(asked, count));
+    });
+    await withApi(server.baseUrl, async (api) => {
+      expect(idsOf(await read(api))).toHaveLength(25);
+    });
+    expect(server.requests.map(({ url }) => url.search)).toEqual(['?limit=100', '', '?page=2']);
+    await server.close();
+  });
+
+  test('a signal ends it between two pages', async () => {
+    const server = await rawServer((response, { url }, count) => {
+      const page = Number(url.searchParams.get('page') ?? 0);
+      json(response, 200, documented(items(500))({ page, limit: 10, query: {} }, count));
+    });
+    await withApi(server.baseUrl, async (api) => {
+      const stop = new AbortController();
+      const reason = new Error('enough');
+      const reading = (async () => {
+        for await (const page of pages(api, 'topics', {}, { signal: stop.signal })) {
+          if (page.page === 2) stop.abort(reason);
+        }
+      })();
+      await expect(reading).rejects.toBe(reason);
+    });
+    expect(server.requests).toHaveLength(3);
+    await server.close();
+  });
+});
