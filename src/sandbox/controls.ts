@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { type Change, changeKinds } from './colleague.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
 import type { Service } from './service.js';
 import { stateOf } from './state.js';
+import { defaultDay } from './world/advance.js';
+import type { DayShape } from './world/types.js';
 
 const hidden = { hide: true };
 
@@ -13,6 +16,7 @@ export function controls(service: Service): FastifyPluginAsync {
     app.setValidatorCompiler(validatorCompiler);
     statistics(app, service);
     faults(app, service);
+    events(app, service);
     app.post('/clock', { schema: { ...hidden, body: z.strictObject({ skewMs: z.number() }) } }, (request) => {
       service.clock.skew((request.body as { skewMs: number }).skewMs);
       return { now: new Date(service.clock.now()).toISOString() };
@@ -34,6 +38,29 @@ function statistics(app: FastifyInstance, service: Service): void {
   app.get('/writes', { schema: hidden }, () => ({
     writes: service.stats.writes,
     applied: service.stats.applied(),
+  }));
+}
+
+/** What happens in the organization while nobody writes through the API. */
+function events(app: FastifyInstance, service: Service): void {
+  const share = z.number().min(0).max(1);
+  const day = z.strictObject({
+    days: z.number().int().min(0).default(1),
+    shape: z.partialRecord(z.enum(Object.keys(defaultDay) as (keyof DayShape)[]), share).default({}),
+  });
+  app.post(
+    '/advance',
+    { schema: { ...hidden, body: z.preprocess((given) => given ?? {}, day) } },
+    (request) => {
+      const { days, shape } = request.body as z.infer<typeof day>;
+      const counts = service.advance(days, shape);
+      return { now: new Date(service.world.now).toISOString(), counts };
+    },
+  );
+  const change = z.looseObject({ kind: z.enum(changeKinds) });
+  app.post('/change', { schema: { ...hidden, body: change } }, (request) => ({
+    result: service.change(request.body as Change),
+    now: new Date(service.world.now).toISOString(),
   }));
 }
 

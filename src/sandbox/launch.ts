@@ -1,11 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import { silentLog } from '../base/log.js';
+import type { Change } from './colleague.js';
 import type { FaultRuleInput } from './faults.js';
 import { type SandboxOptions, settle } from './options.js';
 import { buildServer } from './server.js';
 import { Service } from './service.js';
 import type { SandboxStats, Write } from './stats.js';
-import type { World } from './world/types.js';
+import type { DayCounts } from './world/advance.js';
+import type { DayShape, World } from './world/types.js';
 
 /** A running sandbox, with in-process handles on what `/__sandbox/*` does over HTTP. */
 export interface Sandbox {
@@ -28,6 +30,10 @@ export interface Sandbox {
   clearFaults(): void;
   /** Sets how far the service's clock is ahead of the machine's. */
   skewClock(skewMs: number): void;
+  /** Lets whole days pass: new messages and topics, edits, merges, archives. Says what happened. */
+  advance(days: number, shape?: Partial<DayShape>): DayCounts;
+  /** Makes one change as somebody else in the organization, past keys and limit; returns what was made or changed. */
+  change(change: Change): unknown;
   /** Says that `world` was changed from outside, past the service's own endpoints. */
   changed(): void;
   /** Closes every connection and stops listening. */
@@ -55,6 +61,8 @@ export async function launch(options: SandboxOptions, world: World): Promise<San
     addFaults: (rules) => service.faults.add(rules),
     clearFaults: () => service.faults.clear(),
     skewClock: (skewMs) => service.clock.skew(skewMs),
+    advance: (days, shape) => service.advance(days, shape),
+    change: (change) => service.change(change),
     changed: () => service.tenant.lens.changed(),
     stop: () => app.close(),
   };

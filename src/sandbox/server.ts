@@ -5,6 +5,7 @@ import {
   jsonSchemaTransform,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { controls } from './controls.js';
 import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
@@ -67,6 +68,7 @@ function readJsonBodies(app: FastifyInstance): void {
 
 function httpErrorOf(error: FastifyError): HttpError {
   if (error instanceof HttpError) return error;
+  if (error instanceof z.ZodError) return invalid(z.prettifyError(error), error.issues);
   if (error instanceof UnknownEntityError) return new HttpError(404, messageOf(error));
   if (hasZodFastifySchemaValidationErrors(error)) {
     const issues = error.validation.map((issue) => ({ path: issue.instancePath, message: issue.message }));

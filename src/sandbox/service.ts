@@ -1,12 +1,14 @@
 import type { Log } from '../base/log.js';
 import { ServiceClock } from './clock.js';
+import { type Change, Colleague } from './colleague.js';
 import { emptyWorld } from './empty.js';
 import { FaultBook } from './faults.js';
 import { IdempotencyStore } from './idempotency.js';
 import type { SandboxKey, SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
 import { Lens } from './wire/lens.js';
-import type { World } from './world/types.js';
+import { advance, type DayCounts } from './world/advance.js';
+import type { DayShape, World } from './world/types.js';
 
 /** One organization with everything that a key of it can reach. */
 export interface Tenant {
@@ -27,6 +29,7 @@ export class Service {
   readonly faults: FaultBook;
   readonly idempotency = new IdempotencyStore(() => this.clock.now());
   readonly tenant: Tenant;
+  readonly #colleague: Colleague;
   readonly #keys = new Map<string, Principal>();
 
   constructor(
@@ -37,6 +40,7 @@ export class Service {
     this.stats = new Statistics(settings.rate.windowMs);
     this.faults = new FaultBook(settings.faults, world.seed);
     this.tenant = this.#tenantOf(world);
+    this.#colleague = new Colleague(world);
     const tenants = new Map([[world.organization.id, this.tenant]]);
     for (const key of settings.apiKeys) {
       const organization = key.organization ?? world.organization;
@@ -52,6 +56,24 @@ export class Service {
     if (!principal || principal.key.revoked) return undefined;
     const { expiresAt } = principal.key;
     return expiresAt !== undefined && expiresAt <= this.clock.now() ? undefined : principal;
+  }
+
+  /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad shape */
+  advance(days: number, shape: Partial<DayShape> = {}): DayCounts {
+    try {
+      return advance(this.world, days, shape);
+    } finally {
+      this.tenant.lens.changed();
+    }
+  }
+
+  /** Makes one change as somebody else in the organization; see colleague.ts. */
+  change(change: Change): unknown {
+    try {
+      return this.#colleague.change(change);
+    } finally {
+      this.tenant.lens.changed();
+    }
   }
 
   #tenantOf(world: World): Tenant {

@@ -21,7 +21,9 @@ import { strikeAfter, strikeBefore } from './strike.js';
 import type { Lens } from './wire/lens.js';
 
 /** Opt-in on POST and PATCH (Limits). Loose, since what a schema leaves out of the headers would be gone for good. */
-const writeHeaders = z.looseObject({ 'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional() });
+const writeHeaders = z.looseObject({
+  'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional(),
+});
 
 /** Beyond what every operation declares, a body can be too large or of a type that is not JSON. */
 const bodyStatuses = [409, 413, 415];

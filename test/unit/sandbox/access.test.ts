@@ -79,7 +79,10 @@ describe('errors', () => {
     expect(reply.body.defined).toBe(false);
     expectError(await call(sandbox, '/whoami', { method: 'DELETE' }), 404, 'NOT_FOUND');
     const outside = await fetch(`${sandbox.origin}/elsewhere`);
-    expect([outside.status, await outside.json()]).toMatchObject([404, { code: 'NOT_FOUND', defined: false }]);
+    expect([outside.status, await outside.json()]).toMatchObject([
+      404,
+      { code: 'NOT_FOUND', defined: false },
+    ]);
   });
 
   it('answers 404 for every kind of thing that is not there', async () => {
@@ -96,8 +99,17 @@ describe('errors', () => {
     const reply = await call(sandbox, '/stories?limit=101');
     expectError(reply, 400, 'BAD_REQUEST');
     expect(reply.body.data.issues).toEqual([{ path: '/limit', message: expect.any(String) }]);
-    const bad = ['/people/abc/history', '/companies/abc/identities', '/people/1/history?limit=51', '/topics?page=x'];
-    bad.push('/people/1/history?changedByFilter=nobody', '/stories?bucket=other', '/topics/x/groups?order=up');
+    const bad = [
+      '/people/abc/history',
+      '/companies/abc/identities',
+      '/people/1/history?limit=51',
+      '/topics?page=x',
+    ];
+    bad.push(
+      '/people/1/history?changedByFilter=nobody',
+      '/stories?bucket=other',
+      '/topics/x/groups?order=up',
+    );
     for (const path of bad) expectError(await call(sandbox, path), 400, 'BAD_REQUEST');
     expectError(await call(sandbox, '/people', { body: '{"people": [' }), 400, 'BAD_REQUEST');
     expectError(await call(sandbox, '/people', { method: 'POST' }), 400, 'BAD_REQUEST');

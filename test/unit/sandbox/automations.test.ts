@@ -42,20 +42,34 @@ describe('POST /automations', () => {
     const good: Record<string, unknown>[] = [cron, { type: 'rrule', rrule: 'FREQ=DAILY' }];
     good.push({ type: 'once', at: '2026-07-01T09:00:00Z' }, { type: 'every', n: 2, unit: 'hours' });
     good.push({ type: 'event', events: ['topic.created'], delaySeconds: 604_800 });
-    for (const schedule of good) expect([schedule, (await create({ schedule })).status]).toEqual([schedule, 200]);
-    const bad: Record<string, unknown>[] = [{ type: 'cron' }, { type: 'cron', expr: '' }, { type: 'once', at: 'soon' }];
-    bad.push({ ...cron, n: 2 }, { type: 'every', n: 1.5, unit: 'hours' }, { type: 'every', n: 1, unit: 'days' });
-    for (const schedule of bad) expect([schedule, (await create({ schedule })).status]).toEqual([schedule, 400]);
+    for (const schedule of good)
+      expect([schedule, (await create({ schedule })).status]).toEqual([schedule, 200]);
+    const bad: Record<string, unknown>[] = [
+      { type: 'cron' },
+      { type: 'cron', expr: '' },
+      { type: 'once', at: 'soon' },
+    ];
+    bad.push(
+      { ...cron, n: 2 },
+      { type: 'every', n: 1.5, unit: 'hours' },
+      { type: 'every', n: 1, unit: 'days' },
+    );
+    for (const schedule of bad)
+      expect([schedule, (await create({ schedule })).status]).toEqual([schedule, 400]);
   });
 
   it('limits events, their delay, and target branches to pull requests', async () => {
     await start();
     const many = Array.from({ length: 21 }, (_, n) => `topic.created_${n}`);
     const refused: object[] = [{ events: [] }, { events: many }, { events: ['No Such Event'] }];
-    refused.push({ events: ['topic.created'], delaySeconds: 0 }, { events: ['topic.created'], delaySeconds: 604_801 });
+    refused.push(
+      { events: ['topic.created'], delaySeconds: 0 },
+      { events: ['topic.created'], delaySeconds: 604_801 },
+    );
     refused.push({ events: ['github.pull_request.opened', 'topic.created'], targetBranches: ['main'] });
     refused.push({ events: ['github.pull_request.opened'], targetBranches: [] });
-    for (const fields of refused) expect([fields, (await create(event(fields))).status]).toEqual([fields, 400]);
+    for (const fields of refused)
+      expect([fields, (await create(event(fields))).status]).toEqual([fields, 400]);
     const branches = { events: ['github.pull_request.opened'], targetBranches: ['main', 'release/*'] };
     expect((await create(event(branches))).body.schedule).toMatchObject(branches);
     expect((await create(event({ events: many.slice(0, 20) }))).status).toBe(200);
@@ -97,7 +111,8 @@ describe('POST /automations', () => {
     await start();
     const at = '2026-07-01T09:00:00Z';
     expect((await create({ schedule: { type: 'once', at } })).body.nextRunAt).toBe(at);
-    const { createdAt, nextRunAt } = (await create({ schedule: { type: 'every', n: 90, unit: 'minutes' } })).body;
+    const { createdAt, nextRunAt } = (await create({ schedule: { type: 'every', n: 90, unit: 'minutes' } }))
+      .body;
     expect(Date.parse(nextRunAt) - Date.parse(createdAt)).toBe(90 * 60_000);
     expect((await create({ enabled: false, schedule: { type: 'once', at } })).body).toMatchObject({
       status: 'paused',

@@ -42,7 +42,8 @@ describe('GET /topics/{topicId}/groups', () => {
       sourceThreadId: opening.sourceMessageId,
       reactions: [{ identifier: 'thumbsup', unicode: '👍', count: 1, messageId: last.id }],
     });
-    for (const key of ['channel', 'reactions', 'quoteHighlights']) expect(last.replyTo).not.toHaveProperty(key);
+    for (const key of ['channel', 'reactions', 'quoteHighlights'])
+      expect(last.replyTo).not.toHaveProperty(key);
   });
 });
 
@@ -58,9 +59,16 @@ describe('GET /groups', () => {
     const path = `/groups?personId=${small.people.bob.id}`;
     const { data, totalCount } = await body(path);
     expect(totalCount).toBe(4);
-    const topics = data.map((item: { topic: { topicId: string; isV2: boolean } | null }) => item.topic?.topicId ?? null);
+    const topics = data.map(
+      (item: { topic: { topicId: string; isV2: boolean } | null }) => item.topic?.topicId ?? null,
+    );
     expect(topics).toEqual([null, small.topics.migrated.id, small.topics.login.id, small.topics.exports.id]);
-    expect(data[1].topic).toMatchObject({ isV2: false, topicTitle: 'A v1 topic', topicType: 'bug_report', sources: ['slack'] });
+    expect(data[1].topic).toMatchObject({
+      isV2: false,
+      topicTitle: 'A v1 topic',
+      topicType: 'bug_report',
+      sources: ['slack'],
+    });
     expect(data[0].group).not.toHaveProperty('title');
     const second = await body(`${path}&limit=3&page=2`);
     expect(second.data.map((item: Item) => item.group.id)).toEqual([small.groups.second.id]);

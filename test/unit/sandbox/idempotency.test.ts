@@ -14,7 +14,12 @@ afterEach(() => sandbox.stop());
 
 const day = 24 * 60 * 60 * 1000;
 
-function patch(body: unknown, key: string | undefined, id = small.topics.exports.id, apiKey?: string): Promise<Reply> {
+function patch(
+  body: unknown,
+  key: string | undefined,
+  id = small.topics.exports.id,
+  apiKey?: string,
+): Promise<Reply> {
   return call(sandbox, `/topics/${id}`, {
     method: 'PATCH',
     body,

@@ -24,7 +24,10 @@ describe.each([0, 1] as const)('pages from %i', (base) => {
     expect(first).toMatchObject({ limit: 2, page: base, totalCount: 3 });
     const all = [...(await ids(`/people?page=${base}`)), ...(await ids(`/people?page=${base + 1}`))];
     expect(all).toEqual([...small.world.people.keys()]);
-    expect((await call(sandbox, `/people?page=${base + 2}`)).body).toMatchObject({ data: [], page: base + 2 });
+    expect((await call(sandbox, `/people?page=${base + 2}`)).body).toMatchObject({
+      data: [],
+      page: base + 2,
+    });
   });
 });
 

@@ -93,7 +93,9 @@ describe('batches go on where an item fails', () => {
     });
     expect(results.map((one: { success: boolean }) => one.success)).toEqual([true, true, false, false]);
     const company = await body(`/companies/${acme.id}/identities`);
-    expect(company.identities).toContainEqual(expect.objectContaining({ platform: 'hubspot', platformId: '7' }));
+    expect(company.identities).toContainEqual(
+      expect.objectContaining({ platform: 'hubspot', platformId: '7' }),
+    );
     const person = await body(`/people/${bob.id}/identities`);
     expect(person.identities).toContainEqual(
       expect.objectContaining({ platform: 'github', platformId: '8', platformUsername: 'bobby' }),
@@ -108,7 +110,10 @@ describe('merges', () => {
     expect(merged).toEqual({ mergedCount: 1 });
     expect((await call(sandbox, `/people/${ada.id}`)).status).toBe(404);
     expect(await body(`/people/${bob.id}`)).toMatchObject({ identityCount: 2, company: { name: 'Acme' } });
-    expect((await body(`/people/${ada.id}/history`)).mergedInto.targetPerson).toEqual({ id: bob.id, name: 'Bob 🐙' });
+    expect((await body(`/people/${ada.id}/history`)).mergedInto.targetPerson).toEqual({
+      id: bob.id,
+      name: 'Bob 🐙',
+    });
     expect((await body(`/people/${bob.id}/history`)).merges).toMatchObject([
       { sourcePersons: [{ id: ada.id, name: 'Ada' }] },
     ]);
@@ -143,7 +148,9 @@ describe('GET /people/{personId}/history', () => {
     expect(long.totalCount).toBe(short.totalCount);
     const system = await body(`${path}?changedByFilter=system`);
     expect(system.totalCount).toBe(5);
-    const all = await body(`${path}?changedByFilter=system&changedByFilter=agent&changedByFilter=user&limit=50`);
+    const all = await body(
+      `${path}?changedByFilter=system&changedByFilter=agent&changedByFilter=user&limit=50`,
+    );
     expect(all.totalCount).toBe(long.totalCount + 5);
   });
 });
@@ -157,9 +164,13 @@ describe('numbers', () => {
       return data.find((one: { id: string }) => one.id === acme.id);
     };
     const before = await company();
-    expect(before).toMatchObject({ personCount: 1, messageCount: (await body(`/people/${ada.id}`)).messageCount });
+    expect(before).toMatchObject({
+      personCount: 1,
+      messageCount: (await body(`/people/${ada.id}`)).messageCount,
+    });
     await send('POST', `/companies/${acme.id}/people`, { personIds: [bob.id] });
-    const both = (await body(`/people/${ada.id}`)).messageCount + (await body(`/people/${bob.id}`)).messageCount;
+    const both =
+      (await body(`/people/${ada.id}`)).messageCount + (await body(`/people/${bob.id}`)).messageCount;
     expect(await company()).toMatchObject({ personCount: 2, messageCount: both });
     expect(await body(`/companies/${acme.id}/activity`)).toMatchObject({
       messageCount: both,

@@ -1,5 +1,10 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { lifecycleStates, migratedReason, priorities, settableLifecycleStates } from '../../../src/contract/topics.js';
+import {
+  lifecycleStates,
+  migratedReason,
+  priorities,
+  settableLifecycleStates,
+} from '../../../src/contract/topics.js';
 import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
 import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
@@ -36,9 +41,20 @@ describe('PATCH /topics/{topicId}', () => {
 
   it('refuses unknown, derived and missing fields with 400 and changes nothing', async () => {
     const before = (await call(sandbox, `/topics/${small.topics.exports.id}`)).text;
-    const refused: unknown[] = [{}, { nothing: 'known' }, { lifecycleState: 'unknown' }, { lifecycleState: null }];
+    const refused: unknown[] = [
+      {},
+      { nothing: 'known' },
+      { lifecycleState: 'unknown' },
+      { lifecycleState: null },
+    ];
     refused.push({ issueType: 'bug_report' }, { keywords: ['a'] }, { priority: 'high', keywords: [] });
-    refused.push({ priority: 'high', issueType: null }, { priority: 'urgent' }, { archived: 'yes' }, [], 'text');
+    refused.push(
+      { priority: 'high', issueType: null },
+      { priority: 'urgent' },
+      { archived: 'yes' },
+      [],
+      'text',
+    );
     for (const body of refused) expect([body, (await patch(body)).status]).toEqual([body, 400]);
     expect((await call(sandbox, `/topics/${small.topics.exports.id}`)).text).toBe(before);
     expect(sandbox.stats().writesExecuted).toBe(0);
@@ -53,11 +69,19 @@ describe('PATCH /topics/{topicId}', () => {
       graphStatus: 'archived',
     });
     const back = (await patch({ archived: false })).body;
-    expect(back).toMatchObject({ archivedAt: null, archivedReason: null, archivedByUserId: null, graphStatus: 'active' });
+    expect(back).toMatchObject({
+      archivedAt: null,
+      archivedReason: null,
+      archivedByUserId: null,
+      graphStatus: 'active',
+    });
   });
 
   it('uses archivedReason only with archived true', async () => {
-    expect((await patch({ archivedReason: 'ignored' })).body).toMatchObject({ archivedAt: null, archivedReason: null });
+    expect((await patch({ archivedReason: 'ignored' })).body).toMatchObject({
+      archivedAt: null,
+      archivedReason: null,
+    });
     await patch({ archived: true, archivedReason: 'first' });
     expect((await patch({ archived: false, archivedReason: 'ignored' })).body.archivedReason).toBeNull();
   });
@@ -149,7 +173,10 @@ describe('POST /topics/merge', () => {
     expect((await call(sandbox, `/topics/${login.id}`)).status).toBe(404);
     expect((await call(sandbox, `/topics/${exports.id}/groups`)).body.data).toHaveLength(3);
     expect(await history(login.id)).toMatchObject({
-      mergedInto: { mergedAt: expect.any(String), targetTopic: { id: exports.id, title: 'Exports time out' } },
+      mergedInto: {
+        mergedAt: expect.any(String),
+        targetTopic: { id: exports.id, title: 'Exports time out' },
+      },
     });
     expect(await history()).toMatchObject({
       actions: [],

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { priority } from '../contract/topics.js';
+import * as changes from './world/changes.js';
+import type { World } from './world/types.js';
+
+/** What was deleted through {@link Colleague}, so that it can come back. */
+interface Removed {
+  readonly topics: Map<string, changes.RemovedTopic>;
+  readonly people: Map<string, changes.RemovedPerson>;
+  readonly companies: Map<string, changes.RemovedCompany>;
+}
+
+interface Context {
+  readonly world: World;
+  readonly actor: changes.Actor;
+  readonly removed: Removed;
+}
+
+const id = z.string().min(1);
+const ids = z.array(id).min(1);
+const text = z.string();
+
+/** A change as data: what it needs, and what it does. */
+function kind<T extends z.ZodRawShape>(
+  shape: T,
+  apply: (given: z.infer<z.ZodObject<T>>, context: Context) => unknown,
+) {
+  const schema = z.strictObject({ kind: text, ...shape });
+  return (given: unknown, context: Context) =>
+    apply(schema.parse(given) as z.infer<z.ZodObject<T>>, context) ?? null;
+}
+
+const topicFields = z.strictObject({
+  title: text.optional(),
+  summary: text.optional(),
+  keywords: z.array(text).optional(),
+  issueType: text.nullish(),
+  priority: priority.optional(),
+  priorityReasoning: text.nullish(),
+  lifecycleState: text.nullish(),
+  lifecycleStateConfidence: z.number().nullish(),
+});
+const personFields = z.strictObject({
+  displayName: text.optional(),
+  primaryEmail: text.nullish(),
+  avatarUrl: text.nullish(),
+  description: text.nullish(),
+  title: text.nullish(),
+  isVip: z.boolean().optional(),
+  isBot: z.boolean().optional(),
+  isStaff: z.boolean().optional(),
+});
+const companyFields = z.strictObject({
+  name: text.optional(),
+  primaryDomain: text.nullish(),
+  logoUrl: text.nullish(),
+  isVip: z.boolean().optional(),
+});
+const identity = { platform: text, platformId: text, platformUsername: text.nullish() };
+
+/** Every kind of change, by its name in world/changes.ts. */
+const kinds = {
+  createTopic: kind({ title: text, summary: text.default('') }, ({ title, summary }, { world, actor }) =>
+    changes.createTopic(world, { title, summary, issueType: null, keywords: [] }, actor),
+  ),
+  patchTopic: kind({ topicId: id, fields: topicFields }, ({ topicId, fields }, { world, actor }) =>
+    changes.patchTopic(world, topicId, fields, actor),
+  ),
+  archiveTopic: kind({ topicId: id, reason: text.optional() }, ({ topicId, reason }, { world, actor }) =>
+    changes.archiveTopic(world, topicId, reason, actor),
+  ),
+  unarchiveTopic: kind({ topicId: id }, ({ topicId }, { world, actor }) =>
+    changes.unarchiveTopic(world, topicId, actor),
+  ),
+  supersedeTopic: kind({ topicId: id, successorId: id.nullable() }, ({ topicId, successorId }, { world }) =>
+    changes.supersedeTopic(world, topicId, successorId),
+  ),
+  migrateTopic: kind({ topicId: id }, ({ topicId }, { world }) => changes.migrateTopic(world, topicId)),
+  mergeTopics: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+    changes.mergeTopics(world, sourceIds, targetId, actor),
+  ),
+  deleteTopic: kind({ topicId: id }, ({ topicId }, { world, actor, removed }) => {
+    removed.topics.set(topicId, changes.deleteTopic(world, topicId, actor));
+  }),
+  restoreTopic: kind({ topicId: id }, ({ topicId }, { world, actor, removed }) =>
+    changes.restoreTopic(world, taken(removed.topics, 'topic', topicId), actor),
+  ),
+
+  createPerson: kind({ fields: personFields }, ({ fields }, { world, actor }) =>
+    changes.createPerson(world, fields, actor),
+  ),
+  patchPerson: kind({ personId: id, fields: personFields }, ({ personId, fields }, { world, actor }) =>
+    changes.patchPerson(world, personId, fields, actor),
+  ),
+  mergePeople: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+    changes.mergePeople(world, sourceIds, targetId, actor),
+  ),
+  deletePerson: kind({ personId: id }, ({ personId }, { world, actor, removed }) => {
+    removed.people.set(personId, changes.deletePerson(world, personId, actor));
+  }),
+  restorePerson: kind({ personId: id }, ({ personId }, { world, actor, removed }) =>
+    changes.restorePerson(world, taken(removed.people, 'person', personId), actor),
+  ),
+  employ: kind({ personId: id, companyId: id.nullable() }, ({ personId, companyId }, { world, actor }) =>
+    changes.employ(world, personId, companyId, actor),
+  ),
+  linkIdentity: kind({ personId: id, ...identity }, ({ personId, ...account }, { world, actor }) =>
+    changes.linkIdentity(world, personId, account, actor),
+  ),
+
+  createCompany: kind({ fields: companyFields }, ({ fields }, { world, actor }) =>
+    changes.createCompany(world, fields, actor),
+  ),
+  patchCompany: kind({ companyId: id, fields: companyFields }, ({ companyId, fields }, { world, actor }) =>
+    changes.patchCompany(world, companyId, fields, actor),
+  ),
+  mergeCompanies: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+    changes.mergeCompanies(world, sourceIds, targetId, actor),
+  ),
+  deleteCompany: kind({ companyId: id }, ({ companyId }, { world, actor, removed }) => {
+    removed.companies.set(companyId, changes.deleteCompany(world, companyId, actor));
+  }),
+  restoreCompany: kind({ companyId: id }, ({ companyId }, { world, actor, removed }) =>
+    changes.restoreCompany(world, taken(removed.companies, 'company', companyId), actor),
+  ),
+  linkCompanyIdentity: kind({ companyId: id, ...identity }, ({ companyId, ...record }, { world, actor }) =>
+    changes.linkCompanyIdentity(world, companyId, record, actor),
+  ),
+
+  addGroup: kind({ channelId: id, topicId: id.nullish(), title: text.nullish() }, (fields, { world }) =>
+    changes.addGroup(world, fields),
+  ),
+  assignGroup: kind({ groupId: id, topicId: id.nullable() }, ({ groupId, topicId }, { world }) =>
+    changes.assignGroup(world, groupId, topicId),
+  ),
+  addMessage: kind(
+    { groupId: id, authorId: id, content: text, isInternal: z.boolean().optional(), replyToId: id.nullish() },
+    (fields, { world }) => changes.addMessage(world, fields),
+  ),
+  editMessage: kind({ messageId: id, content: text }, ({ messageId, content }, { world }) =>
+    changes.editMessage(world, messageId, content),
+  ),
+  deleteMessage: kind({ messageId: id }, ({ messageId }, { world }) =>
+    changes.deleteMessage(world, messageId),
+  ),
+  removeMessage: kind({ messageId: id }, ({ messageId }, { world }) =>
+    changes.removeMessage(world, messageId),
+  ),
+  react: kind(
+    { messageId: id, identifier: text, unicode: text.nullable() },
+    ({ messageId, ...reaction }, { world }) => changes.react(world, messageId, reaction),
+  ),
+} as const;
+
+export type ChangeKind = keyof typeof kinds;
+
+/** A change in the organization that is made by somebody else than the key: `kind` and what that kind needs. */
+export type Change = { readonly kind: ChangeKind } & Record<string, unknown>;
+
+export const changeKinds = Object.keys(kinds) as ChangeKind[];
+
+/** Somebody else who works in the same organization while a client reads and writes. */
+export class Colleague {
+  readonly #removed: Removed = { topics: new Map(), people: new Map(), companies: new Map() };
+
+  constructor(private readonly world: World) {}
+
+  /**
+   * Applies one change as the first member of the organization (or as nobody, when it has none). Returns the stored
+   * entity or merge where there is one.
+   * @throws z.ZodError for a change that is not understood, UnknownEntityError for one of what is not there
+   */
+  change(change: Change): unknown {
+    const [userId = null] = this.world.members.keys();
+    return kinds[change.kind](change, {
+      world: this.world,
+      actor: { by: 'user', userId },
+      removed: this.#removed,
+    });
+  }
+}
+
+function taken<T>(removed: Map<string, T>, what: string, id: string): T {
+  const found = removed.get(id);
+  if (!found) throw new changes.UnknownEntityError(`deleted ${what}`, id);
+  removed.delete(id);
+  return found;
+}

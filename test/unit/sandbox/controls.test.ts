@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { changeKinds } from '../../../src/sandbox/colleague.js';
+import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { call, control } from './call-api.js';
+import { type SmallWorld, smallWorld } from './small-world.js';
+
+let sandbox: Sandbox;
+let small: SmallWorld;
+
+beforeEach(async () => {
+  small = smallWorld();
+  sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
+});
+afterEach(() => sandbox.stop());
+
+const body = async (path: string) => (await call(sandbox, path)).body;
+const change = (given: object) => control(sandbox, '/change', { body: given });
+
+describe('/__sandbox/change', () => {
+  it('changes a topic as a member of the organization, seen by the next answer', async () => {
+    const { exports } = small.topics;
+    await body('/topics');
+    const reply = await change({
+      kind: 'patchTopic',
+      topicId: exports.id,
+      fields: { priority: 'very_high' },
+    });
+    expect(reply.body.result).toMatchObject({ id: exports.id, priority: 'very_high' });
+    const listed = (await body('/topics')).data.find((item: { id: string }) => item.id === exports.id);
+    expect(listed.priority).toBe('very_high');
+    const [latest] = (await body(`/topics/${exports.id}/history`)).history;
+    expect(latest).toMatchObject({
+      changedBy: 'user',
+      user: { name: 'Mia Member' },
+      changes: { priority: 'very_high' },
+    });
+    expect(sandbox.stats().writesExecuted).toBe(0);
+  });
+
+  it('deletes and brings back topics, people and companies', async () => {
+    const { login } = small.topics;
+    const { bob } = small.people;
+    const { acme } = small.companies;
+    const things = [
+      { path: `/topics/${login.id}`, what: 'Topic', id: { topicId: login.id } },
+      { path: `/people/${bob.id}`, what: 'Person', id: { personId: bob.id } },
+      { path: `/companies/${acme.id}`, what: 'Company', id: { companyId: acme.id } },
+    ];
+    for (const { path, what, id } of things) {
+      const before = await body(path);
+      await change({ kind: `delete${what}`, ...id });
+      expect((await call(sandbox, path)).status).toBe(404);
+      await change({ kind: `restore${what}`, ...id });
+      expect(await body(path)).toEqual({
+        ...before,
+        ...('updatedAt' in before ? { updatedAt: expect.any(String) } : {}),
+      });
+      expect((await change({ kind: `restore${what}`, ...id })).status).toBe(404);
+    }
+  });
+
+  it('adds, edits, deletes and removes messages', async () => {
+    const { first, loose } = small.groups;
+    const authorId = small.people.ada.authorIds[0];
+    const added = await change({
+      kind: 'addMessage',
+      groupId: first.id,
+      authorId,
+      content: 'One more thing',
+    });
+    const messageId = added.body.result.id;
+    await change({ kind: 'editMessage', messageId, content: 'One thing' });
+    const messages = async () => {
+      const { data } = await body(`/topics/${small.topics.exports.id}/groups`);
+      return data.find((item: { group: { id: string } }) => item.group.id === first.id).messages;
+    };
+    expect((await messages()).at(-1)).toMatchObject({
+      id: messageId,
+      content: 'One thing',
+      editedAt: expect.any(String),
+    });
+    await change({ kind: 'deleteMessage', messageId });
+    expect((await messages()).at(-1).deletedAt).toEqual(expect.any(String));
+    await change({ kind: 'removeMessage', messageId });
+    expect(await messages()).toHaveLength(3);
+    await change({ kind: 'assignGroup', groupId: loose.id, topicId: small.topics.login.id });
+    expect((await body(`/topics/${small.topics.login.id}/groups`)).data).toHaveLength(2);
+  });
+
+  it('refuses a change that it does not understand, or of what is not there', async () => {
+    expect((await change({ kind: 'explode' })).status).toBe(400);
+    expect((await change({ kind: 'patchTopic', topicId: 'x' })).status).toBe(400);
+    expect((await change({ kind: 'patchTopic', topicId: 'x', fields: {}, more: 1 })).status).toBe(400);
+    expect((await change({ kind: 'deleteTopic', topicId: 'nowhere' })).status).toBe(404);
+    expect(changeKinds).toContain('mergeCompanies');
+  });
+});
+
+describe('/__sandbox/advance', () => {
+  it('lets days pass, and the service shows it at once', async () => {
+    const before = await body('/topics');
+    const reply = await control(sandbox, '/advance', { body: { days: 2, shape: { activeTopics: 1 } } });
+    expect(reply.status).toBe(200);
+    expect(Date.parse(reply.body.now)).toBe(small.world.now);
+    const after = await body('/topics');
+    const total = (list: typeof before) =>
+      list.data.reduce((sum: number, item: { messageCount: number }) => sum + item.messageCount, 0);
+    expect(total(after)).toBeGreaterThan(total(before));
+  });
+
+  it('is one day unless told, and refuses a shape that is none', async () => {
+    const { now } = small.world;
+    expect((await control(sandbox, '/advance', { method: 'POST' })).status).toBe(200);
+    expect(small.world.now - now).toBeGreaterThanOrEqual(20 * 3_600_000);
+    expect((await control(sandbox, '/advance', { body: { days: -1 } })).status).toBe(400);
+    expect((await control(sandbox, '/advance', { body: { shape: { edits: 2 } } })).status).toBe(400);
+    expect((await control(sandbox, '/advance', { body: { shape: { storms: 1 } } })).status).toBe(400);
+  });
+});
+
+describe('/__sandbox/state', () => {
+  it('lists the ids of every resource, and each entity as its detail endpoint answers it', async () => {
+    const state = (await control(sandbox, '/state?full=true')).body;
+    expect(state.ids).toMatchObject({
+      migratedTopics: [small.topics.migrated.id],
+      supersededTopics: [small.topics.superseded.id],
+      people: [...small.world.people.keys()],
+      stories: ['read-for-me', 'unread', 'put-away'],
+    });
+    for (const topic of state.items.topics) {
+      if (topic.id !== small.topics.migrated.id) expect(await body(`/topics/${topic.id}`)).toEqual(topic);
+    }
+    for (const person of state.items.people) expect(await body(`/people/${person.id}`)).toEqual(person);
+    expect((await control(sandbox, '/state')).body.items).toBeUndefined();
+  });
+});
