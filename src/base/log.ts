@@ -11,17 +11,23 @@ const redacted = secret.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.
  * A logger on stderr: pretty on a terminal, one JSON object a line otherwise. `secrets` are replaced wherever their
  * text would appear in a line, so that even an error message that quotes a header cannot leak the key.
  */
-export function createLog(options: { level: string; pretty: boolean; secrets?: readonly string[] }): Log {
+export function createLog(options: {
+  level: string;
+  pretty: boolean;
+  secrets?: readonly string[];
+  /** Runs each write, for whoever draws on the same terminal and has to make room for it. */
+  around?: ((write: () => void) => void) | undefined;
+}): Log {
   const settings = {
     level: options.level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: redacted, censor: '[redacted]' },
   };
-  return pino(
-    settings,
-    withoutSecrets(options.pretty ? pinoPretty() : process.stderr, options.secrets ?? []),
-  );
+  const target = options.pretty ? pinoPretty() : process.stderr;
+  const around = options.around ?? ((write) => write());
+  const placed = { write: (line: string) => around(() => void target.write(line)) };
+  return pino(settings, withoutSecrets(placed, options.secrets ?? []));
 }
 
 function withoutSecrets(
