@@ -13,7 +13,7 @@ WITH gone AS (
   SELECT id
   FROM raw.documents
   WHERE endpoint = $presence
-    AND (body ->> '$.deletedAt' IS NOT NULL OR body ->> '$.unlistedSince' IS NOT NULL)
+    AND ((body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL)
 ),
 parents AS (
   SELECT

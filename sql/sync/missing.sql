@@ -7,7 +7,7 @@ WITH gone AS (
   SELECT id
   FROM raw.documents
   WHERE endpoint = $presence
-    AND (body ->> '$.deletedAt' IS NOT NULL OR body ->> '$.unlistedSince' IS NOT NULL)
+    AND ((body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL)
 ),
 known AS (
   SELECT id FROM raw.documents WHERE endpoint = $list AND id NOT IN (SELECT id FROM gone)

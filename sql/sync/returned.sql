@@ -5,6 +5,6 @@
 SELECT id, body ->> '$.detailUnavailableReason' AS detail_unavailable_reason
 FROM raw.documents
 WHERE endpoint = $presence
-  AND (body ->> '$.deletedAt' IS NOT NULL OR body ->> '$.unlistedSince' IS NOT NULL)
+  AND ((body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL)
   AND id IN (SELECT id FROM scan_ids)
 ORDER BY id

@@ -6,7 +6,7 @@
 SELECT id
 FROM raw.documents
 WHERE endpoint = $presence
-  AND body ->> '$.unlistedSince' IS NOT NULL
-  AND body ->> '$.deletedAt' IS NULL
+  AND (body ->> '$.unlistedSince') IS NOT NULL
+  AND (body ->> '$.deletedAt') IS NULL
   AND epoch($now) - epoch(fetched_at) > $max_age_seconds
 ORDER BY id

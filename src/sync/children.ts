@@ -1,0 +1,156 @@
+import { Priority } from '../api/client.js';
+import { pages } from '../api/paging.js';
+import {
+  ContractError,
+  messageOf,
+  RejectedError,
+  type SignalhouseError,
+  UnavailableError,
+} from '../base/errors.js';
+import { isObject } from '../base/json.js';
+import type { Coverage } from '../warehouse/batch.js';
+import { type ChildRequest, plainRequestFor, requestFor } from './child-request.js';
+import type { Context } from './context.js';
+import type { Task } from './due.js';
+import { landChild } from './landing/children.js';
+import { type GroupsOf, landGroups } from './landing/conversations.js';
+import { Landing } from './landing/landing.js';
+import { present } from './missing.js';
+import { lists, unpaged } from './resources.js';
+import { heldStill } from './scan.js';
+
+/** How fetching one child ended: 'fetched', not there to be had, or to be tried again in a later run. */
+export type ChildOutcome = 'fetched' | 'absent' | 'failed';
+
+/**
+ * Fetches one child and hands it to the batch together with the state that says so. A child that the API refuses
+ * (4xx) is remembered with its parent's fingerprint, so that it is not asked again until the parent changes or the
+ * sweep comes; one that got no answer stays due. Errors that end the run (a refused key, a stop) are thrown.
+ */
+export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
+  try {
+    if (task.child.paged) await fetchPaged(context, task);
+    else await fetchWhole(context, task);
+    return 'fetched';
+  } catch (error) {
+    if (error instanceof RejectedError) return refused(context, task, error);
+    if (error instanceof UnavailableError || error instanceof ContractError)
+      return failed(context, task, error);
+    throw error;
+  }
+}
+
+async function fetchWhole(context: Context, task: Task): Promise<void> {
+  const { child, entityId } = task;
+  const endpoint = unpaged(child.endpoint);
+  const answer = await ask(context, task, requestFor(endpoint, entityId));
+  const landing = new Landing(answer.arrivedAt);
+  landChild[endpoint](landing, entityId, answer.body, { endpoint, method: 'GET', path: `of ${entityId}` });
+  if (isShort(answer.body)) context.shortHistories.add(`${endpoint} ${entityId}`);
+  landing.coverage.push(covered(task, answer.arrivedAt, answer.status));
+  await context.batcher.add(landing);
+}
+
+async function ask(context: Context, task: Task, request: ChildRequest) {
+  const options = { priority: Priority.detail, signal: context.stop };
+  const name = task.child.asks as 'topic';
+  try {
+    return await context.api.call(name, request as never, options);
+  } catch (error) {
+    const plain = plainRequestFor(task.child.endpoint, task.entityId);
+    if (!plain || !(error instanceof RejectedError) || error.status !== 400) throw error;
+    return context.api.call(name, plain as never, options);
+  }
+}
+
+/** Conversations come page by page, and land so; only a reading that held still says which are all there are. */
+async function fetchPaged(context: Context, task: Task): Promise<void> {
+  const { child, entityId } = task;
+  const { query } = requestFor(child.endpoint, entityId);
+  for (let attempt = 1; ; attempt += 1) {
+    const ids = new Set<string>();
+    let withoutId = 0;
+    let firstTotal: number | null | undefined;
+    const options = { priority: Priority.detail, signal: context.stop };
+    for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
+      const landing = new Landing(page.arrivedAt);
+      const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
+      for (const id of found) ids.add(id);
+      withoutId += page.items.length - found.length;
+      firstTotal ??= page.totalCount;
+      if (page.last) {
+        const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
+        const whole = page.totalCount === null || heldStill(reading);
+        if (!whole && attempt < 2) continue;
+        if (whole) landing.set(child.endpoint, entityId, [...ids]);
+        landing.coverage.push(covered(task, page.arrivedAt, 200));
+      }
+      await context.batcher.add(landing);
+      if (page.last) return;
+    }
+  }
+}
+
+function covered(task: Task, fetchedAt: Date, status: number): Coverage {
+  const { child, entityId, fingerprint } = task;
+  return { endpoint: child.endpoint, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
+}
+
+/** The document shows no way to ask for the records beyond those that an answer shows. */
+function isShort(body: unknown): boolean {
+  if (!isObject(body) || !Array.isArray(body.history) || typeof body.totalCount !== 'number') return false;
+  return body.history.length < body.totalCount;
+}
+
+async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {
+  const { child, entityId, fingerprint } = task;
+  const landing = new Landing(new Date(context.clock.now()));
+  landing.coverage.push({
+    endpoint: child.endpoint,
+    entityId,
+    fetchedAt: landing.fetchedAt,
+    fingerprint,
+    status: error.status,
+    error: error.message,
+    reason: error.reason ?? error.code ?? null,
+  });
+  const list = lists.find((one) => one.detail === child.endpoint);
+  if (error.status === 404 && list?.presence) {
+    // Listed, but not answered by id: the row stays, and says why it has no detail.
+    const detailUnavailableReason = error.reason ?? 'not_found';
+    landing.document(
+      list.presence,
+      { id: entityId, parentId: null },
+      { ...present, detailUnavailableReason },
+    );
+  }
+  await context.batcher.add(landing);
+  if (error.status === 404) return 'absent';
+  context.failures.push(failureOf(task, error));
+  return 'absent';
+}
+
+async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
+  const landing = new Landing(new Date(context.clock.now()));
+  landing.coverage.push({
+    endpoint: task.child.endpoint,
+    entityId: task.entityId,
+    fetchedAt: landing.fetchedAt,
+    fingerprint: null,
+    status: null,
+    error: messageOf(error),
+    reason: null,
+  });
+  await context.batcher.add(landing);
+  context.failures.push(failureOf(task, error));
+  return 'failed';
+}
+
+function failureOf(task: Task, error: SignalhouseError) {
+  return {
+    endpoint: task.child.endpoint,
+    entityId: task.entityId,
+    message: error.message,
+    hint: error.hint ?? null,
+  };
+}

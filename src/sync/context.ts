@@ -1,0 +1,28 @@
+import type { Api } from '../api/client.js';
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import type { Settings } from '../config/schema.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Batcher } from './batcher.js';
+import type { Failure, SyncObserver } from './report.js';
+
+/** What every step of one run has at hand. */
+export interface Context {
+  readonly config: Settings;
+  readonly api: Api;
+  /** For questions to what is committed; what is fetched goes through the batcher. */
+  readonly store: Pick<Warehouse, 'all' | 'transaction'>;
+  readonly batcher: Batcher;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly observer: SyncObserver;
+  /** Ends every waiting; what has been sent is left to finish. */
+  readonly stop: AbortSignal;
+  readonly acceptDeletes: boolean;
+  /** Things that went wrong while the rest went on. */
+  readonly failures: Failure[];
+  /** Histories of which an answer showed less than it counts. */
+  readonly shortHistories: Set<string>;
+  /** What a reader should know. */
+  readonly notes: string[];
+}

@@ -1,0 +1,56 @@
+import { UnavailableError } from '../base/errors.js';
+import { fetchChild } from './children.js';
+import type { Context } from './context.js';
+import { due, type Task } from './due.js';
+import { PhaseTracker } from './phases.js';
+import { pool } from './pool.js';
+import type { Child } from './resources.js';
+
+/** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
+const failuresInARow = 10;
+
+/**
+ * Fetches every child that is due, most urgent first. What is due is asked again until nothing new is, since fetching
+ * reveals more (a person's detail says that it has no company, so its own conversations are wanted). Nothing is tried
+ * twice in one run.
+ */
+export async function fetchDetails(context: Context, children: readonly Child[]): Promise<void> {
+  const tried = new Set<string>();
+  let inARow = 0;
+  for (;;) {
+    await context.batcher.flush();
+    const now = new Date(context.clock.now());
+    const tasks = (await due(context.store, children, context.config, now)).filter(
+      (task) => !tried.has(nameOf(task)),
+    );
+    if (tasks.length === 0) return;
+    const tracker = new PhaseTracker(context.observer, tasks);
+    // A few more than fit in flight, so that the next is ready while one waits for its batch.
+    await pool(tasks, context.config.api.concurrency + 4, async (task) => {
+      context.stop.throwIfAborted();
+      tried.add(nameOf(task));
+      const outcome = await fetchChild(context, task);
+      inARow = outcome === 'failed' ? inARow + 1 : 0;
+      if (inARow >= failuresInARow) throw down(context);
+      tracker.done(task, outcome);
+    });
+    tracker.end();
+  }
+}
+
+function nameOf(task: Task): string {
+  return `${task.child.endpoint}\n${task.entityId}`;
+}
+
+function down(context: Context): UnavailableError {
+  const last = context.failures.at(-1);
+  const where = { endpoint: last?.endpoint ?? '', method: 'GET', path: '' };
+  return new UnavailableError(
+    `${failuresInARow} requests in a row got no answer; the last: ${last?.message}`,
+    where,
+    undefined,
+    {
+      hint: 'Everything fetched so far is committed. Run sync again when the API answers; it goes on from here.',
+    },
+  );
+}

@@ -1,0 +1,165 @@
+import type { z } from 'zod';
+import { isObject } from '../../base/json.js';
+import type {
+  Coverage,
+  Document,
+  DocumentKey,
+  Drift,
+  DriftKind,
+  MemberSet,
+  Rejection,
+} from '../../warehouse/batch.js';
+import { eachUnknown, known } from './known.js';
+import { storable } from './storable.js';
+
+const exampleLength = 200;
+
+export interface ItemKey {
+  readonly id: string | null;
+  readonly parentId: string | null;
+}
+
+/** What is stored of an item, when it is not the item itself, for the parts that are documents of their own. */
+type Reduce = (item: Record<string, unknown>) => Record<string, unknown>;
+
+/**
+ * Takes one answer apart into documents. Each item is checked by its schema: a bad one is set aside with its path and
+ * reason while the others land; unknown fields stay in the document and are counted. The parsed copy of the schema is
+ * thrown away: the document is what the API said.
+ */
+export class Landing {
+  readonly documents: Document[] = [];
+  readonly removed: DocumentKey[] = [];
+  readonly sets: MemberSet[] = [];
+  readonly coverage: Coverage[] = [];
+  readonly rejections: Rejection[] = [];
+  readonly #landed = new Set<string>();
+  readonly #drift = new Map<
+    string,
+    { endpoint: string; path: string; kind: DriftKind; example: string | null; count: number }
+  >();
+
+  constructor(readonly fetchedAt: Date) {}
+
+  get drift(): Drift[] {
+    return [...this.#drift.values()].map((drift) => ({ ...drift, seenAt: this.fetchedAt }));
+  }
+
+  /**
+   * Lands a list of items of one kind and gives those that did. An item is rejected for what is wrong with it alone;
+   * when the same field fails in most items of the answer, it is the form that changed: they land, the field is
+   * reported as drift, and its column is null where it cannot be read.
+   */
+  items(
+    endpoint: string,
+    schema: z.ZodType,
+    items: readonly unknown[],
+    key: (item: Record<string, unknown>) => ItemKey,
+    reduce: Reduce = (item) => item,
+  ): Record<string, unknown>[] {
+    const checked = items.map((item) => ({ item, issue: firstIssue(schema, item) }));
+    const changed = changedTypes(checked.map(({ issue }) => issue));
+    const landed: Record<string, unknown>[] = [];
+    for (const { item, issue } of checked) {
+      if (!isObject(item)) {
+        this.reject(endpoint, { id: null, parentId: null }, '', 'is not an object', item);
+        continue;
+      }
+      const { id, parentId } = key(item);
+      if (id === null) {
+        this.reject(
+          endpoint,
+          { id, parentId },
+          issue?.path ?? 'id',
+          issue?.reason ?? 'has no usable id',
+          item,
+        );
+        continue;
+      }
+      if (issue && !changed.has(issue.path)) {
+        this.reject(endpoint, { id, parentId }, issue.path, issue.reason, item);
+        continue;
+      }
+      if (issue) this.note(endpoint, issue.path, 'changed_type', item);
+      this.document(endpoint, { id, parentId }, reduce(item));
+      eachUnknown(known(schema), item, (path, value) => this.note(endpoint, path, 'unknown_field', value));
+      landed.push(item);
+    }
+    return landed;
+  }
+
+  /** Lands one item; false when it was rejected. */
+  item(endpoint: string, schema: z.ZodType, item: unknown, key: ItemKey, reduce?: Reduce): boolean {
+    return this.items(endpoint, schema, [item], () => key, reduce).length > 0;
+  }
+
+  /** Stores a value as it is, unchecked: what we say ourselves, or the rest of an answer that was checked in parts. */
+  document(endpoint: string, key: ItemKey, value: Record<string, unknown>): void {
+    if (key.id === null) return;
+    const { text, repaired } = storable(value);
+    if (repaired) this.note(endpoint, '', 'repaired_text', key.id);
+    this.#landed.add(`${endpoint}\n${key.id}`);
+    this.documents.push({
+      endpoint,
+      id: key.id,
+      parentId: key.parentId,
+      body: text,
+      fetchedAt: this.fetchedAt,
+    });
+  }
+
+  /** Whether this answer already brought a document of that kind and id. */
+  has(endpoint: string, id: string): boolean {
+    return this.#landed.has(`${endpoint}\n${id}`);
+  }
+
+  set(endpoint: string, parentId: string, ids: readonly string[]): void {
+    this.sets.push({ endpoint, parentId, ids, fetchedAt: this.fetchedAt });
+  }
+
+  reject(endpoint: string, key: ItemKey, path: string, reason: string, item: unknown): void {
+    const body = storable(item ?? null).text;
+    this.rejections.push({ endpoint, ...key, path, reason, body, seenAt: this.fetchedAt });
+  }
+
+  note(endpoint: string, path: string, kind: DriftKind, example: unknown): void {
+    const name = `${endpoint}\n${path}\n${kind}`;
+    const seen = this.#drift.get(name);
+    if (seen) {
+      seen.count += 1;
+      return;
+    }
+    const text = storable(example ?? null).text.slice(0, exampleLength);
+    this.#drift.set(name, { endpoint, path, kind, example: text, count: 1 });
+  }
+}
+
+interface Issue {
+  readonly path: string;
+  readonly reason: string;
+}
+
+function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
+  const result = schema.safeParse(item);
+  if (result.success) return null;
+  const issue = result.error.issues[0];
+  return {
+    path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
+    reason: issue?.message ?? 'does not have the documented form',
+  };
+}
+
+/** The paths at which most of at least three items fail in the same way. */
+function changedTypes(issues: readonly (Issue | null)[]): Set<string> {
+  const failures = new Map<string, number>();
+  for (const issue of issues) if (issue) failures.set(issue.path, (failures.get(issue.path) ?? 0) + 1);
+  return new Set(
+    [...failures].filter(([, times]) => times >= 3 && times * 2 > issues.length).map(([path]) => path),
+  );
+}
+
+/** The id of an item when it is one: a non-empty string. */
+export function idOf(item: Record<string, unknown>, field = 'id'): string | null {
+  const value = item[field];
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,94 @@
+import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
+import { endpoints } from '../contract/endpoints.js';
+import type { Context } from './context.js';
+import { settle } from './missing.js';
+import type { ScanReport } from './report.js';
+import type { List } from './resources.js';
+import { type ListRead, readList, scanRow } from './scan.js';
+import { readStories } from './stories.js';
+
+/**
+ * Reads every list to its end and settles what is missing from those that held still. A list that cannot be read is
+ * reported, and the others are read all the same. `settles: false` only looks (a plan): nothing is deleted. Adds
+ * to `scans` as it goes; true when a list could not be read, so that what it would have shown is not known.
+ */
+export async function readLists(
+  context: Context,
+  lists: readonly List[],
+  scans: ScanReport[],
+  { settles }: { settles: boolean },
+): Promise<boolean> {
+  let failed = false;
+  for (const list of lists) {
+    context.stop.throwIfAborted();
+    context.observer.phase(list.name, null);
+    try {
+      const scan = await readOne(context, list, settles);
+      scans.push(scan);
+      context.observer.phaseEnd(summaryOf(scan));
+    } catch (error) {
+      if (!isAboutTheList(error)) throw error;
+      if (isNotOffered(list, error)) {
+        context.observer.phaseEnd('not offered');
+        context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
+        continue;
+      }
+      failed = true;
+      context.observer.phaseEnd('failed');
+      context.failures.push({
+        endpoint: list.name,
+        entityId: null,
+        message: error.message,
+        hint: error.hint ?? null,
+      });
+    }
+  }
+  return failed;
+}
+
+async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
+  const read = list.name === 'stories' ? await readStories(context) : await readList(context, list);
+  const nothing = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
+  const found = settles && read.verified ? await settle(context, list, read.ids) : nothing;
+  const note = found.note ?? read.note;
+  await context.batcher.add({ scans: [scanRow(list.name, read, new Date(context.clock.now()), found)] });
+  if (note !== null) context.notes.push(`${list.name}: ${note}`);
+  return reportOf(list, read, found);
+}
+
+function reportOf(list: List, read: ListRead, found: Awaited<ReturnType<typeof settle>>): ScanReport {
+  return {
+    endpoint: list.name,
+    verified: read.verified,
+    complete: true,
+    attempts: read.attempts,
+    pages: read.pages,
+    items: read.items,
+    totalCount: read.totalCount,
+    missing: found.missing,
+    tombstoned: found.tombstoned,
+    restored: found.restored,
+    fused: found.fused,
+    note: found.note ?? read.note,
+  };
+}
+
+function summaryOf(scan: ScanReport): string {
+  const parts = [`${scan.items} in ${scan.pages} ${scan.pages === 1 ? 'page' : 'pages'}`];
+  if (!scan.verified) parts.push('not verified');
+  if (scan.tombstoned > 0) parts.push(`${scan.tombstoned} gone`);
+  if (scan.restored > 0) parts.push(`${scan.restored} back`);
+  if (scan.fused) parts.push(`${scan.missing} missing, held back`);
+  return parts.join(', ');
+}
+
+function isAboutTheList(error: unknown): error is SignalhouseError {
+  return (
+    error instanceof ContractError || error instanceof RejectedError || error instanceof UnavailableError
+  );
+}
+
+/** Where the document shows neither parameters nor answer, a 404 says that there is no such list here. */
+function isNotOffered(list: List, error: SignalhouseError): boolean {
+  return !endpoints[list.name].shown && error instanceof RejectedError && error.status === 404;
+}

@@ -1,0 +1,162 @@
+import { Priority } from '../api/client.js';
+import { RejectedError } from '../base/errors.js';
+import type { DocumentKey } from '../warehouse/batch.js';
+import { requestFor } from './child-request.js';
+import type { Context } from './context.js';
+import { landChild } from './landing/children.js';
+import { Landing } from './landing/landing.js';
+import { children, type List, unpaged } from './resources.js';
+import { fill, literal, syncSql } from './sql.js';
+
+const missingSql = syncSql('missing');
+const returnedSql = syncSql('returned');
+const unlistedSql = syncSql('unlisted');
+const membersSql = syncSql('members');
+
+/** What is known of an entity's existence; a document like any other, so that a rebuild knows it too. */
+export interface Presence {
+  readonly deletedAt: string | null;
+  readonly deletedReason: string | null;
+  readonly mergedIntoId: string | null;
+  readonly detailUnavailableReason: string | null;
+  /** Not listed any more, but answered by id. */
+  readonly unlistedSince: string | null;
+}
+
+export const present: Presence = {
+  deletedAt: null,
+  deletedReason: null,
+  mergedIntoId: null,
+  detailUnavailableReason: null,
+  unlistedSince: null,
+};
+
+/** The kinds of documents that go with an entity: its links to others. Its history stays. */
+const linksOf: Record<string, readonly string[]> = {
+  topics: ['topic_groups', 'topic_people', 'topic_persons'],
+  companies: ['company_groups', 'company_identities', 'company_employees'],
+  people: ['person_groups', 'person_identities', 'person_source_stats'],
+};
+
+/** The known items of a list that these ids do not hold, and how many are known at all. Holds the ids for `settle`. */
+export async function missingFrom(
+  context: Context,
+  list: List,
+  ids: ReadonlySet<string>,
+): Promise<{ missing: string[]; known: number }> {
+  await context.batcher.flush();
+  await context.store.transaction(async (tx) => {
+    await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
+    await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
+  });
+  const names = { list: literal(list.name), presence: literal(list.presence ?? '') };
+  const rows = await context.store.all<{ id: string; known: number }>(fill(missingSql, names));
+  return { missing: rows.map(({ id }) => id), known: Number(rows[0]?.known ?? 0) };
+}
+
+function* rowsOf(ids: Iterable<string>): Generator<[string]> {
+  for (const id of ids) yield [id];
+}
+
+export interface Settled {
+  readonly missing: number;
+  readonly tombstoned: number;
+  readonly restored: number;
+  readonly fused: boolean;
+  readonly note: string | null;
+}
+
+/** Whether so much is missing that it is likelier a broken answer than the truth (settings `sync.deletes`). */
+export function blowsFuse(
+  found: { missing: number; known: number; shown: number },
+  limits: { maxShare: number; maxRows: number },
+): boolean {
+  if (found.missing === 0) return false;
+  if (found.shown === 0) return true;
+  return found.missing > limits.maxRows && found.missing > limits.maxShare * found.known;
+}
+
+/**
+ * After a verified scan: what it shows again loses its tombstone; what it misses is asked for by id, and only a 404
+ * makes a tombstone. What is answered is there, only listed no more.
+ */
+export async function settle(context: Context, list: List, ids: ReadonlySet<string>): Promise<Settled> {
+  const presence = list.presence;
+  if (!list.tombstones || presence === null) {
+    return { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
+  }
+  const { missing, known } = await missingFrom(context, list, ids);
+  const restored = await restore(context, presence);
+  const limits = context.config.sync.deletes;
+  if (!context.acceptDeletes && blowsFuse({ missing: missing.length, known, shown: ids.size }, limits)) {
+    const note = `it misses ${missing.length} of ${known} known items: nothing was deleted (--accept-deletes lets it through)`;
+    return { missing: missing.length, tombstoned: 0, restored, fused: true, note };
+  }
+  const stale = await context.store.all<{ id: string }>(
+    fill(unlistedSql, {
+      presence: literal(presence),
+      max_age_seconds: String(context.config.sync.maxAgeDays[list.detail] * 86_400),
+      now: `TIMESTAMPTZ ${literal(new Date(context.clock.now()).toISOString())}`,
+    }),
+  );
+  let tombstoned = 0;
+  for (const id of [...missing, ...stale.map((row) => row.id)]) {
+    if (await isGone(context, list, presence, id)) tombstoned += 1;
+  }
+  return { missing: missing.length, tombstoned, restored, fused: false, note: null };
+}
+
+async function restore(context: Context, presence: string): Promise<number> {
+  const back = await context.store.all<{ id: string; detail_unavailable_reason: string | null }>(
+    fill(returnedSql, { presence: literal(presence) }),
+  );
+  if (back.length === 0) return 0;
+  const landing = new Landing(new Date(context.clock.now()));
+  for (const { id, detail_unavailable_reason: reason } of back) {
+    landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
+  }
+  await context.batcher.add(landing);
+  return back.length;
+}
+
+async function isGone(context: Context, list: List, presence: string, id: string): Promise<boolean> {
+  const child = unpaged(list.detail);
+  try {
+    const options = { priority: Priority.essential, signal: context.stop };
+    const answer = await context.api.call(list.detail as 'topic', requestFor(child, id) as never, options);
+    const landing = new Landing(answer.arrivedAt);
+    landChild[child](landing, id, answer.body, { endpoint: child, method: 'GET', path: id });
+    const since = answer.arrivedAt.toISOString();
+    landing.document(presence, { id, parentId: null }, { ...present, unlistedSince: since });
+    await context.batcher.add(landing);
+    return false;
+  } catch (error) {
+    if (!(error instanceof RejectedError) || error.status !== 404) throw error;
+    const landing = new Landing(new Date(context.clock.now()));
+    const deletedAt = landing.fetchedAt.toISOString();
+    landing.document(
+      presence,
+      { id, parentId: null },
+      { ...present, deletedAt, deletedReason: error.reason ?? 'not_found' },
+    );
+    landing.removed.push(...(await links(context, list, id)));
+    // Should it come back, its links are due as if they had never been fetched.
+    for (const child of children.filter((one) => one.list === list.name)) {
+      const gone = {
+        fetchedAt: landing.fetchedAt,
+        fingerprint: null,
+        status: 404,
+        error: null,
+        reason: 'gone',
+      };
+      landing.coverage.push({ endpoint: child.endpoint, entityId: id, ...gone });
+    }
+    await context.batcher.add(landing);
+    return true;
+  }
+}
+
+async function links(context: Context, list: List, id: string): Promise<DocumentKey[]> {
+  const kinds = (linksOf[list.name] ?? []).map(literal).join(', ');
+  return context.store.all<DocumentKey>(fill(membersSql, { kinds, parent_id: literal(id) }));
+}

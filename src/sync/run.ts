@@ -1,0 +1,126 @@
+import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
+import type { Settings } from '../config/schema.js';
+import type { Context } from './context.js';
+import { fetchDetails } from './details.js';
+import { countDue } from './due.js';
+import { readLists } from './lists.js';
+import { resolveMerges } from './merges.js';
+import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
+import { landOrganization, type Running, type RunParts, running } from './running.js';
+import type { Tally } from './tally.js';
+
+/**
+ * Brings the warehouse in step: lists, what is missing from them, what is due of their children. Everything fetched
+ * is committed and published however the run ends; the report says what was done, what went wrong and what is left.
+ * Throws only what leaves nothing to report: a wrong option, or a warehouse that cannot be written.
+ */
+export async function runSync(
+  parts: RunParts,
+  options: SyncOptions,
+  observer: SyncObserver,
+): Promise<SyncReport> {
+  return running(parts, 'sync', options, observer, async (run) => {
+    const work: Work = { scans: [], listsFailed: false };
+    const ended = await fetchEverything(run, work).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return finish(run, work, ended);
+  });
+}
+
+/** What is known of the lists, even when the run ends in the middle of them. */
+interface Work {
+  readonly scans: ScanReport[];
+  listsFailed: boolean;
+}
+
+async function fetchEverything(run: Running, work: Work): Promise<void> {
+  const { context, selection } = run;
+  await landOrganization(run);
+  work.listsFailed = await readLists(context, selection.lists, work.scans, { settles: true });
+  await fetchDetails(context, selection.children);
+  await resolveMerges(context, run.startedAt);
+}
+
+/** How a run ended, and with which exit code. */
+interface End {
+  readonly outcome: SyncReport['outcome'];
+  readonly exitCode: ExitCode;
+  readonly stoppedBy: string | null;
+}
+
+async function finish(run: Running, work: Work, ended: unknown): Promise<SyncReport> {
+  const { parts, context, tally, runId, startedAt, selection } = run;
+  // What is no error of ours, and what says that nothing can be written, has nothing to report.
+  if (ended !== undefined && !(ended instanceof SignalhouseError)) throw ended;
+  await context.batcher.flush();
+  const end = endOf(context, work, tally, ended);
+  if (ended && end.outcome === 'failed') {
+    const failure = { endpoint: 'sync', entityId: null, message: messageOf(ended), hint: ended.hint ?? null };
+    context.failures.push(failure);
+  }
+  if (context.shortHistories.size > 0) {
+    context.notes.push(
+      `${context.shortHistories.size} histories hold more records than the API shows of them`,
+    );
+  }
+  const now = new Date(parts.clock.now());
+  const left = await countDue(context.store, selection.children, parts.config, now);
+  const leftRequests = left.reduce((sum, line) => sum + line.requests, 0);
+  const report: SyncReport = {
+    runId,
+    ...end,
+    organization: parts.identity.organization,
+    requests: tally.requests,
+    scans: work.scans,
+    rows: tally.rows,
+    rejected: tally.rejected,
+    drift: tally.drift,
+    failures: context.failures,
+    left: {
+      due: left.reduce((sum, line) => sum + line.due, 0),
+      requests: leftRequests,
+      minutes: minutesFor(leftRequests, parts.config),
+    },
+    notes: context.notes,
+    published: null,
+    startedAt: startedAt.toISOString(),
+    minutes: (parts.clock.now() - startedAt.getTime()) / 60_000,
+  };
+  await parts.warehouse.finishRun(runId, {
+    endedAt: now,
+    outcome: report.outcome,
+    exitCode: report.exitCode,
+    requests: report.requests.total,
+    rateLimited: report.requests.rateLimited,
+    ...tally.rowTotals,
+    rejected: report.rejected.new,
+    leftDue: report.left.due,
+    error: ended && end.outcome === 'failed' ? messageOf(ended) : null,
+    summary: report,
+  });
+  context.observer.phase('publish', null);
+  const published = await parts.warehouse.publish();
+  context.observer.phaseEnd(`${(published.bytes / 1e6).toFixed(1)} MB`);
+  return { ...report, published: { path: published.path, bytes: published.bytes } };
+}
+
+function endOf(context: Context, work: Work, tally: Tally, ended: SignalhouseError | undefined): End {
+  const incomplete =
+    tally.rejected.new > 0 || context.failures.length > 0 || work.scans.some(({ fused }) => fused);
+  if (ended instanceof RefusedError) return { outcome: 'failed', exitCode: ended.exitCode, stoppedBy: null };
+  if (ended instanceof StoppedError) {
+    const exitCode = incomplete ? ExitCode.incomplete : ExitCode.done;
+    return { outcome: 'stopped', exitCode, stoppedBy: ended.message };
+  }
+  if (ended || work.listsFailed) return { outcome: 'failed', exitCode: ExitCode.failed, stoppedBy: null };
+  if (incomplete) return { outcome: 'incomplete', exitCode: ExitCode.incomplete, stoppedBy: null };
+  return { outcome: 'done', exitCode: ExitCode.done, stoppedBy: null };
+}
+
+/** Minutes that so many requests take at the configured rate. */
+export function minutesFor(requests: number, config: Settings): number {
+  const { rateLimit } = config;
+  return (requests / rateLimit.requests) * (rateLimit.windowMs / 60_000);
+}

@@ -1,0 +1,38 @@
+import { StoppedError } from '../base/errors.js';
+import type { SyncOptions } from './report.js';
+
+/** The one signal that ends a run in order, whatever asks for it: a person, a cap on time, a cap on requests. */
+export class Stop {
+  readonly #control = new AbortController();
+  readonly #asked: AbortSignal | undefined;
+  readonly #onAsked: () => void;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SyncOptions) {
+    this.#asked = options.stop;
+    this.#onAsked = () => this.because('a signal asked it to stop');
+    if (this.#asked?.aborted) this.#onAsked();
+    else this.#asked?.addEventListener('abort', this.#onAsked, { once: true });
+    const { maxMinutes } = options;
+    if (maxMinutes !== undefined) {
+      this.#timer = setTimeout(
+        () => this.because(`--max-minutes ${maxMinutes} is reached`),
+        maxMinutes * 60_000,
+      );
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#control.signal;
+  }
+
+  because(reason: string): void {
+    this.#control.abort(new StoppedError(reason));
+  }
+
+  /** Lets go of the timer and of the caller's signal. */
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#asked?.removeEventListener('abort', this.#onAsked);
+  }
+}

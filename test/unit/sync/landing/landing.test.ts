@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { topicListItem } from '../../../../src/contract/topics.js';
+import { landGroups } from '../../../../src/sync/landing/conversations.js';
+import { idOf, Landing } from '../../../../src/sync/landing/landing.js';
+import { landList } from '../../../../src/sync/landing/lists.js';
+
+const at = new Date('2026-01-02T03:04:05Z');
+const key = (item: Record<string, unknown>) => ({ id: idOf(item), parentId: null });
+const topics = (...items: unknown[]) => {
+  const landing = new Landing(at);
+  landing.items('topics', topicListItem, items, key);
+  return landing;
+};
+const ids = (landing: Landing, endpoint: string) =>
+  landing.documents.filter((one) => one.endpoint === endpoint).map(({ id }) => id);
+
+describe('Landing', () => {
+  test('sets a bad item aside with its path and reason, and lands the rest', () => {
+    const landing = topics({ id: 'a', eventCount: 1 }, { id: 'b', eventCount: 'many' }, { id: 'c' });
+    expect(ids(landing, 'topics')).toEqual(['a', 'c']);
+    expect(landing.rejections).toMatchObject([{ endpoint: 'topics', id: 'b', path: 'eventCount' }]);
+  });
+
+  test('rejects what has no id, and what is no object', () => {
+    const landing = topics({ title: 'no id' }, 7, null, { id: '' }, { id: 12 }, { id: 'a' });
+    expect(ids(landing, 'topics')).toEqual(['a']);
+    expect(landing.rejections).toHaveLength(5);
+  });
+
+  test('a field that fails in most items has changed its form: they land, and it is reported', () => {
+    const items = Array.from({ length: 5 }, (_, index) => ({
+      id: `t${index}`,
+      eventCount: index === 0 ? 1 : 'many',
+    }));
+    const landing = topics(...items);
+    expect(ids(landing, 'topics')).toHaveLength(5);
+    expect(landing.rejections).toEqual([]);
+    expect(landing.drift).toMatchObject([
+      { endpoint: 'topics', path: 'eventCount', kind: 'changed_type', count: 4 },
+    ]);
+  });
+
+  test('keeps and counts unknown fields', () => {
+    const landing = topics({ id: 'a', mood: 'x' }, { id: 'b', mood: 'y' });
+    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: 'a', mood: 'x' });
+    expect(landing.drift).toMatchObject([{ path: 'mood', kind: 'unknown_field', count: 2, example: '"x"' }]);
+  });
+});
+
+describe('landGroups', () => {
+  const message = (id: string, author: string) => ({
+    id,
+    content: id,
+    author: { id: author, displayName: author },
+  });
+
+  test('takes group, messages and authors apart', () => {
+    const landing = new Landing(at);
+    const items = [
+      {
+        group: { id: 'g1', title: 'one' },
+        messages: [message('m1', 'a'), { ...message('m2', 'b'), replyTo: message('m0', 'c') }],
+      },
+      { group: { id: 'g2' }, messages: [{ ...message('m3', 'a'), author: null }] },
+    ];
+    expect(landGroups(landing, 'topic_groups', 't', items)).toEqual(['g1', 'g2']);
+    expect(ids(landing, 'topic_groups')).toEqual(['g1', 'g2']);
+    expect(ids(landing, 'messages')).toEqual(['m1', 'm2', 'm3']);
+    expect(ids(landing, 'authors')).toEqual(['a', 'b', 'c']);
+    expect(landing.sets).toMatchObject([
+      { endpoint: 'messages', parentId: 'g1', ids: ['m1', 'm2'] },
+      { endpoint: 'messages', parentId: 'g2', ids: ['m3'] },
+    ]);
+    const stored = landing.documents.find(({ id }) => id === 'm2');
+    expect(JSON.parse(stored?.body ?? '')).toMatchObject({
+      author: { id: 'b' },
+      replyTo: { id: 'm0', author: { id: 'c' } },
+    });
+    expect(stored?.body).not.toContain('displayName');
+    expect(landing.documents.find(({ id }) => id === 'g1')?.body).toBe('{"group":{"id":"g1","title":"one"}}');
+  });
+
+  test('a bad message costs itself alone, and is still a member of its group', () => {
+    const landing = new Landing(at);
+    landGroups(landing, 'topic_groups', 't', [
+      { group: { id: 'g1' }, messages: [message('m1', 'a'), { id: 'm2', createdAt: 'yesterday' }] },
+    ]);
+    expect(ids(landing, 'messages')).toEqual(['m1']);
+    expect(landing.rejections).toMatchObject([
+      { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'createdAt' },
+    ]);
+    expect(landing.sets[0]?.ids).toEqual(['m1', 'm2']);
+  });
+});
+
+describe('landList', () => {
+  test("a topic's authors and persons become documents of their own", () => {
+    const landing = new Landing(at);
+    landList(landing, 'topics', [
+      { id: 't', authors: [{ id: 'a' }, { id: 'b' }], persons: [{ id: 'p', isStaff: true }] },
+    ]);
+    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: 't', authorIds: ['a', 'b'] });
+    expect(ids(landing, 'authors')).toEqual(['a', 'b']);
+    expect(ids(landing, 'topic_persons')).toEqual(['p']);
+    expect(landing.sets).toMatchObject([{ endpoint: 'topic_persons', parentId: 't', ids: ['p'] }]);
+  });
+
+  test("a person's colleagues become documents of the company", () => {
+    const landing = new Landing(at);
+    landList(landing, 'people', [
+      { id: '1', company: { id: '9', employees: [{ id: '1', name: 'A' }, { id: '2' }] } },
+    ]);
+    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
+    expect(landing.sets).toMatchObject([{ endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] }]);
+  });
+});
