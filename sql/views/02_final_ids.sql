@@ -1,0 +1,26 @@
+CREATE OR REPLACE VIEW final_ids AS
+WITH RECURSIVE merged AS (
+  SELECT 'topic' AS entity_type, id, merged_into_id FROM topics WHERE merged_into_id IS NOT NULL
+  UNION ALL
+  SELECT 'company', id, merged_into_id FROM companies WHERE merged_into_id IS NOT NULL
+  UNION ALL
+  SELECT 'person', id, merged_into_id FROM people WHERE merged_into_id IS NOT NULL
+),
+followed AS (
+  SELECT entity_type, id, merged_into_id AS final_id, 1 AS steps
+  FROM merged
+  UNION ALL
+  SELECT followed.entity_type, followed.id, merged.merged_into_id, steps + 1
+  FROM followed
+  JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
+  -- Two that claim to be merged into each other must not keep the query going for ever.
+  WHERE steps < 20 AND merged.merged_into_id <> followed.id
+)
+SELECT entity_type, id, arg_max(final_id, steps) AS final_id
+FROM followed
+GROUP BY entity_type, id;
+
+COMMENT ON VIEW final_ids IS 'Where did something end up that was merged away, however often? One row per merged topic, company or person.';
+COMMENT ON COLUMN final_ids.entity_type IS 'What was merged: topic, company or person.';
+COMMENT ON COLUMN final_ids.id IS 'Id of the one that was merged away.';
+COMMENT ON COLUMN final_ids.final_id IS 'Id of the one that it has become part of in the end.';

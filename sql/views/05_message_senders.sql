@@ -1,0 +1,35 @@
+CREATE OR REPLACE VIEW message_senders AS
+SELECT
+  messages.id AS message_id,
+  messages.group_id,
+  messages.created_at,
+  date_trunc('week', messages.created_at AT TIME ZONE 'UTC')::DATE AS week,
+  messages.source_name,
+  messages.author_id,
+  author_people.person_id,
+  coalesce(author_people.person_id, messages.author_id) AS sender_id,
+  author_people.company_id,
+  CASE
+    WHEN author_people.is_bot THEN 'bot'
+    WHEN author_people.is_staff OR messages.is_internal THEN 'staff'
+    ELSE 'external'
+  END AS side,
+  coalesce(messages.is_internal, false) AS is_internal,
+  coalesce(author_people.is_vip OR author_people.is_company_vip, false) AS is_vip
+FROM messages
+LEFT JOIN author_people ON author_people.author_id = messages.author_id
+WHERE messages.deleted_at IS NULL;
+
+COMMENT ON VIEW message_senders IS 'Who wrote which message, and on which side? One row per message that was not deleted: the ground under every count of messages by week, person, company or side.';
+COMMENT ON COLUMN message_senders.message_id IS 'The message (messages.id).';
+COMMENT ON COLUMN message_senders.group_id IS 'Its conversation (groups.id).';
+COMMENT ON COLUMN message_senders.created_at IS 'When it was written (UTC).';
+COMMENT ON COLUMN message_senders.week IS 'Monday of the ISO week in which it was written (UTC).';
+COMMENT ON COLUMN message_senders.source_name IS 'Source system, e.g. slack.';
+COMMENT ON COLUMN message_senders.author_id IS 'The account that wrote it (authors.id). NULL when unknown.';
+COMMENT ON COLUMN message_senders.person_id IS 'The person behind the account (people.id). NULL when unknown.';
+COMMENT ON COLUMN message_senders.sender_id IS 'The person, or the account where no person is known: to count different senders by.';
+COMMENT ON COLUMN message_senders.company_id IS 'The person''s company (companies.id). NULL when unknown.';
+COMMENT ON COLUMN message_senders.side IS 'bot, staff (our own people, and every internal note) or external. Where nobody is known behind the account: external.';
+COMMENT ON COLUMN message_senders.is_internal IS 'True for a note among the team, withheld from the external party.';
+COMMENT ON COLUMN message_senders.is_vip IS 'True when the person or the person''s company is marked as VIP.';

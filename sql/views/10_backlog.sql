@@ -1,0 +1,102 @@
+CREATE OR REPLACE VIEW backlog AS
+WITH open_topics AS (
+  SELECT *
+  FROM topics
+  WHERE deleted_at IS NULL
+    AND archived_at IS NULL
+    AND merged_into_id IS NULL
+    AND coalesce(graph_status, 'active') = 'active'
+    AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
+    -- Archived in the migration: listed still, but answered 404 by id.
+    AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
+),
+taking_part AS (
+  SELECT DISTINCT
+    topic_people.topic_id,
+    coalesce(final_ids.final_id, topic_people.person_id) AS person_id
+  FROM topic_people
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
+),
+reach AS (
+  SELECT
+    topic_id,
+    count(*) FILTER (NOT is_staff) AS people,
+    count(DISTINCT company_id) FILTER (NOT is_staff) AS companies,
+    count(*) FILTER (NOT is_staff AND is_vip) AS vip_people,
+    count(DISTINCT company_id) FILTER (NOT is_staff AND is_company_vip) AS vip_companies,
+    count(*) FILTER (is_staff) AS staff
+  FROM taking_part
+  JOIN person_roles USING (person_id)
+  WHERE NOT is_bot
+  GROUP BY topic_id
+),
+activity AS (
+  SELECT
+    topic_groups.topic_id,
+    max(created_at) AS last_message_at,
+    count(*) FILTER (created_at > as_of - INTERVAL 7 DAY) AS messages_last_7_days,
+    count(*) FILTER (created_at > as_of - INTERVAL 14 DAY AND created_at <= as_of - INTERVAL 7 DAY)
+      AS messages_7_days_before
+  FROM message_senders
+  JOIN topic_groups USING (group_id)
+  CROSS JOIN data_as_of
+  WHERE side = 'external' AND created_at <= as_of
+  GROUP BY topic_groups.topic_id
+)
+SELECT
+  t.id AS topic_id,
+  t.title,
+  t.issue_type,
+  t.priority,
+  list_position(['very_high', 'high', 'default', 'low', 'very_low'], t.priority) AS priority_rank,
+  t.lifecycle_state,
+  t.lifecycle_state_confidence,
+  coalesce(t.created_at, t.time_range_start) AS opened_at,
+  floor(epoch(as_of - coalesce(t.created_at, t.time_range_start)) / 86400)::BIGINT AS age_days,
+  coalesce(reach.people, 0) AS people,
+  coalesce(reach.companies, 0) AS companies,
+  coalesce(reach.vip_people, 0) AS vip_people,
+  coalesce(reach.vip_companies, 0) AS vip_companies,
+  coalesce(reach.staff, 0) AS staff,
+  t.total_group_count AS conversations,
+  t.total_group_count - t.staff_response_group_count AS conversations_without_staff,
+  t.message_count AS messages,
+  activity.last_message_at,
+  coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
+  coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
+  coalesce(activity.messages_last_7_days - activity.messages_7_days_before, 0) AS momentum,
+  t.sources,
+  t.linked_ticket_display_name,
+  t.linked_ticket_url,
+  t.updated_at
+FROM open_topics AS t
+CROSS JOIN data_as_of
+LEFT JOIN reach ON reach.topic_id = t.id
+LEFT JOIN activity ON activity.topic_id = t.id;
+
+COMMENT ON VIEW backlog IS 'What is open, how urgent is it, whom does it reach, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff stands apart.';
+COMMENT ON COLUMN backlog.topic_id IS 'The topic (topics.id).';
+COMMENT ON COLUMN backlog.title IS 'Short title.';
+COMMENT ON COLUMN backlog.issue_type IS 'Kind of issue as the service derives it, e.g. bug_report. NULL when it has none.';
+COMMENT ON COLUMN backlog.priority IS 'very_low, low, default, high or very_high.';
+COMMENT ON COLUMN backlog.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
+COMMENT ON COLUMN backlog.lifecycle_state IS 'open, in_progress or unknown. NULL when it was never assessed.';
+COMMENT ON COLUMN backlog.lifecycle_state_confidence IS 'How sure the service is of the lifecycle state. NULL when it does not say.';
+COMMENT ON COLUMN backlog.opened_at IS 'When the topic was created; where that is not known, the start of its conversations (UTC).';
+COMMENT ON COLUMN backlog.age_days IS 'Whole days from opened_at to data_as_of.as_of.';
+COMMENT ON COLUMN backlog.people IS 'People who take part, without staff and bots.';
+COMMENT ON COLUMN backlog.companies IS 'Companies of those people.';
+COMMENT ON COLUMN backlog.vip_people IS 'Those of them who are marked as VIP.';
+COMMENT ON COLUMN backlog.vip_companies IS 'Those of the companies that are marked as VIP.';
+COMMENT ON COLUMN backlog.staff IS 'Our own people who take part.';
+COMMENT ON COLUMN backlog.conversations IS 'Conversations, as the service counts them.';
+COMMENT ON COLUMN backlog.conversations_without_staff IS 'Those of them in which no staff has answered, as the service counts them.';
+COMMENT ON COLUMN backlog.messages IS 'Messages, as the service counts them.';
+COMMENT ON COLUMN backlog.last_message_at IS 'When somebody other than staff and bots last wrote (UTC). NULL when nobody has, or the conversations were not fetched yet.';
+COMMENT ON COLUMN backlog.messages_last_7_days IS 'Messages in the 7 days up to data_as_of.as_of, without staff and bots.';
+COMMENT ON COLUMN backlog.messages_7_days_before IS 'Messages in the 7 days before those, without staff and bots.';
+COMMENT ON COLUMN backlog.momentum IS 'The difference of the two: above 0 the topic grows, below 0 it calms down.';
+COMMENT ON COLUMN backlog.sources IS 'Source systems in which the topic comes up.';
+COMMENT ON COLUMN backlog.linked_ticket_display_name IS 'Name of the linked ticket. NULL when none is linked.';
+COMMENT ON COLUMN backlog.linked_ticket_url IS 'Address of the linked ticket. NULL when none is linked.';
+COMMENT ON COLUMN backlog.updated_at IS 'When the topic was last updated (UTC), as the service says.';

@@ -1,0 +1,83 @@
+CREATE OR REPLACE VIEW company_health AS
+WITH activity AS (
+  SELECT
+    company_id,
+    count(*) AS messages,
+    count(DISTINCT sender_id) AS people,
+    count(*) FILTER (created_at > as_of - INTERVAL 28 DAY) AS messages_last_28_days,
+    count(*) FILTER (created_at > as_of - INTERVAL 56 DAY AND created_at <= as_of - INTERVAL 28 DAY)
+      AS messages_28_days_before,
+    max(created_at) AS last_message_at
+  FROM message_senders
+  CROSS JOIN data_as_of
+  WHERE side = 'external' AND created_at <= as_of
+  GROUP BY company_id
+),
+spoken_in AS (
+  SELECT DISTINCT company_id, group_id
+  FROM message_senders
+  WHERE side = 'external' AND company_id IS NOT NULL
+),
+waiting AS (
+  SELECT company_id, count(*) AS unanswered_groups
+  FROM spoken_in
+  JOIN unanswered_groups USING (group_id)
+  GROUP BY company_id
+),
+concerned AS (
+  SELECT
+    person_roles.company_id,
+    count(DISTINCT backlog.topic_id) AS open_topics,
+    count(DISTINCT backlog.topic_id) FILTER (backlog.priority_rank <= 2) AS urgent_topics
+  FROM topic_people
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
+  JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
+  JOIN backlog ON backlog.topic_id = topic_people.topic_id
+  WHERE NOT person_roles.is_bot AND NOT person_roles.is_staff
+  GROUP BY person_roles.company_id
+)
+SELECT
+  c.id AS company_id,
+  c.name,
+  c.primary_domain,
+  coalesce(c.is_vip, false) AS is_vip,
+  c.person_count AS people,
+  coalesce(activity.people, 0) AS people_who_wrote,
+  coalesce(activity.messages, 0) AS messages,
+  coalesce(activity.messages_last_28_days, 0) AS messages_last_28_days,
+  coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
+  activity.last_message_at,
+  floor(epoch(as_of - activity.last_message_at) / 86400)::BIGINT AS days_silent,
+  coalesce(concerned.open_topics, 0) AS open_topics,
+  coalesce(concerned.urgent_topics, 0) AS urgent_topics,
+  coalesce(waiting.unanswered_groups, 0) AS unanswered_groups,
+  CASE
+    WHEN coalesce(activity.messages_last_28_days, 0) = 0 THEN 'silent'
+    WHEN activity.messages_28_days_before = 0 THEN 'new'
+    WHEN activity.messages_last_28_days >= activity.messages_28_days_before * 1.5 THEN 'growing'
+    WHEN activity.messages_last_28_days * 1.5 <= activity.messages_28_days_before THEN 'fading'
+    ELSE 'steady'
+  END AS trend
+FROM companies AS c
+CROSS JOIN data_as_of
+LEFT JOIN activity ON activity.company_id = c.id
+LEFT JOIN waiting ON waiting.company_id = c.id
+LEFT JOIN concerned ON concerned.company_id = c.id
+WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
+
+COMMENT ON VIEW company_health IS 'How is each company doing: how much do its people write, more or less than before, what do they wait for? One row per company, without our own and deleted ones; bots are not counted.';
+COMMENT ON COLUMN company_health.company_id IS 'The company (companies.id).';
+COMMENT ON COLUMN company_health.name IS 'Name of the company.';
+COMMENT ON COLUMN company_health.primary_domain IS 'Main domain. NULL when unknown.';
+COMMENT ON COLUMN company_health.is_vip IS 'True for a company marked as VIP.';
+COMMENT ON COLUMN company_health.people IS 'Its people, as the service counts them.';
+COMMENT ON COLUMN company_health.people_who_wrote IS 'Different people of the company who wrote a message.';
+COMMENT ON COLUMN company_health.messages IS 'Messages that they wrote.';
+COMMENT ON COLUMN company_health.messages_last_28_days IS 'Messages in the 28 days up to data_as_of.as_of.';
+COMMENT ON COLUMN company_health.messages_28_days_before IS 'Messages in the 28 days before those.';
+COMMENT ON COLUMN company_health.last_message_at IS 'When one of them last wrote (UTC). NULL when nobody ever did.';
+COMMENT ON COLUMN company_health.days_silent IS 'Whole days from last_message_at to data_as_of.as_of. NULL when nobody ever wrote.';
+COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
+COMMENT ON COLUMN company_health.urgent_topics IS 'Those of them with priority high or very_high.';
+COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations (unanswered_groups) in which its people wrote.';
+COMMENT ON COLUMN company_health.trend IS 'The last 28 days against the 28 before: growing or fading by half or more, else steady. silent: nothing in the last 28. new: nothing in the 28 before.';

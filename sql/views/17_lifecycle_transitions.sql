@@ -1,0 +1,45 @@
+CREATE OR REPLACE VIEW lifecycle_transitions AS
+WITH recorded AS (
+  SELECT
+    id,
+    entity_id AS topic_id,
+    changed_at,
+    changed_by,
+    user_name,
+    changes ->> '$.lifecycleState' AS to_state,
+    coalesce(
+      previous_values ->> '$.lifecycleState',
+      lag(changes ->> '$.lifecycleState') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
+    ) AS from_state
+  FROM history
+  WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, '$.lifecycleState')
+)
+SELECT
+  recorded.id AS history_id,
+  recorded.topic_id,
+  topics.title,
+  recorded.changed_at,
+  recorded.changed_by,
+  recorded.user_name,
+  recorded.from_state,
+  recorded.to_state,
+  floor(
+    epoch(
+      recorded.changed_at
+      - lag(recorded.changed_at) OVER (PARTITION BY recorded.topic_id ORDER BY recorded.changed_at, recorded.id)
+    ) / 86400
+  )::BIGINT AS days_in_from_state
+FROM recorded
+LEFT JOIN topics ON topics.id = recorded.topic_id
+WHERE recorded.from_state IS DISTINCT FROM recorded.to_state AND topics.deleted_at IS NULL;
+
+COMMENT ON VIEW lifecycle_transitions IS 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic''s lifecycle state; deleted topics are left out.';
+COMMENT ON COLUMN lifecycle_transitions.history_id IS 'The record (history.id).';
+COMMENT ON COLUMN lifecycle_transitions.topic_id IS 'The topic (topics.id).';
+COMMENT ON COLUMN lifecycle_transitions.title IS 'Title of the topic.';
+COMMENT ON COLUMN lifecycle_transitions.changed_at IS 'When it was changed (UTC).';
+COMMENT ON COLUMN lifecycle_transitions.changed_by IS 'agent (AI), system or user (by hand).';
+COMMENT ON COLUMN lifecycle_transitions.user_name IS 'Name of the user who changed it. NULL when it was no user.';
+COMMENT ON COLUMN lifecycle_transitions.from_state IS 'State before. NULL when it was not assessed before, or that is not known.';
+COMMENT ON COLUMN lifecycle_transitions.to_state IS 'State after. NULL when the assessment was withdrawn.';
+COMMENT ON COLUMN lifecycle_transitions.days_in_from_state IS 'Whole days since the transition before. NULL for the first one.';

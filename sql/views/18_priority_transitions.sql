@@ -1,0 +1,47 @@
+CREATE OR REPLACE VIEW priority_transitions AS
+WITH recorded AS (
+  SELECT
+    id,
+    entity_id AS topic_id,
+    changed_at,
+    changed_by,
+    user_name,
+    changes ->> '$.priority' AS to_priority,
+    coalesce(
+      previous_values ->> '$.priority',
+      lag(changes ->> '$.priority') OVER (PARTITION BY entity_id ORDER BY changed_at, id)
+    ) AS from_priority
+  FROM history
+  WHERE entity_type = 'topic' AND operation <> 'DELETE' AND json_exists(changes, '$.priority')
+),
+ranked AS (
+  SELECT
+    *,
+    list_position(['very_low', 'low', 'default', 'high', 'very_high'], from_priority) AS from_rank,
+    list_position(['very_low', 'low', 'default', 'high', 'very_high'], to_priority) AS to_rank
+  FROM recorded
+)
+SELECT
+  ranked.id AS history_id,
+  ranked.topic_id,
+  topics.title,
+  ranked.changed_at,
+  ranked.changed_by,
+  ranked.user_name,
+  ranked.from_priority,
+  ranked.to_priority,
+  CASE WHEN to_rank > from_rank THEN 'raised' WHEN to_rank < from_rank THEN 'lowered' END AS direction
+FROM ranked
+LEFT JOIN topics ON topics.id = ranked.topic_id
+WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
+
+COMMENT ON VIEW priority_transitions IS 'Which topics were raised or lowered, when and by whom? One row per recorded change of a topic''s priority; deleted topics are left out.';
+COMMENT ON COLUMN priority_transitions.history_id IS 'The record (history.id).';
+COMMENT ON COLUMN priority_transitions.topic_id IS 'The topic (topics.id).';
+COMMENT ON COLUMN priority_transitions.title IS 'Title of the topic.';
+COMMENT ON COLUMN priority_transitions.changed_at IS 'When it was changed (UTC).';
+COMMENT ON COLUMN priority_transitions.changed_by IS 'agent (AI), system or user (by hand).';
+COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was no user.';
+COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when that is not known: the first value a topic was given.';
+COMMENT ON COLUMN priority_transitions.to_priority IS 'Priority after.';
+COMMENT ON COLUMN priority_transitions.direction IS 'raised or lowered. NULL for the first value.';
