@@ -14,8 +14,7 @@ export async function runPlan(
   options: SyncOptions,
   observer: SyncObserver,
 ): Promise<PlanReport> {
-  const { only, stop, kill } = options;
-  const uncapped: SyncOptions = { ...(only && { only }), ...(stop && { stop }), ...(kill && { kill }) };
+  const uncapped: SyncOptions = { ...options, maxRequests: undefined, maxMinutes: undefined };
   return running(parts, 'plan', uncapped, observer, async (run) => {
     const { context, selection, tally, runId } = run;
     const scans: ScanReport[] = [];

@@ -4,16 +4,16 @@ import type { EndpointName } from '../contract/endpoints.js';
 /** What a caller may ask of one run. */
 export interface SyncOptions {
   /** Resources (`topics`: the list and every child) or single endpoints (`topic_groups`); all when absent. */
-  readonly only?: readonly string[];
+  readonly only?: readonly string[] | undefined;
   /** Attempts at most, retries included. */
-  readonly maxRequests?: number;
-  readonly maxMinutes?: number;
+  readonly maxRequests?: number | undefined;
+  readonly maxMinutes?: number | undefined;
   /** Lets a scan through that would delete more than the fuse allows. */
-  readonly acceptDeletes?: boolean;
+  readonly acceptDeletes?: boolean | undefined;
   /** First signal: finish what is in flight, commit, publish. */
-  readonly stop?: AbortSignal;
+  readonly stop?: AbortSignal | undefined;
   /** Second signal: give up what is in flight as well. */
-  readonly kill?: AbortSignal;
+  readonly kill?: AbortSignal | undefined;
 }
 
 export type DueReason = 'never' | 'changed' | 'sweep';
@@ -97,7 +97,7 @@ export interface SyncReport {
   readonly left: { readonly due: number; readonly requests: number; readonly minutes: number };
   /** What a reader should know: a restored database, a sweep that cannot be kept, a fuse. */
   readonly notes: readonly string[];
-  readonly published: { readonly path: string; readonly bytes: number } | null;
+  readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;
   readonly startedAt: string;
   readonly minutes: number;
 }

@@ -103,7 +103,7 @@ async function finish(run: Running, work: Work, ended: unknown): Promise<SyncRep
   context.observer.phase('publish', null);
   const published = await parts.warehouse.publish();
   context.observer.phaseEnd(`${(published.bytes / 1e6).toFixed(1)} MB`);
-  return { ...report, published: { path: published.path, bytes: published.bytes } };
+  return { ...report, published: { path: published.path, bytes: published.bytes, ms: published.ms } };
 }
 
 function endOf(context: Context, work: Work, tally: Tally, ended: SignalhouseError | undefined): End {

@@ -1,0 +1,87 @@
+// The sandbox and the worker as the processes that they are in real life.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const usage = new URL('./usage.mjs', import.meta.url).href;
+
+/** A rate that no run reaches. */
+export const unlimited = 1_000_000_000;
+
+/**
+ * Starts a sandbox on a free port.
+ * @param {Record<string, string | number>} flags
+ */
+export async function startSandbox(flags) {
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  for await (const line of createInterface({ input: child.stdout })) {
+    text += line;
+    if (text.trimEnd().endsWith('}')) break;
+  }
+  const { baseUrl, origin, apiKey } = JSON.parse(text);
+  /** @param {string} path @param {unknown} [body] */
+  const post = async (path, body) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body ?? {}),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  return {
+    env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey },
+    post,
+    stats: async () => {
+      const answer = await fetch(`${origin}/__sandbox/stats`);
+      return /** @type {Record<string, any>} */ (await answer.json());
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', resolve);
+        child.kill();
+      }),
+  };
+}
+
+/** A data directory of its own, gone afterwards. */
+export function makeDataDir() {
+  const dir = mkdtempSync(join(tmpdir(), 'signalhouse-bench-'));
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/**
+ * Runs a command of the worker with --json; gives what it printed, how long it took, and what it took of the machine.
+ * @param {string[]} args @param {Record<string, string>} env @param {string} dataDir
+ */
+export async function worker(args, env, dataDir) {
+  const usageFile = join(dataDir, 'usage.json');
+  const started = performance.now();
+  const child = spawn(process.execPath, ['--import', usage, main, ...args, '--json'], {
+    env: {
+      ...process.env,
+      SIGNALHOUSE_DATA_DIR: join(dataDir, 'data'),
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+      ...env,
+      BENCH_USAGE_FILE: usageFile,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
+  const code = await new Promise((resolve) =>
+    child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  if (code !== 0) throw new Error(`signalhouse ${args.join(' ')} ended with ${code}: ${text.slice(0, 2000)}`);
+  return { report: JSON.parse(text), seconds, ...JSON.parse(readFileSync(usageFile, 'utf8')) };
+}

@@ -1,0 +1,53 @@
+// A full pull of 200,000 messages with the limit lifted, what follows from it, and whether memory grows with what is
+// already there.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+
+const messages = 200_000;
+
+export async function benchPull() {
+  const sandbox = await startSandbox({
+    ...{ topics: 1_000, people: 2_000, companies: 100, messages, rate: unlimited, window: 1_000 },
+  });
+  const data = makeDataDir();
+  const env = {
+    ...sandbox.env,
+    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
+    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+  };
+  try {
+    const pull = await worker(['sync'], env, data.dir);
+    const rows = rowsOf(pull.report);
+    const again = await worker(['sync'], env, data.dir);
+    await sandbox.post('/__sandbox/advance', { days: 1 });
+    const day = await worker(['sync'], env, data.dir);
+    const rebuild = await worker(['rebuild'], env, data.dir);
+    const { published } = pull.report;
+    const bytes = statSync(join(data.dir, 'data', 'signals.duckdb')).size;
+    return {
+      messages,
+      requests: pull.report.requests.total,
+      rows,
+      seconds: pull.seconds,
+      rowsPerSecond: rows / pull.seconds,
+      cpuSeconds: pull.cpuSeconds,
+      peakRssMB: pull.peakRssMB,
+      peakRssMBOfAnIdlePullOnTop: again.peakRssMB,
+      peakRssMBOfADayOnTop: day.peakRssMB,
+      rebuiltDocuments: rebuild.report.documents,
+      rebuiltDocumentsPerSecond: rebuild.report.documents / rebuild.report.seconds,
+      rebuildPeakRssMB: rebuild.peakRssMB,
+      publishedMB: bytes / 1e6,
+      publishedMBPerSecond: published.bytes / 1e6 / (published.ms / 1000),
+    };
+  } finally {
+    await sandbox.stop();
+    data.remove();
+  }
+}
+
+/** @param {{rows: Record<string, {new: number, changed: number}>}} report */
+function rowsOf(report) {
+  return Object.values(report.rows).reduce((sum, counts) => sum + counts.new + counts.changed, 0);
+}
