@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isObject } from '../base/json.js';
 
 /** The list in an answer, and what the answer says about its place in the whole. */
@@ -55,9 +56,11 @@ export function identityOf(item: unknown): string {
   return JSON.stringify(item) ?? '';
 }
 
-/** Equal for two pages that hold the same items in the same order. */
+/** Equal for two pages that hold the same items in the same order; short, since a scan keeps one for each page. */
 export function signatureOf(items: readonly unknown[]): string {
-  return JSON.stringify(items.map(identityOf));
+  return createHash('sha1')
+    .update(JSON.stringify(items.map(identityOf)))
+    .digest('base64');
 }
 
 function listIn(body: Record<string, unknown>, path: string): unknown[] | undefined {

@@ -13,6 +13,9 @@ export interface Page extends ReadPage {
 /** A list that does not say how long it is ends here; nobody waits a day for one list. */
 const mostPages = 10_000;
 
+/** Items that arrive while a list is read push a page's items onto the next one; not so for page after page. */
+const mostRepeats = 2;
+
 /** An endless list says `totalCount` like any other: it may grow while it is read, but not double. */
 const pagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / Math.max(1, size));
 
@@ -51,7 +54,7 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
   let covered = 0;
   let size = sizeOf(first, first.items.length);
   let sizeChanges = 0;
-  let previous = '';
+  const known = new Set<string>();
   let repeats = 0;
   for (let count = 1; ; count++) {
     const start = index * size;
@@ -60,12 +63,12 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
     if (!gap) covered = Math.max(covered, start + Math.max(size, page.items.length));
     const last = !gap && isLast(page, covered, size);
 
-    const signature = page.items.length > 0 ? signatureOf(page.items) : '';
-    repeats = signature !== '' && signature === previous ? repeats + 1 : 0;
-    if (repeats > 1) {
+    const signature = signatureOf(page.items);
+    repeats = page.items.length > 0 && known.has(signature) ? repeats + 1 : 0;
+    if (repeats > mostRepeats) {
       throw reader.broken('brings the same items page after page', base + index, 'pageParameter');
     }
-    previous = signature;
+    known.add(signature);
     yield { ...page, last };
     if (last) return;
 
@@ -81,10 +84,12 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
       throw reader.broken(`was answered ${got}, not as page ${base + index}`, base + index, 'pageParameter');
     }
     const granted = sizeOf(page, size);
-    if (granted !== size && ++sizeChanges > 3) {
+    if (granted === size) continue;
+    if (++sizeChanges > 3) {
       throw reader.broken('changes the size of its pages again and again', base + index, 'limitParameter');
     }
     size = granted;
+    known.clear();
   }
 }
 

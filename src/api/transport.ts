@@ -110,13 +110,13 @@ export class Transport {
 
   /** Closes the connections once they are idle. */
   async close(): Promise<void> {
-    await this.#agent.close();
+    if (!this.#agent.closed && !this.#agent.destroyed) await this.#agent.close();
   }
 
   /** Ends everything that is under way, at once. */
   async destroy(): Promise<void> {
     for (const control of this.#underWay) control.abort(new Failure('stopped', 'was stopped'));
-    await this.#agent.destroy();
+    if (!this.#agent.destroyed) await this.#agent.destroy();
   }
 
   #request(outgoing: Outgoing, signal: AbortSignal): Dispatcher.RequestOptions {

@@ -380,6 +380,28 @@ describe('writes', () => {
   });
 });
 
+describe('the types of the contract', () => {
+  test('ask for what is required, and for nothing that an endpoint does not know', async () => {
+    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
+    await withApi(baseUrl, async (api) => {
+      await api.endpoints.topics();
+      await api.call('archive_topic', { params: { topicId: 't1' } });
+      // @ts-expect-error The path needs its parameter.
+      await expect(api.endpoints.topic()).rejects.toBeInstanceOf(ContractError);
+      // @ts-expect-error A GET has no body.
+      await api.endpoints.whoami({ body: {} });
+      // @ts-expect-error No such priority.
+      await api.call('update_topic', { params: { topicId: 't1' }, body: { priority: 'urgent' } });
+    });
+    expect(requests.map(({ method, body }) => `${method} ${body}`)).toEqual([
+      'GET ',
+      'POST {}',
+      'GET ',
+      'PATCH {"priority":"urgent"}',
+    ]);
+  });
+});
+
 describe('stopping', () => {
   test('a request whose signal has fired never goes out', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
@@ -430,6 +452,16 @@ describe('stopping', () => {
       await expect.poll(() => requests.length).toBe(1);
       await api.destroy();
       await outcome;
+      await expect(api.endpoints.whoami()).rejects.toBeInstanceOf(StoppedError);
+    });
+  });
+
+  test('closing twice is closing once', async () => {
+    const { baseUrl } = await serve((response) => json(response, 200, whoami));
+    await withApi(baseUrl, async (api) => {
+      await api.endpoints.whoami();
+      await api.close();
+      await expect(api.close()).resolves.toBeUndefined();
       await expect(api.endpoints.whoami()).rejects.toBeInstanceOf(StoppedError);
     });
   });
