@@ -1,2 +1,5 @@
 #!/usr/bin/env node
-export {};
+import { commands } from './cli/commands/index.js';
+import { run } from './cli/run.js';
+
+process.exitCode = await run(process.argv.slice(2), commands);

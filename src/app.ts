@@ -1,0 +1,251 @@
+import { existsSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Api, Priority } from './api/client.js';
+import type { Attempt } from './api/events.js';
+import { type Page, pages } from './api/paging.js';
+import { type Clock, systemClock } from './base/clock.js';
+import { ContractError, RefusedError, StorageError } from './base/errors.js';
+import { isObject } from './base/json.js';
+import type { Log } from './base/log.js';
+import { Scope } from './base/scope.js';
+import type { Config, Credentials } from './config/load.js';
+import { runPlan } from './sync/plan.js';
+import type { PlanReport, SyncObserver, SyncOptions, SyncReport } from './sync/report.js';
+import { runSync } from './sync/run.js';
+import type { Identity, RunParts } from './sync/running.js';
+import { createDataDir, filesOf } from './warehouse/engine.js';
+import { openWarehouse } from './warehouse/open.js';
+import type { Organization } from './warehouse/runs.js';
+import type { Warehouse } from './warehouse/warehouse.js';
+
+/**
+ * The one place where parts are put together: settings in, wired parts out, torn down in the reverse order on every
+ * path. Nothing here decides anything that a part could decide itself.
+ */
+
+/** What every command has: its settings, and where it tells what happens. */
+export interface Setup {
+  readonly config: Config;
+  readonly log: Log;
+  readonly programVersion: string;
+  readonly clock?: Clock;
+}
+
+/** The same with the way to the API. */
+export interface Access extends Setup {
+  readonly credentials: Credentials;
+}
+
+export interface WorkerOptions {
+  /** Wait while another process holds the warehouse. */
+  readonly wait?: boolean | undefined;
+  /** Ends waiting, for the warehouse as for the API. */
+  readonly stop?: AbortSignal | undefined;
+  /** Gives up what is in flight. */
+  readonly kill?: AbortSignal | undefined;
+}
+
+/** Makes the observer of a run, once there is a client whose budget it can watch. */
+export type Observe = (api: Api) => SyncObserver;
+
+/** `signalhouse sync`. Throws what leaves nothing to report; everything else is in the report. */
+export function sync(
+  access: Access,
+  options: SyncOptions & WorkerOptions,
+  observe: Observe,
+): Promise<SyncReport> {
+  return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
+}
+
+/** `signalhouse plan`. */
+export function plan(
+  access: Access,
+  options: SyncOptions & WorkerOptions,
+  observe: Observe,
+): Promise<PlanReport> {
+  return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
+}
+
+/**
+ * A worker: the client, which has shown who it is, and the warehouse of that organization. A key that is refused
+ * leaves no file behind, and a key of another organization changes none.
+ */
+export async function withWorker<T>(
+  access: Access,
+  options: WorkerOptions,
+  work: (parts: RunParts) => Promise<T>,
+): Promise<T> {
+  const { config, log, programVersion, clock = systemClock } = access;
+  return Scope.run(async (scope) => {
+    const made = claimFolder(config.dataDir);
+    const api = connect(access);
+    scope.defer('client', () => api.close());
+    const destroy = () => void api.destroy();
+    options.kill?.addEventListener('abort', destroy, { once: true });
+    scope.defer('kill', () => options.kill?.removeEventListener('abort', destroy));
+
+    const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
+      if (error instanceof RefusedError) scope.defer('folder', made.remove);
+      throw error;
+    });
+    const warehouse = await openWarehouse({
+      ...limitsOf(config),
+      log,
+      wait: options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined,
+      guard: (owner) => refuseAnother(owner, identity, config.dataDir),
+    });
+    scope.defer('warehouse', () => warehouse.close());
+    return work({ config, api, warehouse, identity, log, clock, programVersion });
+  });
+}
+
+/** The warehouse alone, for writing: no request is made. */
+export async function withWarehouse<T>(
+  { config, log }: Setup,
+  options: WorkerOptions,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const { dataDir } = config;
+  // Only its name is looked at: a handle on the live file, once closed, would free the lock of whoever holds it.
+  if (!existsSync(filesOf(dataDir).worker) && !existsSync(filesOf(dataDir).published))
+    throw noWarehouse(dataDir);
+  return Scope.run(async (scope) => {
+    const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
+    const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
+    scope.defer('warehouse', () => warehouse.close());
+    return work(warehouse);
+  });
+}
+
+/** What `doctor` wants to know of the API, for two requests. */
+export interface Probe {
+  readonly identity: Identity;
+  /** How far this machine's clock is ahead of the server's; null when the answer carries no date. */
+  readonly clockAheadMs: number | null;
+  /** How the list of topics is paged, as far as its first page tells. */
+  readonly paging: Pick<Page, 'page' | 'limit' | 'totalCount'> | null;
+}
+
+/** Asks whoami and for the first page of topics. Throws what the client throws. */
+export async function probe(access: Access): Promise<Probe> {
+  return Scope.run(async (scope) => {
+    const api = connect(access);
+    scope.defer('client', () => api.close());
+    const identity = await whoAmI(api);
+    const [last] = identity.attempts.slice(-1);
+    const { value: first } = await pages(api, 'topics', {}, { priority: Priority.essential }).next();
+    return { identity, clockAheadMs: last ? clockAheadMs(last) : null, paging: first ?? null };
+  });
+}
+
+/** A date has whole seconds, and is of some moment between the send and the answer. */
+function clockAheadMs({ startedAt, ms, serverDate }: Attempt): number | null {
+  return serverDate ? startedAt.getTime() + ms / 2 - (serverDate.getTime() + 500) : null;
+}
+
+/** What `doctor` wants to know of the warehouse; nothing is written. */
+export interface Inspection {
+  readonly organization: Organization | null;
+  readonly keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>;
+  /** Bytes of the files that are there. */
+  readonly files: { readonly worker: number | null; readonly published: number | null };
+}
+
+/** Opens the live file for reading and looks. Null when there is none yet; throws LockedError, StorageError. */
+export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
+  const { worker, published } = filesOf(config.dataDir);
+  if (!existsSync(worker)) return null;
+  return Scope.run(async (scope) => {
+    const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
+    scope.defer('warehouse', () => warehouse.close());
+    return {
+      organization: await warehouse.organization(),
+      keyFaults: await warehouse.checkKeys(),
+      files: { worker: sizeOf(worker), published: sizeOf(published) },
+    };
+  });
+}
+
+function sizeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}
+
+function noWarehouse(dataDir: string): StorageError {
+  return new StorageError(`there is no warehouse in ${dataDir} yet`, {
+    hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
+  });
+}
+
+/** Where the spending of the key is kept, for the commands that share it. */
+export function ledgerPath(dataDir: string): string {
+  return join(dataDir, 'spending.log');
+}
+
+/** A client as the settings have it; its caller closes it. */
+export function connect({ config, credentials, log, programVersion, clock = systemClock }: Access): Api {
+  const { api, rateLimit } = config;
+  return new Api({
+    ...credentials,
+    budget: rateLimit,
+    ledgerPath: existsSync(config.dataDir) ? ledgerPath(config.dataDir) : undefined,
+    concurrency: api.concurrency,
+    timeouts: api.timeouts,
+    maxAnswerBytes: api.maxAnswerBytes,
+    retry: api.retry,
+    paging: api.paging,
+    log,
+    userAgent: `signalhouse/${programVersion}`,
+    clock,
+  });
+}
+
+/** Asks whose key it is. Throws RefusedError for a key that the API does not take. */
+export async function whoAmI(api: Api, stop?: AbortSignal): Promise<Identity> {
+  const attempts: Attempt[] = [];
+  const seen = (attempt: Attempt) => void attempts.push(attempt);
+  api.events.on('attempt', seen);
+  try {
+    const { body, arrivedAt } = await api.call('whoami', {}, { priority: Priority.essential, signal: stop });
+    const organization = isObject(body) && isObject(body.organization) ? body.organization : undefined;
+    const { id, name } = organization ?? {};
+    if (organization === undefined || typeof id !== 'string' || id === '') {
+      const where = { endpoint: 'whoami', method: 'GET', path: '/whoami' };
+      throw new ContractError('GET /whoami: the answer names no organization', where, {
+        hint: 'Check that SIGNALHOUSE_BASE_URL is the address of a Product-Signals API.',
+      });
+    }
+    const known = { id, name: typeof name === 'string' ? name : null };
+    return { organization: known, body: organization, arrivedAt, attempts };
+  } finally {
+    api.events.off('attempt', seen);
+  }
+}
+
+/** Refuses to mix two organizations in one warehouse. */
+export function refuseAnother(owner: Organization | null, { organization }: Identity, dataDir: string): void {
+  if (owner === null || owner.id === organization.id) return;
+  const called = (one: { id: string; name: string | null }) =>
+    one.name ? `${one.name} (${one.id})` : one.id;
+  throw new RefusedError(
+    `the warehouse in ${dataDir} belongs to ${called(owner)}, and the key to ${called(organization)}`,
+    { hint: 'Use the key of the first, or point SIGNALHOUSE_DATA_DIR at another directory.' },
+  );
+}
+
+function limitsOf({ dataDir, warehouse }: Config) {
+  return { dataDir, memoryLimit: warehouse.memoryLimit, threads: warehouse.threads };
+}
+
+/** The data directory, and how to take away again what is new in it. */
+function claimFolder(dataDir: string): { remove: () => void } {
+  const hadFolder = existsSync(dataDir);
+  const hadLedger = existsSync(ledgerPath(dataDir));
+  createDataDir(dataDir);
+  return {
+    remove() {
+      if (!hadLedger) rmSync(ledgerPath(dataDir), { force: true });
+      // Only when it is empty: whoever put something there meanwhile keeps it.
+      if (!hadFolder) rmdirSync(dataDir);
+    },
+  };
+}

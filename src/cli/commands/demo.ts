@@ -1,0 +1,59 @@
+import { relative } from 'node:path';
+import { z } from 'zod';
+import { ExitCode } from '../../base/errors.js';
+import { loadConfig } from '../../config/load.js';
+import { command } from '../command.js';
+import { Children, DemoError } from '../demo/children.js';
+import { emptyDemoFolder } from '../demo/folder.js';
+import { play, squeezed } from '../demo/play.js';
+import { print, printJson } from '../output.js';
+import { ended } from '../signals.js';
+import { duration } from '../text/units.js';
+
+export const demo = command({
+  name: 'demo',
+  summary: 'See it work: pull, ask, let a day pass, pull again. No key, no network',
+  examples: [
+    ['signalhouse demo', 'Under a minute; leaves its files in ./data/demo'],
+    ['signalhouse demo --data-dir /tmp/demo', 'Leave them somewhere else'],
+  ],
+  flags: z.object({}),
+  async run(_flags, { json, sources }) {
+    const { flags = [], cwd = process.cwd() } = sources;
+    const given = flags.length > 0 ? flags : [{ path: 'dataDir', flag: '--data-dir', value: 'data/demo' }];
+    const { dataDir } = loadConfig({ env: {}, flags: given, cwd });
+    emptyDemoFolder(dataDir);
+    const stop = new AbortController();
+    void ended().then(() => stop.abort(new DemoError('The demo was stopped.')));
+    const children = new Children(settingsFor(dataDir), stop.signal);
+    const started = performance.now();
+    try {
+      const played = await play(children, json ? () => undefined : print);
+      const ms = performance.now() - started;
+      if (json) printJson({ ...played, dataDir, seconds: Math.round(ms / 100) / 10 });
+      else print(farewell(relative(cwd, dataDir) || '.', ms));
+    } finally {
+      await children.close();
+    }
+    return ExitCode.done;
+  },
+});
+
+function settingsFor(dataDir: string): Record<string, string> {
+  return {
+    SIGNALHOUSE_DATA_DIR: dataDir,
+    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
+    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
+    SIGNALHOUSE_LOG_LEVEL: 'warn',
+    COLUMNS: String((process.stdout.columns || 80) - 2),
+  };
+}
+
+function farewell(dataDir: string, ms: number): string {
+  return `
+That took ${duration(ms)}. The published file stays, and is yours to open:
+  npx signalhouse sql --data-dir ${dataDir} "SELECT * FROM topics LIMIT 5"
+  npx signalhouse status --data-dir ${dataDir}
+  duckdb -readonly ${dataDir}/signals.duckdb      (the DuckDB command line, if you have it)
+For a real organization, see "Real use" in README.md.`;
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { type Access, plan as makePlan } from '../../app.js';
+import { ExitCode } from '../../base/errors.js';
+import type { SyncOptions } from '../../sync/report.js';
+import { type Context, command } from '../command.js';
+import { toggle } from '../flags.js';
+import { print, printJson } from '../output.js';
+import { observerOf } from '../progress/watch.js';
+import { setUpAccess } from '../setup.js';
+import { interruption } from '../signals.js';
+import { planSummary } from '../text/plan-summary.js';
+import { capOptions, caps } from './caps.js';
+
+export const plan = command({
+  name: 'plan',
+  summary: 'Say what a sync would fetch and what it costs, before spending it',
+  options: capOptions,
+  examples: [
+    ['signalhouse plan', 'What is due, in requests and minutes'],
+    ['signalhouse plan --max-minutes 60', 'And what an hour would leave for the next run'],
+    ['signalhouse plan --only topics --json', 'Topics and their children, as JSON'],
+  ],
+  flags: z.object({ ...caps, wait: toggle.optional() }),
+  run: (flags, context) => runPlan(flags, context),
+});
+
+/** `plan`, and `sync --dry-run`. */
+export async function runPlan(
+  flags: Pick<SyncOptions, 'only' | 'maxRequests' | 'maxMinutes'> & { wait?: boolean | undefined },
+  context: Context,
+): Promise<ExitCode> {
+  const ground = setUpAccess(context);
+  const { config, log, progress } = ground;
+  const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
+  try {
+    const { stop, kill } = signals;
+    const options = { ...flags, wait: flags.wait ?? false, stop, kill };
+    const report = await makePlan(ground satisfies Access, options, (api) =>
+      observerOf(api, ground, config.api.concurrency),
+    );
+    progress?.close();
+    if (context.json) printJson(report);
+    else print(planSummary(report));
+    return ExitCode.done;
+  } finally {
+    progress?.close();
+    signals.release();
+  }
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { withWarehouse } from '../../app.js';
+import { ExitCode } from '../../base/errors.js';
+import { command } from '../command.js';
+import { toggle } from '../flags.js';
+import { print, printJson } from '../output.js';
+import { setUp } from '../setup.js';
+import { table } from '../text/table.js';
+import { bytes, count, duration } from '../text/units.js';
+
+export const rebuild = command({
+  name: 'rebuild',
+  summary: 'Derive every table again from the raw documents, without a request',
+  options: { wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' } },
+  examples: [
+    ['signalhouse rebuild', 'After an update that knows more fields'],
+    ['signalhouse rebuild --json', 'Rows by table, as JSON'],
+  ],
+  flags: z.object({ wait: toggle.default(false) }),
+  async run({ wait }, context) {
+    const ground = setUp(context);
+    const { log, progress } = ground;
+    try {
+      const { rebuilt, published } = await withWarehouse(ground, { wait }, async (warehouse) => {
+        log.info('rebuilding every table from the raw documents');
+        progress?.phase('rebuild', null);
+        const result = await warehouse.rebuild(({ table: name, done, total }) => {
+          progress?.phase(`rebuild: ${name}`, total);
+          progress?.progress(done, total);
+        });
+        progress?.phase('publish', null);
+        return { rebuilt: result, published: await warehouse.publish() };
+      });
+      progress?.close();
+      const { documents, rows, ms } = rebuilt;
+      if (context.json) printJson({ documents, rows, seconds: ms / 1000, published });
+      else print(rebuiltText(documents, rows, ms, published));
+      return ExitCode.done;
+    } finally {
+      progress?.close();
+    }
+  },
+});
+
+function rebuiltText(
+  documents: number,
+  rows: Readonly<Record<string, number>>,
+  ms: number,
+  published: { readonly path: string; readonly bytes: number },
+): string {
+  const cells = Object.entries(rows)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, number]) => [name, count(number)]);
+  return `${table([{ name: 'table' }, { name: 'rows', right: true }], cells)}
+
+${count(documents)} documents in ${duration(ms)}; published ${published.path} (${bytes(published.bytes)})`;
+}

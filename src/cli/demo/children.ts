@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { ExitCode, SignalhouseError } from '../../base/errors.js';
+import { isObject } from '../../base/json.js';
+
+const program = fileURLToPath(new URL('../../main.js', import.meta.url));
+
+/** A command of the demo ended otherwise than it should; what it said on its way stands on stderr already. */
+export class DemoError extends SignalhouseError {
+  override readonly exitCode = ExitCode.failed;
+}
+
+/**
+ * The other processes of the demo, each of them this very program. None of them outlives the demo: they are ended on
+ * `close`, on a signal, and at the latest when this process exits, for whatever reason it can still notice.
+ */
+export class Children {
+  readonly #running = new Set<ChildProcess>();
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #stop: AbortSignal;
+  readonly #onExit = () => this.#kill('SIGKILL');
+
+  /** `env` is all that the children get to know of settings; those of the user's own shell stay out. */
+  constructor(env: Readonly<Record<string, string>>, stop: AbortSignal) {
+    const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
+    this.#env = { ...Object.fromEntries(own), ...env };
+    this.#stop = stop;
+    process.on('exit', this.#onExit);
+    stop.addEventListener('abort', () => this.#kill('SIGTERM'));
+  }
+
+  /** Runs a command to its end and gives what it printed; its stderr (progress, log) goes to ours. */
+  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const child = this.#spawn(args, env);
+    let printed = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    this.#stop.throwIfAborted();
+    if (code !== ExitCode.done) {
+      throw new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`);
+    }
+    return printed;
+  }
+
+  /** Starts a command that goes on, and gives the JSON document with which it says that it is ready. */
+  async start(args: readonly string[]): Promise<unknown> {
+    const child = this.#spawn(args, {});
+    let printed = '';
+    return new Promise((resolve, reject) => {
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        const value = parsed(printed);
+        if (value !== undefined) resolve(value);
+      });
+      child.on('error', reject);
+      child.on('close', (code) => {
+        reject(
+          this.#stop.aborted
+            ? this.#stop.reason
+            : new DemoError(`signalhouse ${args[0]} ended with ${code}: ${messageIn(printed)}`),
+        );
+      });
+    });
+  }
+
+  /** Ends what still runs and waits for it. */
+  async close(): Promise<void> {
+    const gone = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
+    this.#kill('SIGTERM');
+    const late = setTimeout(() => this.#kill('SIGKILL'), 5_000);
+    await Promise.all(gone);
+    clearTimeout(late);
+    process.off('exit', this.#onExit);
+  }
+
+  #spawn(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+    this.#stop.throwIfAborted();
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { ...this.#env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#running.add(child);
+    child.once('close', () => this.#running.delete(child));
+    return child;
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    for (const child of this.#running) child.kill(signal);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageIn(printed: string): string {
+  const value = parsed(printed);
+  const error = isObject(value) && isObject(value.error) ? value.error : undefined;
+  return typeof error?.message === 'string' ? error.message : 'see above';
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type Problem, UsageError } from '../base/errors.js';
+
+/** The sorts of values that flags take, each with a message that says what would be right. */
+
+export const whole = (least = 1) =>
+  z
+    .number(`must be a whole number of at least ${least}`)
+    .int(`must be a whole number of at least ${least}`)
+    .min(least, `must be a whole number of at least ${least}`);
+
+export const amount = z.number('must be a number above 0').positive('must be a number above 0');
+
+export const text = z.string('is given more than once').trim().min(1, 'must not be empty');
+
+export const toggle = z.boolean('must be given once, without a value');
+
+/** A list given as `a,b` or by repeating the flag. */
+export const names = z
+  .array(z.coerce.string())
+  .transform((values) => values.flatMap((value) => value.split(',')).map((value) => value.trim()))
+  .refine(
+    (values) => values.length > 0 && values.every((value) => value !== ''),
+    'must name at least one thing',
+  );
+
+/** Two numbers as `20-80`, or one as `50`. */
+export const range = z
+  .string('is given more than once')
+  .regex(/^\d+(-\d+)?$/, 'must be a number or a range such as 20-80')
+  .transform((value): [number, number] => {
+    const [low = 0, high = low] = value.split('-').map(Number);
+    return [low, high];
+  })
+  .refine(([low, high]) => low <= high, 'must go from the smaller to the larger number');
+
+/** Reads what yargs parsed through a command's schema; throws a UsageError with every problem. */
+export function readFlags<Flags>(schema: z.ZodType<Flags>, args: Readonly<Record<string, unknown>>): Flags {
+  const camel = Object.fromEntries(Object.entries(args).map(([name, value]) => [camelCase(name), value]));
+  const parsed = schema.safeParse(camel);
+  if (parsed.success) return parsed.data;
+  const problems: Problem[] = parsed.error.issues.map((issue) => ({
+    setting: issue.path.length > 0 ? `--${kebabCase(String(issue.path[0]))}` : 'arguments',
+    problem: issue.message,
+  }));
+  const what = problems.length === 1 ? 'A flag is' : `${problems.length} flags are`;
+  throw new UsageError(`${what} not as it must be.`.replace('are not as it', 'are not as they'), problems);
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function kebabCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

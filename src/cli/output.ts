@@ -1,0 +1,35 @@
+import { ExitCode } from '../base/errors.js';
+
+/** Results, on stdout, and nothing else: what is printed here is what a script reads. */
+export function print(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** One JSON document, readable by people and programs. Integers beyond 2^53 are written as strings. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, plain, 2));
+}
+
+function plain(_key: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+}
+
+/** The columns that there are for a table; undefined where nobody looks at it in a window. */
+export function tableWidth(): number | undefined {
+  if (process.stdout.isTTY) return process.stdout.columns || 80;
+  const asked = Number(process.env.COLUMNS);
+  return Number.isInteger(asked) && asked > 0 ? asked : undefined;
+}
+
+/**
+ * Lets go quietly of a reader that has read enough (`| head`). What the command came to, where it is known by then,
+ * stays its exit code. A reader of the log that went away stops nothing.
+ */
+export function surviveClosedPipes(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(process.exitCode ?? ExitCode.done);
+  });
+  process.stderr.on('error', () => undefined);
+}

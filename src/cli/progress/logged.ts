@@ -1,0 +1,20 @@
+import type { Log } from '../../base/log.js';
+import type { SyncObserver } from '../../sync/report.js';
+
+/** Progress without a terminal: a log line when a phase starts and one when it ends. */
+export function loggedProgress(log: Log): SyncObserver {
+  let phase = '';
+  return {
+    phase(name, total) {
+      phase = name;
+      log.info(total === null ? { phase } : { phase, requests: total }, 'phase started');
+    },
+    progress() {},
+    phaseEnd(text) {
+      log.info({ phase }, text);
+    },
+    note(text) {
+      log.warn(text);
+    },
+  };
+}

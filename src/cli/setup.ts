@@ -1,0 +1,34 @@
+import type { Access, Setup } from '../app.js';
+import { createLog } from '../base/log.js';
+import { loadConfig, loadConfigWithCredentials } from '../config/load.js';
+import type { Context } from './command.js';
+import { TerminalProgress } from './progress/terminal.js';
+import { programVersion } from './version.js';
+
+/** What a command works with: its settings, its log, and progress where a terminal can show it. */
+export type Ground<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
+
+/** For a command that stays on this machine. Throws a UsageError with every problem of the settings. */
+export function setUp({ sources }: Context): Ground<Setup> {
+  const config = loadConfig(sources);
+  return { config, programVersion: programVersion(), ...told(config.log.level, []) };
+}
+
+/** For a command that talks to the API: address and key must be there as well. */
+export function setUpAccess({ sources }: Context): Ground<Access> {
+  const { config, credentials } = loadConfigWithCredentials(sources);
+  return {
+    config,
+    credentials,
+    programVersion: programVersion(),
+    ...told(config.log.level, [credentials.apiKey]),
+  };
+}
+
+/** Log and progress share the terminal: a log line is written above the progress line. */
+function told(level: string, secrets: readonly string[]): Pick<Ground<Setup>, 'log' | 'progress'> {
+  const pretty = process.stderr.isTTY === true;
+  const progress = pretty ? new TerminalProgress(process.stderr) : undefined;
+  const around = progress && ((write: () => void) => progress.around(write));
+  return { log: createLog({ level, pretty, secrets, around }), progress };
+}

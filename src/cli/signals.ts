@@ -1,0 +1,59 @@
+import { ExitCode, StoppedError } from '../base/errors.js';
+
+/** The two ways to end a run early, as signals of the operating system ask for them. */
+export interface Interruption {
+  /** The first signal: finish what is in flight, commit, publish. */
+  readonly stop: AbortSignal;
+  /** The second signal, or the end of the time that shutting down may take: give up what is in flight. */
+  readonly kill: AbortSignal;
+  /** Gives the signals back. */
+  release(): void;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Listens for SIGINT, SIGTERM and SIGHUP: the first stops in order, the second (or `shutdownMs` after the first) at
+ * once, and the third ends the process where it stands, which the warehouse survives.
+ */
+export function interruption(shutdownMs: number, say: (text: string) => void): Interruption {
+  const stop = new AbortController();
+  const kill = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const giveUp = (why: string) => {
+    if (kill.signal.aborted) return;
+    clearTimeout(timer);
+    say(`${why}: giving up what is in flight`);
+    kill.abort(new StoppedError(why));
+  };
+  const onSignal = (name: NodeJS.Signals) => {
+    if (kill.signal.aborted) process.exit(ExitCode.failed);
+    if (stop.signal.aborted) return giveUp(`${name} again`);
+    say(`${name}: finishing what is in flight; again to give it up`);
+    stop.abort(new StoppedError(name));
+    timer = setTimeout(() => giveUp(`not finished after ${shutdownMs / 1000} s`), shutdownMs).unref();
+  };
+  for (const name of signals) process.on(name, onSignal);
+  return {
+    stop: stop.signal,
+    kill: kill.signal,
+    release() {
+      clearTimeout(timer);
+      for (const name of signals) process.off(name, onSignal);
+    },
+  };
+}
+
+/** Resolves with the first signal that asks this process to end; a second one ends it where it stands. */
+export function ended(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const name of signals) {
+      process.on(name, () => {
+        if (asked) process.exit(ExitCode.failed);
+        asked = true;
+        resolve();
+      });
+    }
+  });
+}

@@ -1,0 +1,118 @@
+import type { Failure, ScanReport, SyncReport } from '../../sync/report.js';
+import { list, pairs, sections } from './sections.js';
+import { table } from './table.js';
+import { bytes, count, counted, duration } from './units.js';
+
+/** Under a heading, in 80 columns. */
+export const wide = 78;
+/** More than these are counted; `--json` has them all. */
+const most = 10;
+
+/** What a run did, for people, in 80 columns. */
+export function syncSummary(report: SyncReport): string {
+  return sections([
+    [`Run ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Requests', requestsText(report)],
+    ['Rows', rowsText(report)],
+    ['Lists that did not hold still, or stopped early', scansText(report.scans)],
+    ['Set aside (newly rejected)', failuresText(report.rejected.examples)],
+    ['Failed', failuresText(report.failures)],
+    [
+      'New in the API (kept in the documents; see ops.schema_drift)',
+      list(
+        some(
+          report.drift.map(({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`),
+        ),
+      ),
+    ],
+    ['Notes', list(report.notes)],
+  ]);
+}
+
+function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
+  const done = {
+    done: 'done',
+    stopped: `stopped (${stoppedBy ?? 'asked to'}), everything fetched is committed`,
+    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'not everything went through' : 'incomplete'}`,
+    failed: 'FAILED',
+  };
+  return done[outcome];
+}
+
+function facts(report: SyncReport): [string, string][] {
+  const { organization, requests, left, published, rejected } = report;
+  return [
+    [
+      'organization',
+      organization.name === null ? organization.id : `${organization.name} (${organization.id})`,
+    ],
+    ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
+    ['429s', count(requests.rateLimited)],
+    ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} known before`],
+    ['left due', left.due === 0 ? 'nothing' : leftText(left)],
+    ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
+  ];
+}
+
+function leftText({ due, requests, minutes }: SyncReport['left']): string {
+  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)} at the budget)`;
+}
+
+function requestsText({ requests }: SyncReport): string {
+  const rows = Object.entries(requests.byEndpoint).sort(([, a], [, b]) => b - a);
+  return rows.length === 0
+    ? ''
+    : table(
+        [{ name: 'endpoint' }, { name: 'requests', right: true }],
+        rows.map(([endpoint, number]) => [endpoint, count(number)]),
+        wide,
+      );
+}
+
+function rowsText({ rows }: SyncReport): string {
+  const touched = Object.entries(rows).filter(([, one]) => one.new + one.changed + one.removed > 0);
+  if (touched.length === 0) return 'nothing new, nothing changed';
+  return table(
+    [
+      { name: 'table' },
+      { name: 'new', right: true },
+      { name: 'changed', right: true },
+      { name: 'removed', right: true },
+    ],
+    touched
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, one]) => [name, count(one.new), count(one.changed), count(one.removed)]),
+    wide,
+  );
+}
+
+/** Only what needs a look: a list that was read well is in the row counts. */
+export function scansText(scans: readonly ScanReport[]): string {
+  return list(
+    scans
+      .filter((scan) => !scan.verified || !scan.complete || scan.fused)
+      .map((scan) => {
+        const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
+        const fuse = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
+        const note = scan.note === null ? '' : `; ${scan.note}`;
+        const how = scan.complete ? 'not verified' : 'not read to its end';
+        return `${scan.endpoint}: ${scan.verified && scan.complete ? 'verified' : how}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${fuse}${note}`;
+      }),
+  );
+}
+
+function failuresText(failures: readonly Failure[]): string {
+  return list(
+    some(
+      failures.map(({ endpoint, entityId, message, hint }) => {
+        const what = entityId === null ? endpoint : `${endpoint} ${entityId}`;
+        return `${what}: ${message}${hint === null ? '' : ` (${hint})`}`;
+      }),
+    ),
+  );
+}
+
+function some(items: readonly string[]): readonly string[] {
+  const more = items.length - most;
+  return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
+}

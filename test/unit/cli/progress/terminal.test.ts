@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { progressLine } from '../../../../src/cli/progress/line.js';
+import { TerminalProgress } from '../../../../src/cli/progress/terminal.js';
+
+const budget = { available: 37, limit: 120, windowMs: 60_000, nextFreeMs: 0 };
+const pace = { answerMs: 100, concurrency: 8 };
+
+describe('the progress line', () => {
+  it('says what is done, what is left of the budget, and how long it takes', () => {
+    const phase = { name: 'topic_groups (new)', done: 30, total: 400, etaMs: 183_000 };
+    expect(progressLine(phase, budget, 90)).toBe(
+      'topic_groups (new)  30/400  7 %  37 of 120 left this minute  ETA 3 min',
+    );
+  });
+
+  it('promises nothing where the total is not known', () => {
+    expect(progressLine({ name: 'topics', done: 3, total: null, etaMs: null }, budget, 80)).toBe(
+      'topics  3  37 of 120 left this minute',
+    );
+  });
+
+  it('says when it goes on while the budget is spent', () => {
+    const line = progressLine(
+      { name: 'topics', done: 3, total: 9, etaMs: 41_000 },
+      { ...budget, available: 0, nextFreeMs: 41_000 },
+      80,
+    );
+    expect(line).toContain('0 of 120 left, next in 41 s');
+  });
+
+  it('leaves a limit out that is not there', () => {
+    const line = progressLine(
+      { name: 'topics', done: 3, total: 9, etaMs: 0 },
+      { ...budget, limit: Infinity },
+      80,
+    );
+    expect(line).not.toContain('left');
+  });
+
+  it.each([20, 40, 60, 80])('leaves a column free of %i', (columns) => {
+    const phase = { name: 'person_source_stats (changed)', done: 123_456, total: 1_234_567, etaMs: 9e7 };
+    const dry = { ...budget, available: 0, nextFreeMs: 41_000 };
+    for (const view of [budget, dry]) expect(progressLine(phase, view, columns).length).toBeLessThan(columns);
+  });
+});
+
+describe('progress on a terminal', () => {
+  let written: string[];
+  let shown: TerminalProgress;
+  let seen: typeof budget;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    written = [];
+    seen = { ...budget };
+    shown = new TerminalProgress({ write: (text) => written.push(text), columns: 80 });
+    shown.watch(
+      () => seen,
+      () => pace,
+    );
+  });
+  afterEach(() => {
+    shown.close();
+    vi.useRealTimers();
+  });
+
+  /** What a terminal would hold after everything that was written. */
+  function screen(): string[] {
+    const lines = [''];
+    for (const piece of written.join('').split(/(\n)/)) {
+      // Everything before the last clearing of the line is gone.
+      const kept = piece.split(`\r${'\u001b'}[K`).at(-1) ?? '';
+      if (piece === '\n') lines.push('');
+      else if (kept !== piece) lines[lines.length - 1] = kept;
+      else lines[lines.length - 1] += piece;
+    }
+    return lines;
+  }
+
+  it('redraws one line in place, and leaves one line a phase', () => {
+    shown.phase('topics', 4);
+    shown.progress(2, 4);
+    vi.advanceTimersByTime(1_000);
+    expect(screen()).toEqual([expect.stringContaining('topics  2/4  50 %')]);
+    shown.phaseEnd('4 items in 1 page');
+    shown.phase('companies', null);
+    shown.phaseEnd('12 items in 1 page');
+    expect(screen()).toEqual(['topics  4 items in 1 page', 'companies  12 items in 1 page', '']);
+  });
+
+  it('writes nothing while nothing changes', () => {
+    shown.phase('topics', 4);
+    const before = written.length;
+    vi.advanceTimersByTime(10_000);
+    expect(written.length).toBe(before);
+    seen.available = 36;
+    vi.advanceTimersByTime(1_000);
+    expect(written.length).toBe(before + 1);
+  });
+
+  it('lets a log line stand above it', () => {
+    shown.phase('topics', 4);
+    shown.around(() => written.push('a log line\n'));
+    expect(screen()).toEqual(['a log line', expect.stringContaining('topics  0/4')]);
+  });
+
+  it('takes its line away at the end', () => {
+    shown.phase('topics', 4);
+    shown.close();
+    vi.advanceTimersByTime(1_000);
+    expect(screen()).toEqual(['']);
+  });
+
+  it('never passes on what would move the cursor', () => {
+    shown.note('evil \u001b[2J\r name');
+    expect(screen()).toEqual(['evil \\u001b[2J\\r name', '']);
+  });
+});

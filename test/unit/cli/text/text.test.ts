@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cut, pad, shown, widthOf, wrap } from '../../../../src/cli/text/cell.js';
+import { list, pairs, sections } from '../../../../src/cli/text/sections.js';
+import { table } from '../../../../src/cli/text/table.js';
+import { ago, bytes, count, counted, duration, moment } from '../../../../src/cli/text/units.js';
+
+const anyText = fc.string({ unit: 'grapheme', maxLength: 30 });
+
+describe('units', () => {
+  it.each([
+    [0, '0'],
+    [999, '999'],
+    [1000, '1,000'],
+    [1234567, '1,234,567'],
+    [-1234, '-1,234'],
+  ])('count %d', (value, expected) => {
+    expect(count(value)).toBe(expected);
+  });
+
+  it('one request, two requests', () => {
+    expect([counted(1, 'request'), counted(2, 'request'), counted(0, 'company', 'companies')]).toEqual([
+      '1 request',
+      '2 requests',
+      '0 companies',
+    ]);
+  });
+
+  it.each([
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.0 KB'],
+    [1536, '1.5 KB'],
+    [150 * 1024, '150 KB'],
+    [5.25 * 1024 ** 3, '5.3 GB'],
+  ])('%d bytes', (value, expected) => {
+    expect(bytes(value)).toBe(expected);
+  });
+
+  it.each([
+    [-5, '0.0 s'],
+    [400, '0.4 s'],
+    [9_949, '9.9 s'],
+    [9_950, '10 s'],
+    [59_499, '59 s'],
+    [59_500, '1 min'],
+    [3_599_000, '1 h 00 min'],
+    [3_900_000, '1 h 05 min'],
+    [3 * 86_400_000 + 3_600_000, '3 d 1 h'],
+  ])('%d ms', (value, expected) => {
+    expect(duration(value)).toBe(expected);
+  });
+
+  it('moments are in UTC and say so', () => {
+    const at = new Date('2026-11-20T10:15:00.123Z');
+    expect(moment(at)).toBe('2026-11-20 10:15:00Z');
+    expect(ago(at, at.getTime() + 180_000)).toBe('3 min ago');
+    expect(ago(null, 0)).toBe('never');
+  });
+});
+
+describe('text from outside', () => {
+  it('cannot steer a terminal', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        expect(shown(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/);
+      }),
+    );
+  });
+
+  it('stays readable', () => {
+    expect(shown('two\nlines\tand \u001b[31mred')).toBe('two\\nlines\\tand \\u001b[31mred');
+    expect(shown('Ünïcode, 日本語, 👩‍👩‍👧 and العربية')).toBe('Ünïcode, 日本語, 👩‍👩‍👧 and العربية');
+  });
+
+  it('is never cut wider than asked, nor in the middle of a character', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 1, max: 40 }), (text, columns) => {
+        const short = cut(text, columns);
+        expect(widthOf(short)).toBeLessThanOrEqual(Math.max(columns, 1));
+        expect(short === text || short.endsWith('…')).toBe(true);
+      }),
+    );
+    expect(cut('日本語日本語', 6)).toBe('日本…');
+    expect(cut('fits', 4)).toBe('fits');
+  });
+
+  it('is filled up on the side that it needs', () => {
+    expect([pad('12', 4, true), pad('ab', 4), pad('日', 4)]).toEqual(['  12', 'ab  ', '日  ']);
+  });
+
+  it('is broken at spaces', () => {
+    expect(wrap('a few words to be broken up', 10)).toEqual(['a few', 'words to', 'be broken', 'up']);
+    expect(wrap('unbreakablylongword and more', 10)).toEqual(['unbreakablylongword', 'and more']);
+  });
+});
+
+describe('a table', () => {
+  const columns = [{ name: 'name' }, { name: 'messages', right: true }];
+
+  it('is aligned, numbers on the right', () => {
+    expect(
+      table(columns, [
+        ['日本', '5'],
+        ['Acme', '1,234'],
+      ]),
+    ).toBe(['name  messages', '----  --------', '日本         5', 'Acme     1,234'].join('\n'));
+  });
+
+  it('narrows its widest column alone when it does not fit', () => {
+    const rows = [['a', 'b'.repeat(100), 'c'.repeat(12)]];
+    const text = table([{ name: 'x' }, { name: 'long' }, { name: 'short' }], rows, 40);
+    expect(text.split('\n').map((line) => line.length)).toEqual([33, 40, 40]);
+    expect(text).toContain('c'.repeat(12));
+    expect(text).toContain('b…');
+  });
+
+  it('fits into any width that leaves room for its columns', () => {
+    const rows = fc.array(fc.tuple(anyText, anyText, anyText), { maxLength: 6 });
+    fc.assert(
+      fc.property(rows, fc.integer({ min: 30, max: 120 }), (cells, width) => {
+        const text = table([{ name: 'one' }, { name: 'two' }, { name: 'three', right: true }], cells, width);
+        for (const line of text.split('\n')) {
+          expect(widthOf(line)).toBeLessThanOrEqual(width);
+          expect(line).toBe(line.trimEnd());
+        }
+      }),
+    );
+  });
+
+  it('keeps everything where there is no width', () => {
+    expect(table([{ name: 'x' }], [['y'.repeat(500)]])).toContain('y'.repeat(500));
+  });
+});
+
+describe('sections', () => {
+  it('leave out what is empty', () => {
+    expect(
+      sections([
+        ['One', 'a\nb'],
+        ['Two', ''],
+        ['Three', 'c'],
+      ]),
+    ).toBe('One\n  a\n  b\n\nThree\n  c');
+  });
+
+  it('hold pairs and lists within 80 columns', () => {
+    const long = 'many words '.repeat(30).trim();
+    const text = sections([
+      [
+        'Pairs',
+        pairs([
+          ['name', long],
+          ['n', 'short'],
+        ]),
+      ],
+      ['List', list([long])],
+    ]);
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+});
