@@ -33,11 +33,21 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
     else await fetchWhole(context, task);
     return 'fetched';
   } catch (error) {
-    if (error instanceof RejectedError) return refused(context, task, error);
-    if (error instanceof UnavailableError || error instanceof ContractError)
-      return failed(context, task, error);
+    if (isTheApis(error)) return refused(context, task, error);
+    if (isAboutOne(error)) return failed(context, task, error);
     throw error;
   }
+}
+
+/** Refused by the API itself: without the documented error body, it was something in front of it that said no. */
+function isTheApis(error: unknown): error is RejectedError {
+  return error instanceof RejectedError && error.code !== undefined;
+}
+
+function isAboutOne(error: unknown): error is RejectedError | UnavailableError | ContractError {
+  return (
+    error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
+  );
 }
 
 async function fetchWhole(context: Context, task: Task): Promise<void> {

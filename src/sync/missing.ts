@@ -131,7 +131,8 @@ async function isGone(context: Context, list: List, presence: string, id: string
     await context.batcher.add(landing);
     return false;
   } catch (error) {
-    if (!(error instanceof RejectedError) || error.status !== 404) throw error;
+    // A 404 without the documented error body comes from something in front of the API, and proves nothing.
+    if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
     const landing = new Landing(new Date(context.clock.now()));
     const deletedAt = landing.fetchedAt.toISOString();
     landing.document(
