@@ -26,5 +26,5 @@ export function storyOf(story: StoredStory) {
 /** How the story concerns the member that the key's reader stands for; undefined when it does not. */
 export function viewerRelevance(story: StoredStory): Record<string, unknown> | undefined {
   if (story.viewerMemberId === null) return undefined;
-  return story.relevantMembers.find((relevance) => relevance['memberId'] === story.viewerMemberId);
+  return story.relevantMembers.find((relevance) => relevance.memberId === story.viewerMemberId);
 }
