@@ -39,10 +39,10 @@ export const familySql = `CASE ${families
   .map((family) => `WHEN endpoint IN (${family.map(text).join(', ')}) THEN ${text(family[0] ?? '')}`)
   .join(' ')} ELSE endpoint END`;
 
-/** What, besides family and id, names a row's thing, as an SQL expression: its parent or nothing. */
+/** What, besides family and id, names a row's thing, as an SQL expression: its parent, or '' for nothing. */
 export const withinSql = `CASE WHEN endpoint IN (${[
   messageKind,
   ...families.filter((family) => !family.includes('topic_people')).flat(),
 ]
   .map(text)
-  .join(', ')}) THEN NULL ELSE parent_id END`;
+  .join(', ')}) THEN '' ELSE coalesce(parent_id, '') END`;

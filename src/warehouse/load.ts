@@ -44,8 +44,6 @@ function plus(a: Counts | undefined, b: Counts): Counts {
 /** A batch's bodies would otherwise stay in memory until the next one comes. */
 async function dropTemporary(tx: Statements): Promise<void> {
   await tx.run(
-    ['batch_documents', 'sightings', 'writes', 'projected']
-      .map((it) => `DROP TABLE IF EXISTS temp.${it};`)
-      .join(''),
+    ['batch_given', 'written', 'projected'].map((it) => `DROP TABLE IF EXISTS temp.${it};`).join(''),
   );
 }

@@ -99,7 +99,8 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
 export function projection(model: Model, documents: string): string {
   return model.from === 'tables'
     ? `SELECT * FROM (\n${model.select}\n)`
-    : `WITH documents AS (${documents}) SELECT * FROM (\n${model.select}\n)`;
+    : // Many models read it twice, and a materialized copy of every body costs more than reading them again.
+      `WITH documents AS NOT MATERIALIZED (${documents}) SELECT * FROM (\n${model.select}\n)`;
 }
 
 /** Every stored document of the model's kinds, as SQL text. */

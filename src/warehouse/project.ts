@@ -91,7 +91,7 @@ async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string
 
 function documentsOf(shared: Shared, prior: boolean): string {
   const columns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
-  const written = `SELECT ${columns} FROM writes WHERE endpoint IN (${list(shared.documents)})`;
+  const written = `SELECT ${columns} FROM written WHERE endpoint IN (${list(shared.documents)})`;
   return prior
     ? `${written} UNION ALL SELECT ${columns} FROM raw.documents WHERE rowid IN (SELECT rid FROM kept)`
     : written;
