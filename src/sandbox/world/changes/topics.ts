@@ -221,7 +221,6 @@ export function restoreTopic(world: World, removed: RemovedTopic, actor: Actor):
     group.topicId = topic.id;
     topic.groupIds.push(groupId);
   }
-  noteTopic(world, topic.id);
   const created = historyOf(world, 'topic', topic.id).length === 0;
   record(world, 'topic', topic.id, created ? 'INSERT' : 'UPDATE', { restored: true }, null, actor);
   return topic;

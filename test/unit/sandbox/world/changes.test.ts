@@ -147,10 +147,12 @@ describe('topics', () => {
 
   it('vanish and come back', () => {
     const topic = topicAt(0);
+    supersedeTopic(world, topicAt(1).id, topic.id);
     const groupIds = [...topic.groupIds];
     const removed = deleteTopic(world, topic.id, user);
     expect(world.topics.has(topic.id)).toBe(false);
     for (const id of groupIds) expect(world.groups.get(id)?.topicId).toBeNull();
+    expect(topicAt(1)).toMatchObject({ graphStatus: 'superseded', successorTopicId: null });
     expect(contradictions(world)).toEqual([]);
     restoreTopic(world, removed, user);
     expect(world.topics.get(topic.id)?.groupIds).toEqual(groupIds);

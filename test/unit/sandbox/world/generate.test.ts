@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { topicCounts } from '../../../../src/sandbox/world/counts.js';
 import { defaultSizes, generate } from '../../../../src/sandbox/world/generate.js';
+import { makeStories } from '../../../../src/sandbox/world/stories.js';
 import { contentOf, contradictions } from './integrity.js';
 import { smallSizes } from './sizes.js';
 
@@ -280,6 +281,32 @@ describe('stories', () => {
     for (const story of stories) {
       expect(draft.safeParse(story.draft).error?.issues ?? []).toEqual([]);
       expect(story.draft.slug).toBe(story.slug);
+    }
+  });
+
+  it('keep to them whatever their topics are called', () => {
+    const named = structuredClone(generate(smallSizes));
+    for (const topic of named.topics.values()) {
+      topic.title = '\u{1F9D1}\u200D\u{1F680}'.repeat(90);
+      topic.summary = `x${'\u{1F680}'.repeat(900)}`;
+      topic.linkedTicket = {
+        displayName: 'LUM-1',
+        linkType: 'issue',
+        url: `https://tracker.example/${'y'.repeat(300)}`,
+      };
+    }
+    const everywhere = [...named.topics.values()].reduce((a, b) =>
+      a.groupIds.length > b.groupIds.length ? a : b,
+    );
+    for (const group of named.groups.values()) {
+      if (group.topicId === null) {
+        group.topicId = everywhere.id;
+        everywhere.groupIds.push(group.id);
+      }
+    }
+    for (const story of makeStories(named, 60)) {
+      expect(draft.safeParse(story.draft).error?.issues ?? []).toEqual([]);
+      expect(JSON.stringify(story)).not.toMatch(/\\ud[89a-f]/);
     }
   });
 
