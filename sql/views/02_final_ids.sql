@@ -5,6 +5,16 @@ WITH RECURSIVE merged AS (
   SELECT 'company', id, merged_into_id FROM companies WHERE merged_into_id IS NOT NULL
   UNION ALL
   SELECT 'person', id, merged_into_id FROM people WHERE merged_into_id IS NOT NULL
+  UNION ALL
+  -- Merged away before the first sync: only the survivor's history still knows of it.
+  SELECT entity_type, source_id, arg_max(target_id, (merged_at, target_id))
+  FROM merges
+  WHERE CASE entity_type
+    WHEN 'topic' THEN source_id NOT IN (SELECT id FROM topics)
+    WHEN 'company' THEN source_id NOT IN (SELECT id FROM companies)
+    ELSE source_id NOT IN (SELECT id FROM people)
+  END
+  GROUP BY entity_type, source_id
 ),
 followed AS (
   SELECT entity_type, id, merged_into_id AS final_id, 1 AS steps

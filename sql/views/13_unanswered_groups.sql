@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW unanswered_groups AS
 WITH opened AS (
-  SELECT group_id, min(created_at) AS opened_at
+  SELECT group_id, min(created_at) AS opened_at, arg_min(sender_id, (created_at, message_id)) AS asker_id
   FROM message_senders
   WHERE side = 'external'
   GROUP BY group_id
@@ -15,6 +15,7 @@ unanswered AS (
     count(DISTINCT company_id) FILTER (side = 'external') AS companies,
     coalesce(bool_or(is_vip) FILTER (side = 'external'), false) AS is_vip,
     count(*) FILTER (is_internal) AS internal_notes,
+    count(*) FILTER (side = 'external' AND sender_id <> opened.asker_id) AS community_answers,
     arg_min(message_id, (created_at, message_id)) FILTER (side = 'external') AS first_message_id
   FROM message_senders AS m
   JOIN opened USING (group_id)
@@ -52,6 +53,7 @@ SELECT
   unanswered.people,
   unanswered.companies,
   unanswered.is_vip,
+  unanswered.community_answers,
   unanswered.internal_notes,
   messages.source_name,
   messages.source_url
@@ -76,6 +78,7 @@ COMMENT ON COLUMN unanswered_groups.messages IS 'Messages from outside.';
 COMMENT ON COLUMN unanswered_groups.people IS 'Different people who wrote them.';
 COMMENT ON COLUMN unanswered_groups.companies IS 'Different companies of those people.';
 COMMENT ON COLUMN unanswered_groups.is_vip IS 'True when one of them, or one of their companies, is marked as VIP.';
+COMMENT ON COLUMN unanswered_groups.community_answers IS 'Messages from outside by others than the one who opened it: the community may have helped already.';
 COMMENT ON COLUMN unanswered_groups.internal_notes IS 'Internal notes of the team in it: somebody may be at it already.';
 COMMENT ON COLUMN unanswered_groups.source_name IS 'Source system of the first message.';
 COMMENT ON COLUMN unanswered_groups.source_url IS 'Address of the first message in its source system. NULL when it has none.';

@@ -58,20 +58,21 @@ export const start = Date.parse('2026-01-01T00:00:00Z');
 /** The instant that `at` seconds stand for, as a Date in the rows. */
 export const instant = (at: number) => new Date(start + at * 1000);
 
-/** A database in memory with every migration applied. */
+/** A database in memory with every migration and view applied. */
 export async function openStand() {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
   for (const { sql } of sqlFiles('migrations')) await connection.run(sql);
+  for (const { sql } of sqlFiles('views')) await connection.run(sql);
   return {
     connection,
     run: (sql: string) => connection.run(sql),
     all: (sql: string) => all(connection, sql),
     /** Forgets every document and row. */
     async clear(): Promise<void> {
-      for (const { table } of models) await connection.run(`DELETE FROM ${table}`);
-      await connection.run('DELETE FROM raw.documents');
+      const tables = [...models.map(({ table }) => table), 'raw.documents', 'ops.runs'];
+      await connection.run(tables.map((table) => `DELETE FROM ${table}`).join(';\n'));
     },
     /** Stores documents, in the order given. */
     async store(docs: readonly Doc[]): Promise<void> {
@@ -95,6 +96,14 @@ export async function openStand() {
     /** Fills a typed table from its model, as a rebuild would. */
     async fill(...names: string[]): Promise<void> {
       for (const name of names) await connection.run(`INSERT INTO ${name} BY NAME ${projection(name)}`);
+    },
+    /** Puts rows straight into a table; columns that are left out are NULL. */
+    async insert(table: string, rows: readonly Row[]): Promise<void> {
+      const inserts = rows.map((row) => {
+        const values = Object.values(row).map(literal).join(', ');
+        return `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${values})`;
+      });
+      await connection.run(inserts.join(';\n'));
     },
     close(): void {
       connection.closeSync();
@@ -122,4 +131,12 @@ async function all(connection: DuckDBConnection, sql: string): Promise<Row[]> {
     }
     return plain;
   });
+}
+
+/** A value as SQL text, of which DuckDB makes what the column is. */
+function literal(value: unknown): string {
+  if (value === null) return 'NULL';
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return `'${text.replaceAll("'", "''")}'`;
 }

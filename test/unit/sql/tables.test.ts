@@ -118,9 +118,11 @@ describe('the tables', () => {
     },
   );
 
-  test('each table and each column has a comment', async () => {
+  test('each table, each view and each column has a comment', async () => {
     const silent = await stand.all(`
       SELECT schema_name, table_name, NULL AS column_name FROM duckdb_tables() WHERE comment IS NULL AND NOT internal
+      UNION ALL
+      SELECT schema_name, view_name, NULL FROM duckdb_views() WHERE comment IS NULL AND NOT internal
       UNION ALL
       SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE comment IS NULL AND NOT internal`);
     expect(silent).toEqual([]);
