@@ -99,11 +99,15 @@ export async function openStand() {
     },
     /** Puts rows straight into a table; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
-      const inserts = rows.map((row) => {
-        const values = Object.values(row).map(literal).join(', ');
-        return `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${values})`;
-      });
-      await connection.run(inserts.join(';\n'));
+      const byColumns = new Map<string, string[]>();
+      for (const row of rows) {
+        const columns = Object.keys(row).join(', ');
+        const values = `(${Object.values(row).map(literal).join(', ')})`;
+        byColumns.set(columns, [...(byColumns.get(columns) ?? []), values]);
+      }
+      for (const [columns, values] of byColumns) {
+        await connection.run(`INSERT INTO ${table} (${columns}) VALUES ${values.join(', ')}`);
+      }
     },
     close(): void {
       connection.closeSync();
