@@ -114,13 +114,14 @@ export function pastOfTopic(world: World, plan: TopicPlan, members: readonly str
 /** The topics that the system dissolved, and those that the migration left behind. */
 export function pastOfGraph(world: World, topics: readonly StoredTopic[]): Happening[] {
   const list: Happening[] = [];
-  const endOfMigration = (topics[0]?.createdAt ?? world.now) + 21 * dayMs;
+  const oldest = topics.reduce((first, topic) => Math.min(first, topic.createdAt), world.now);
+  const endOfMigration = oldest + 21 * dayMs;
   topics.forEach((topic, index) => {
     const random = new Random(world.seed, 'graph', index);
     const at = busyMoment(random, Math.min(topic.createdAt + 2 * dayMs, world.now - 2), world.now - 1);
     const draw = random.unit();
     // Index 5 is always migrated and index 9 superseded, so that the smallest organizations have one of each.
-    if (index === 5 || (draw < 0.012 && topic.createdAt < endOfMigration)) {
+    if (index === 5 || (draw < 0.07 && topic.createdAt < endOfMigration)) {
       const migratedAt = Math.min(world.now - 1, Math.max(topic.createdAt + 1, endOfMigration));
       list.push({ at: migratedAt, key: topic.id, happen: (w) => migrateTopic(w, topic.id) });
     } else if (index === 9 || draw > 0.97) {
