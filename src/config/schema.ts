@@ -80,7 +80,7 @@ export const defaultMaxAgeDays = {
   story: 30,
   automation_template: 30,
 } as const;
-export type ChildEndpoint = keyof typeof defaultMaxAgeDays;
+type ChildEndpoint = keyof typeof defaultMaxAgeDays;
 
 const maxAgeShape = Object.fromEntries(
   Object.entries(defaultMaxAgeDays).map(([name, value]) => [name, days.default(value)]),

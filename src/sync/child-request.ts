@@ -1,6 +1,6 @@
-import type { ChildEndpoint } from '../config/schema.js';
 import { actors } from '../contract/history.js';
 import { personHistoryLimit } from '../contract/limits.js';
+import type { ChildEndpoint } from './settings.js';
 
 /** The parameters of the request for one entity's child. */
 export interface ChildRequest {

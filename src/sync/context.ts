@@ -1,14 +1,14 @@
 import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { Settings } from '../config/schema.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Batcher } from './batcher.js';
 import type { Failure, SyncObserver } from './report.js';
+import type { SyncSettings } from './settings.js';
 
 /** What every step of one run has at hand. */
 export interface Context {
-  readonly config: Settings;
+  readonly config: SyncSettings;
   readonly api: Api;
   /** For questions to what is committed; what is fetched goes through the batcher. */
   readonly store: Pick<Warehouse, 'all' | 'transaction'>;

@@ -1,7 +1,7 @@
-import type { Settings } from '../config/schema.js';
 import { migratedReason } from '../contract/topics.js';
 import type { DueReason, PlanLine } from './report.js';
 import { type Child, lists } from './resources.js';
+import type { SyncSettings } from './settings.js';
 import { fill, list as listOf, literal, syncSql } from './sql.js';
 
 /** What due needs of the warehouse. */
@@ -38,7 +38,7 @@ const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
 export async function due(
   rows: Rows,
   children: readonly Child[],
-  settings: Settings,
+  settings: SyncSettings,
   now: Date,
 ): Promise<Task[]> {
   const tasks: Task[] = [];
@@ -77,7 +77,7 @@ function compare(a: string, b: string): number {
 export async function countDue(
   rows: Rows,
   children: readonly Child[],
-  settings: Settings,
+  settings: SyncSettings,
   now: Date,
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
@@ -101,7 +101,7 @@ export async function countDue(
   return lines;
 }
 
-function dueQuery(child: Child, settings: Settings, now: Date): string {
+function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
   const list = lists.find(({ name }) => name === child.list);
   return fill(dueSql, {
     child: literal(child.endpoint),
@@ -116,7 +116,7 @@ function dueQuery(child: Child, settings: Settings, now: Date): string {
   });
 }
 
-function conditions(child: Child, settings: Settings): string[] {
+function conditions(child: Child, settings: SyncSettings): string[] {
   const sql: string[] = [];
   if (child.digitsOnly) sql.push(`regexp_full_match(parents.entity_id, '[0-9]+')`);
   if (child.skippedWhenListSaysAll) {

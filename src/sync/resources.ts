@@ -1,5 +1,5 @@
-import type { ChildEndpoint } from '../config/schema.js';
 import type { EndpointName } from '../contract/endpoints.js';
+import type { ChildEndpoint } from './settings.js';
 
 /**
  * What is fetched, as data: the lists, and for each list the children of its items. A new child is an entry here, a

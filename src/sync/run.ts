@@ -1,5 +1,4 @@
 import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
-import type { Settings } from '../config/schema.js';
 import type { Context } from './context.js';
 import { fetchDetails } from './details.js';
 import { countDue } from './due.js';
@@ -7,6 +6,7 @@ import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
+import type { SyncSettings } from './settings.js';
 import type { Tally } from './tally.js';
 
 /**
@@ -120,7 +120,7 @@ function endOf(context: Context, work: Work, tally: Tally, ended: SignalhouseErr
 }
 
 /** Minutes that so many requests take at the configured rate. */
-export function minutesFor(requests: number, config: Settings): number {
+export function minutesFor(requests: number, config: SyncSettings): number {
   const { rateLimit } = config;
   return (requests / rateLimit.requests) * (rateLimit.windowMs / 60_000);
 }

@@ -3,7 +3,6 @@ import type { Attempt } from '../api/events.js';
 import type { Clock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { Settings } from '../config/schema.js';
 import { organization } from '../contract/service.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { Batcher } from './batcher.js';
@@ -11,6 +10,7 @@ import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
 import type { SyncObserver, SyncOptions } from './report.js';
 import { type Selection, select, selectable } from './resources.js';
+import type { SyncSettings } from './settings.js';
 import { Stop } from './stop.js';
 import { recordOf, Tally } from './tally.js';
 
@@ -25,7 +25,7 @@ export interface Identity {
 }
 
 export interface RunParts {
-  readonly config: Settings;
+  readonly config: SyncSettings;
   readonly api: Api;
   readonly warehouse: Warehouse;
   readonly identity: Identity;
