@@ -37,11 +37,25 @@ export async function openFile(
   path: string,
   options: Limits & { access: 'write' | 'read'; dataDir: string },
 ): Promise<Session> {
+  const instance = await openInstance(path, { ...options, spill: filesOf(options.dataDir).spill });
+  try {
+    return await Session.on(instance, options.dataDir);
+  } catch (error) {
+    instance.closeSync();
+    throw error;
+  }
+}
+
+/** The database alone; `spill` is the folder for what does not fit into memory. */
+export async function openInstance(
+  path: string,
+  options: Limits & { access: 'write' | 'read'; spill: string },
+): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(path, {
     access_mode: options.access === 'write' ? 'READ_WRITE' : 'READ_ONLY',
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
-    temp_directory: filesOf(options.dataDir).spill,
+    temp_directory: options.spill,
     checkpoint_threshold: '128MB',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -49,9 +63,10 @@ export async function openFile(
     allow_persistent_secrets: 'false',
   });
   try {
-    const session = await Session.on(instance, options.dataDir);
-    await session.run("SET GLOBAL TimeZone = 'UTC'");
-    return session;
+    const connection = await instance.connect();
+    await connection.run("SET GLOBAL TimeZone = 'UTC'");
+    connection.closeSync();
+    return instance;
   } catch (error) {
     instance.closeSync();
     throw error;

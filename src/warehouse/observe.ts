@@ -10,7 +10,8 @@ import type { Statements } from './session.js';
  *   the staged ones speak about, and when the youngest of its siblings was seen
  * - `writes(seq, endpoint, id, parent_id, body_hash, fetched_at, run_id, rid, old_hash)`: documents as they shall be
  *   stored; `rid` is the row they replace, NULL for a new one; `written` has their bodies as well
- * - `gone(rid, endpoint, id, parent_id)`: stored documents that shall go
+ * - `gone(rid, endpoint, id, parent_id)`: stored documents that shall go, and (without `rid`) such that came and went
+ *   within the batch; `gone_rows` has the rows of the first alone
  *
  * The result must not depend on how answers were cut into batches. A document's `fetched_at` is when its content was
  * first seen, except that it moves when the document is seen again after a sibling was (another document about the same
@@ -125,19 +126,26 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
 }
 
 async function decideGone(tx: Statements, range: TimeRange): Promise<void> {
-  await tx.run(
-    'CREATE OR REPLACE TEMP TABLE gone (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR)',
-  );
+  await tx.run(`
+    CREATE OR REPLACE TEMP TABLE gone (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
+    CREATE OR REPLACE TEMP VIEW gone_rows AS SELECT rid FROM gone WHERE rid IS NOT NULL`);
   await dropOutsiders(tx, range);
   if (range.upTo === null) {
+    const removed = `EXISTS (FROM batch_removed r
+      WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
     await tx.run(`
-      DELETE FROM writes USING batch_removed r
-        WHERE writes.endpoint = r.endpoint AND writes.id = r.id AND writes.parent_id IS NOT DISTINCT FROM r.parent_id;
-      INSERT INTO gone SELECT k.rid, k.endpoint, k.id, k.parent_id FROM known k JOIN batch_removed r
-        ON k.endpoint = r.endpoint AND k.id = r.id AND k.parent_id IS NOT DISTINCT FROM r.parent_id
-        WHERE k.rid NOT IN (SELECT rid FROM gone)`);
+      INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM known d
+        WHERE ${removed} AND rid NOT IN (FROM gone_rows)`);
+    await dropWrites(tx, removed);
   }
   await dropMessagesOfGoneGroups(tx);
+}
+
+/** Takes documents out of what shall be stored; those that were not stored before are gone before they came. */
+async function dropWrites(tx: Statements, condition: string): Promise<void> {
+  await tx.run(`
+    INSERT INTO gone SELECT NULL, endpoint, id, parent_id FROM writes d WHERE rid IS NULL AND ${condition};
+    DELETE FROM writes AS d WHERE ${condition}`);
 }
 
 /** Documents that stand under a parent whose set does not name them, and were not seen after it. */
@@ -145,18 +153,16 @@ async function dropOutsiders(tx: Statements, range: TimeRange): Promise<void> {
   await tx.run(`CREATE OR REPLACE TEMP VIEW sets AS SELECT * FROM batch_sets WHERE ${within(range)}`);
   const kinds = await tx.all<{ endpoint: string }>('SELECT DISTINCT endpoint FROM sets ORDER BY endpoint');
   if (kinds.length === 0) return;
-  const outside = (rows: string) => `
-    SELECT rid, endpoint, id, parent_id FROM ${rows} d
-     WHERE EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.fetched_at >= d.fetched_at
-                   AND NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id))`;
+  const outside = `
+    EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.fetched_at >= d.fetched_at
+              AND NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id))`;
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE hits AS SELECT rowid AS rid FROM raw.documents
       WHERE endpoint IN (${list(kinds.map((it) => it.endpoint))}) AND parent_id IN (SELECT parent_id FROM sets);
     CREATE OR REPLACE TEMP TABLE standing AS
       SELECT rowid AS rid, endpoint, id, parent_id, fetched_at FROM raw.documents WHERE rowid IN (SELECT rid FROM hits);
-    INSERT INTO gone ${outside('standing')};
-    DELETE FROM writes USING (${outside('writes')}) o
-      WHERE writes.endpoint = o.endpoint AND writes.id = o.id AND writes.parent_id = o.parent_id`);
+    INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM standing d WHERE ${outside}`);
+  await dropWrites(tx, outside);
 }
 
 /** A conversation that no topic, company or person lists any more takes its messages with it. */
@@ -170,11 +176,11 @@ async function dropMessagesOfGoneGroups(tx: Statements): Promise<void> {
         AND NOT EXISTS (FROM writes w WHERE w.endpoint IN (${kinds}) AND w.id = g.id);
     DELETE FROM lost WHERE id IN (
       SELECT id FROM raw.documents WHERE endpoint IN (${kinds}) AND id IN (SELECT id FROM lost)
-         AND rowid NOT IN (SELECT rid FROM gone));
-    DELETE FROM writes WHERE endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost);
+         AND rowid NOT IN (FROM gone_rows));
     INSERT INTO gone SELECT rowid, endpoint, id, parent_id FROM raw.documents
       WHERE endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost)
-        AND rowid NOT IN (SELECT rid FROM gone)`);
+        AND rowid NOT IN (FROM gone_rows)`);
+  await dropWrites(tx, `endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost)`);
 }
 
 /** Does to raw.documents what `observe` found; says how many documents came, changed and went. */
@@ -183,11 +189,11 @@ export async function storeDocuments(tx: Statements): Promise<Counts> {
     SELECT count(*) FILTER (rid IS NULL) AS new,
            count(*) FILTER (rid IS NOT NULL AND old_hash <> body_hash) AS changed,
            count(*) FILTER (rid IS NOT NULL AND old_hash = body_hash) AS stamped,
-           (SELECT count(*) FROM gone) AS removed FROM writes`);
+           (SELECT count(*) FROM gone_rows) AS removed FROM writes`);
   if (!counts) throw new Error('counting gave no row');
   if (counts.changed > 0 || counts.removed > 0) {
     await tx.run(`DELETE FROM raw.documents WHERE rowid IN (
-      SELECT rid FROM writes WHERE rid IS NOT NULL AND old_hash <> body_hash UNION ALL SELECT rid FROM gone)`);
+      SELECT rid FROM writes WHERE rid IS NOT NULL AND old_hash <> body_hash UNION ALL FROM gone_rows)`);
   }
   if (counts.stamped > 0) {
     await tx.run(`UPDATE raw.documents SET fetched_at = w.fetched_at, run_id = w.run_id

@@ -84,7 +84,7 @@ async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string
   if (!any) return false;
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE kept AS SELECT rid FROM prior
-      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (SELECT rid FROM gone);
+      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows);
     CREATE OR REPLACE TEMP TABLE prior_scopes AS SELECT DISTINCT scope FROM prior`);
   return true;
 }

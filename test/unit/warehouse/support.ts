@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type { Document, MemberSet } from '../../../src/warehouse/batch.js';
+import { type OpenOptions, openWarehouse } from '../../../src/warehouse/open.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+
+export const limits = { memoryLimit: '256MB', threads: 2 };
+export const runId = '20260101T000000000Z-0001';
+
+const made: string[] = [];
+afterAll(() => {
+  for (const path of made) rmSync(path, { recursive: true, force: true });
+});
+
+/** An empty folder, gone after the tests of the file. */
+export function emptyDir(): string {
+  const path = mkdtempSync(join(tmpdir(), 'signalhouse-test-'));
+  made.push(path);
+  return path;
+}
+
+/** A warehouse with the project's own migrations and models, in real files. */
+export function open(dataDir = emptyDir(), options: Partial<OpenOptions> = {}): Promise<Warehouse> {
+  return openWarehouse({ dataDir, ...limits, ...options });
+}
+
+/** The moment `second` seconds after an arbitrary start. */
+export function at(second: number): Date {
+  return new Date(Date.UTC(2026, 0, 1) + second * 1000);
+}
+
+export function doc(
+  endpoint: string,
+  id: string,
+  second: number,
+  body: object = {},
+  parentId?: string,
+): Document {
+  return {
+    endpoint,
+    id,
+    parentId: parentId ?? null,
+    body: JSON.stringify({ id, ...body }),
+    fetchedAt: at(second),
+  };
+}
+
+export function members(
+  endpoint: string,
+  parentId: string,
+  second: number,
+  ids: readonly string[],
+): MemberSet {
+  return { endpoint, parentId, ids, fetchedAt: at(second) };
+}
+
+/** Every row of every typed table and of raw.documents, in an order of their own, as text. */
+export async function contents(warehouse: Warehouse): Promise<Record<string, string[]>> {
+  const tables = await warehouse.all<{ name: string }>(
+    `SELECT schema_name || '.' || table_name AS name FROM duckdb_tables()
+      WHERE schema_name = 'main' AND NOT temporary OR table_name = 'documents' ORDER BY 1`,
+  );
+  const found: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    const rows = await warehouse.all<{ row: string }>(`SELECT t::VARCHAR AS row FROM ${name} t ORDER BY 1`);
+    if (rows.length > 0) found[name] = rows.map(({ row }) => row);
+  }
+  return found;
+}
