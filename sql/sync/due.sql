@@ -56,6 +56,13 @@ compared AS (
   LEFT JOIN conversations ON conversations.entity_id = parents.entity_id
   WHERE $condition
 )
-SELECT entity_id, fingerprint, reason, coalesce(is_vip, false) AS is_vip, last_activity, requests::BIGINT AS requests
+SELECT
+  entity_id,
+  fingerprint,
+  reason,
+  coalesce(is_vip, false) AS is_vip,
+  last_activity,
+  -- What changed is read newest first, up to the first page without news: usually the first or the second.
+  (CASE reason WHEN 'changed' THEN least(requests, 2) ELSE requests END)::BIGINT AS requests
 FROM compared
 WHERE reason IS NOT NULL

@@ -1,5 +1,4 @@
 import { Priority } from '../api/client.js';
-import { pages } from '../api/paging.js';
 import {
   ContractError,
   messageOf,
@@ -8,16 +7,14 @@ import {
   UnavailableError,
 } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import type { Coverage } from '../warehouse/batch.js';
 import { type ChildRequest, plainRequestFor, requestFor } from './child-request.js';
 import type { Context } from './context.js';
-import type { Task } from './due.js';
+import { fetchConversations } from './conversations.js';
+import { covered, type Task } from './due.js';
 import { landChild } from './landing/children.js';
-import { type GroupsOf, landGroups } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { present } from './missing.js';
 import { lists, unpaged } from './resources.js';
-import { heldStill } from './scan.js';
 
 /** How fetching one child ended: 'fetched', not there to be had, or to be tried again in a later run. */
 export type ChildOutcome = 'fetched' | 'absent' | 'failed';
@@ -29,7 +26,7 @@ export type ChildOutcome = 'fetched' | 'absent' | 'failed';
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
   try {
-    if (task.child.paged) await fetchPaged(context, task);
+    if (task.child.paged) await fetchConversations(context, task);
     else await fetchWhole(context, task);
     return 'fetched';
   } catch (error) {
@@ -71,39 +68,6 @@ async function ask(context: Context, task: Task, request: ChildRequest) {
     if (!plain || !(error instanceof RejectedError) || error.status !== 400) throw error;
     return context.api.call(name, plain as never, options);
   }
-}
-
-/** Conversations come page by page, and land so; only a reading that held still says which are all there are. */
-async function fetchPaged(context: Context, task: Task): Promise<void> {
-  const { child, entityId } = task;
-  const { query } = requestFor(child.endpoint, entityId);
-  for (let attempt = 1; ; attempt += 1) {
-    const ids = new Set<string>();
-    let withoutId = 0;
-    let firstTotal: number | null | undefined;
-    const options = { priority: Priority.detail, signal: context.stop };
-    for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
-      const landing = new Landing(page.arrivedAt);
-      const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
-      for (const id of found) ids.add(id);
-      withoutId += page.items.length - found.length;
-      firstTotal ??= page.totalCount;
-      if (page.last) {
-        const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
-        const whole = page.totalCount === null || heldStill(reading);
-        if (!whole && attempt < 2) continue;
-        if (whole) landing.set(child.endpoint, entityId, [...ids]);
-        landing.coverage.push(covered(task, page.arrivedAt, 200));
-      }
-      await context.batcher.add(landing);
-      if (page.last) return;
-    }
-  }
-}
-
-function covered(task: Task, fetchedAt: Date, status: number): Coverage {
-  const { child, entityId, fingerprint } = task;
-  return { endpoint: child.endpoint, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
 }
 
 /** The document shows no way to ask for the records beyond those that an answer shows. */

@@ -1,4 +1,5 @@
 import { migratedReason } from '../contract/topics.js';
+import type { Coverage } from '../warehouse/batch.js';
 import type { DueReason, PlanLine } from './report.js';
 import { type Child, lists } from './resources.js';
 import type { SyncSettings } from './settings.js';
@@ -19,6 +20,12 @@ export interface Task {
   readonly lastActivity: string;
   /** Requests it costs: estimated where an answer has pages. */
   readonly requests: number;
+}
+
+/** The state that says that a task is done, to be committed with what it brought. */
+export function covered(task: Task, fetchedAt: Date, status: number): Coverage {
+  const { child, entityId, fingerprint } = task;
+  return { endpoint: child.endpoint, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
 }
 
 interface DueRow {
