@@ -95,9 +95,9 @@ CREATE TABLE merges (
 COMMENT ON TABLE merges IS 'Which topic, company or person was merged into which: as the history of either side tells, the younger one where both do. Key: entity_type, source_id, target_id.';
 COMMENT ON COLUMN merges.entity_type IS 'What was merged: topic, company or person.';
 COMMENT ON COLUMN merges.source_id IS 'Id of the one that was merged away.';
-COMMENT ON COLUMN merges.source_name IS 'Its name or title, as the target''s history gives it; a copy, which may lag until the next sweep. NULL when unknown.';
+COMMENT ON COLUMN merges.source_name IS 'Its name or title, as the target''s history or else its own row gives it; a copy, which may lag until the next sweep. NULL when unknown.';
 COMMENT ON COLUMN merges.target_id IS 'Id of the one that it was merged into.';
-COMMENT ON COLUMN merges.target_name IS 'Its name or title, as the source''s history gives it; a copy, which may lag until the next sweep. NULL when unknown.';
+COMMENT ON COLUMN merges.target_name IS 'Its name or title, as the source''s history or else its own row gives it; a copy, which may lag until the next sweep. NULL when unknown.';
 COMMENT ON COLUMN merges.merge_id IS 'The API''s id of the merge; one merge may have several sources.';
 COMMENT ON COLUMN merges.merged_at IS 'When they were merged (UTC).';
 COMMENT ON COLUMN merges.user_id IS 'User who merged them. NULL when it was no user.';

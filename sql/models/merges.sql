@@ -1,9 +1,10 @@
 -- table: merges
 -- key: entity_type, source_id, target_id
--- derived: raw.documents
+-- derived: raw.documents, topics, companies, people
 
 -- Either side's history tells of a merge: the source's names the target (mergedInto), the target's names the sources
--- (merges). Where both tell, the younger one's time and user stand, and each name comes from the other side.
+-- (merges). Where both tell, the younger one's time and user stand. Each side names the other; its own name comes from
+-- its row, where the other side did not give it.
 WITH parsed AS (
   SELECT
     replace(endpoint, '_merges', '') AS entity_type,
@@ -74,20 +75,43 @@ told AS (
   UNION ALL
   SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, run_id
   FROM spread
+),
+names AS (
+  SELECT 'topic' AS entity_type, id, title AS name FROM topics
+  UNION ALL
+  SELECT 'company', id, name FROM companies
+  UNION ALL
+  SELECT 'person', id, display_name FROM people
+),
+merged AS (
+  SELECT
+    entity_type,
+    source_id,
+    arg_max(source_name, (fetched_at, merge_id)) AS source_name,
+    target_id,
+    arg_max(target_name, (fetched_at, merge_id)) AS target_name,
+    arg_max(merge_id, (fetched_at, merge_id)) AS merge_id,
+    raw.moment(arg_max_null(merged_at, (fetched_at, merge_id))) AS merged_at,
+    arg_max_null(by_user, (fetched_at, merge_id)) AS by_user,
+    max(fetched_at) AS synced_at,
+    max(run_id) AS run_id
+  FROM told
+  WHERE source_id IS NOT NULL AND target_id IS NOT NULL
+  GROUP BY entity_type, source_id, target_id
 )
 SELECT
-  entity_type,
+  merged.entity_type,
   source_id,
-  arg_max(source_name, (fetched_at, merge_id)) AS source_name,
+  coalesce(source_name, source.name) AS source_name,
   target_id,
-  arg_max(target_name, (fetched_at, merge_id)) AS target_name,
-  arg_max(merge_id, (fetched_at, merge_id)) AS merge_id,
-  raw.moment(arg_max_null(merged_at, (fetched_at, merge_id))) AS merged_at,
-  arg_max_null(by_user, (fetched_at, merge_id)).id AS user_id,
-  arg_max_null(by_user, (fetched_at, merge_id)).name AS user_name,
-  arg_max_null(by_user, (fetched_at, merge_id)).image AS user_image,
-  max(fetched_at) AS synced_at,
-  max(run_id) AS run_id
-FROM told
-WHERE source_id IS NOT NULL AND target_id IS NOT NULL
-GROUP BY entity_type, source_id, target_id
+  coalesce(target_name, target.name) AS target_name,
+  merge_id,
+  merged_at,
+  by_user.id AS user_id,
+  by_user.name AS user_name,
+  by_user.image AS user_image,
+  synced_at,
+  run_id
+FROM merged
+LEFT JOIN names AS source ON source.entity_type = merged.entity_type AND source.id = source_id
+LEFT JOIN names AS target ON target.entity_type = merged.entity_type AND target.id = target_id

@@ -9,8 +9,8 @@ SELECT
     -- Messages carry the clock of their source, which may be wrong: none counts that was written after it was fetched.
     (SELECT max(created_at) FILTER (created_at <= synced_at) FROM messages)
   ) AS as_of,
-  (SELECT max(synced_at) FROM topics) AS synced_at;
+  (SELECT max(started_at) FROM ops.runs WHERE command = 'sync') AS last_sync_at;
 
 COMMENT ON VIEW data_as_of IS 'Up to which moment do the data speak? One row; the ages and trends in the other views count back from as_of.';
 COMMENT ON COLUMN data_as_of.as_of IS 'The latest moment of which anything is known (UTC): a topic updated, a change recorded, a message written.';
-COMMENT ON COLUMN data_as_of.synced_at IS 'When the topics list was last found to say something new (UTC).';
+COMMENT ON COLUMN data_as_of.last_sync_at IS 'When the last sync started (UTC).';

@@ -115,6 +115,15 @@ describe('merges', () => {
       run_id: 'r1',
     });
     expect(told[0]).toMatchObject({ source_id: 'r', source_name: 'Rest', target_id: 't', target_name: null });
+    await stand.insert('topics', [
+      { id: 't', title: 'Target in its row' },
+      { id: 's', title: 'Source in its row' },
+    ]);
+    const named = await stand.project('merges');
+    expect(named.map(({ source_name, target_name }) => [source_name, target_name])).toEqual([
+      ['Rest', 'Target in its row'],
+      ['Source', 'Target'],
+    ]);
   });
 
   test('companies and people by their own names', async () => {

@@ -29,7 +29,7 @@ describe('the clock of the data', () => {
     expect(views.length).toBeGreaterThan(10);
     for (const { view_name } of views) {
       const rows = await all(`FROM ${view_name}`);
-      expect(rows).toEqual(view_name === 'data_as_of' ? [{ as_of: null, synced_at: null }] : []);
+      expect(rows).toEqual(view_name === 'data_as_of' ? [{ as_of: null, last_sync_at: null }] : []);
     }
   });
 });

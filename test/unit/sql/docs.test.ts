@@ -1,0 +1,66 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sandboxFlags, withAnswers } from '../../../scripts/docs-cookbook.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8');
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signalhouse-docs-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('docs/schema.md', () => {
+  const script = join(root, 'scripts/docs-schema.mjs');
+
+  test('says what the comments say', () => {
+    const file = join(folder, 'schema.md');
+    execFileSync(process.execPath, [script, file]);
+    expect(readFileSync(join(root, 'docs/schema.md'), 'utf8')).toBe(readFileSync(file, 'utf8'));
+    expect(spawnSync(process.execPath, [script, '--check', file]).status).toBe(0);
+  });
+
+  test('a stale file is found out', () => {
+    const file = join(folder, 'stale.md');
+    writeFileSync(file, '# The tables and views\n');
+    const { status, stderr } = spawnSync(process.execPath, [script, '--check', file], { encoding: 'utf8' });
+    expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('docs:schema') });
+  });
+});
+
+describe('docs/cookbook.md', () => {
+  const ask = async (sql: string) => ({
+    columns: ['sql'],
+    rows: sql.includes('none') ? [] : [[sql], ['a|b\nc']],
+  });
+
+  test('each SQL block gets its answer, an old one is replaced, and the rest is left alone', async () => {
+    const text =
+      '# One\n\n```sql\nSELECT 1\n```\n\nWhat follows.\n\n```sh\nls\n```\n\n```sql\nnone\n```\n\n## Two\n';
+    const answered = await withAnswers(text, ask);
+    expect(answered).toBe(
+      '# One\n\n```sql\nSELECT 1\n```\n\n| sql |\n| --- |\n| SELECT 1 |\n| a\\|b c |\n\nWhat follows.\n\n```sh\nls\n```\n\n' +
+        '```sql\nnone\n```\n\n*No rows.*\n\n## Two\n',
+    );
+    expect(await withAnswers(answered, ask)).toBe(answered);
+    const changed = answered
+      .replace('a\\|b c', 'something old')
+      .replace('*No rows.*\n', '| sql |\n| --- |\n| x |\n');
+    expect(await withAnswers(changed, ask)).toBe(answered);
+  });
+
+  test('a dozen questions at least, each with an answer', async () => {
+    const blocks = [...cookbook.matchAll(/^```sql\n.*?^```\n\n(.)/gms)];
+    expect(blocks.length).toBeGreaterThanOrEqual(12);
+    expect(blocks.map(([, first]) => first)).toEqual(blocks.map(() => '|'));
+  });
+
+  test('tells how to get the data that its answers are of', () => {
+    expect(cookbook).toContain(`signalhouse sandbox ${sandboxFlags.join(' ')}`);
+  });
+});
