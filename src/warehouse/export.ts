@@ -46,6 +46,7 @@ export async function exportQuery(
 ): Promise<Exported> {
   const out = resolve(options.out);
   refuseExisting([out], options.force);
+  if (!existsSync(dirname(out))) throw new UsageError(`there is no folder ${dirname(out)}`);
   const temporary = temporaryFor(out);
   const done = await reading(publishedIn(options.dataDir), options, [temporary], async (connection) => {
     const name = 'table' in what ? what.table : 'query';
@@ -161,13 +162,17 @@ async function listRelations(
   const result = await connection.run(`
     SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
     UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
-    ORDER BY schema_name <> 'main', ALL`);
+    ORDER BY 1, 2`);
   const rows = (await result.getRowsJS()) as [schema: string, name: string][];
-  return rows.map(([schema, name]) => ({
+  const relations = rows.map(([schema, name]) => ({
     schema,
     name,
     label: schema === 'main' ? name : `${schema}.${name}`,
   }));
+  return [
+    ...relations.filter(({ schema }) => schema === 'main'),
+    ...relations.filter(({ schema }) => schema !== 'main'),
+  ];
 }
 
 function refuseExisting(paths: readonly string[], force = false): void {

@@ -5,7 +5,7 @@ import type { Json } from '../base/json.js';
 import type { Limits } from './engine.js';
 import { storageFault } from './faults.js';
 import { openSealed, publishedIn } from './published.js';
-import { forPeople } from './values.js';
+import { forPeople, parsedJson } from './values.js';
 
 export interface Column {
   readonly name: string;
@@ -86,11 +86,16 @@ function typeName(type: { alias?: string | undefined; toString(): string } | und
 }
 
 async function* rowsOf(result: DuckDBResult): AsyncGenerator<readonly Json[], void, void> {
+  // JSON is an alias of VARCHAR that the result's columns have, and the chunks that hold its values do not.
+  const json = result.columnTypes().flatMap(({ alias }, index) => (alias === 'JSON' ? [index] : []));
   const chunks = result.yieldConvertedRows(forPeople);
   for (;;) {
     const next = await refusing(() => chunks.next());
     if (next.done) return;
-    yield* next.value;
+    for (const row of next.value) {
+      for (const index of json) row[index] = parsedJson(row[index] ?? null);
+      yield row;
+    }
   }
 }
 

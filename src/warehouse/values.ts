@@ -80,7 +80,7 @@ export const forPeople: DuckDBValueConverter<Json> = (value, type, convert) => {
   }
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue) return isoOf(value);
   if (value instanceof DuckDBBlobValue) return Buffer.from(value.bytes).toString('base64');
-  if (type.typeId === DuckDBTypeId.VARCHAR && type.alias === 'JSON') return parsed(String(value));
+  if (type.typeId === DuckDBTypeId.VARCHAR && type.alias === 'JSON') return parsedJson(String(value));
   return JsonDuckDBValueConverter(
     value,
     type,
@@ -105,10 +105,12 @@ function isoOf(value: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
     : floor.toISOString().replace('Z', `${String(beyond).padStart(3, '0')}Z`);
 }
 
-function parsed(text: string): Json {
+/** The value of a JSON column; text that is not JSON after all stays text. */
+export function parsedJson(value: Json): Json {
+  if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(text) as Json;
+    return JSON.parse(value) as Json;
   } catch {
-    return text;
+    return value;
   }
 }

@@ -1,0 +1,114 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { batchOf } from '../../../src/warehouse/batch.js';
+import { sqlDir } from '../../../src/warehouse/migrate.js';
+import { openPublished } from '../../../src/warehouse/query.js';
+import { at, doc, emptyDir, limits, open, runId } from './support.js';
+
+const published = (dir: string) => join(dir, 'signals.duckdb');
+
+async function filled(dir: string, sql?: string) {
+  const warehouse = await open(dir, sql === undefined ? {} : { sql });
+  const documents = [
+    doc('topics', 't1', 0, { title: 'One' }),
+    doc('person_groups', 'g1', 0, { group: { id: 'g1' } }, 'p1'),
+    doc('messages', 'm1', 0, { content: 'hello', createdAt: at(0).toISOString() }, 'g1'),
+  ];
+  await warehouse.load(batchOf(runId, { documents }));
+  return warehouse;
+}
+
+test('the snapshot has every table, view, comment and row, and the derived tables are fresh', async () => {
+  const dir = emptyDir();
+  const warehouse = await filled(dir);
+  const done = await warehouse.publish();
+  expect(done).toMatchObject({ path: published(dir), bytes: statSync(published(dir)).size });
+
+  const here = (sql: string) => warehouse.all<{ name: string; comment: string }>(sql);
+  const snapshot = await openPublished(dir, limits);
+  const tables = `SELECT schema_name || '.' || table_name AS name, comment FROM duckdb_tables()
+    WHERE NOT internal AND NOT temporary ORDER BY 1`;
+  const columns = `SELECT schema_name || '.' || table_name || '.' || column_name AS name, comment FROM duckdb_columns()
+    WHERE NOT internal AND schema_name || '.' || table_name IN
+      (SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE NOT temporary) ORDER BY 1`;
+  expect(done.tables).toBe((await here(tables)).length);
+  expect(await snapshot.all(tables)).toEqual(await here(tables));
+  expect(await snapshot.all(columns)).toEqual(await here(columns));
+  expect((await here(columns)).filter(({ comment }) => comment === null)).toEqual([]);
+  const views = await snapshot.all<{ name: string; comment: string | null }>(
+    'SELECT view_name AS name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1',
+  );
+  expect(views.length).toBe(readdirSync(join(sqlDir, 'views')).length);
+  expect(views.filter(({ comment }) => comment === null)).toEqual([]);
+  for (const { name } of views) await snapshot.all(`SELECT count(*) FROM ${name}`);
+
+  expect(await snapshot.all('SELECT group_id, person_id, via FROM group_people')).toEqual([
+    { group_id: 'g1', person_id: 'p1', via: 'listed' },
+  ]);
+  snapshot.close();
+  // The live file has no views: they are made for each snapshot.
+  expect(
+    await here('SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND NOT temporary'),
+  ).toEqual([]);
+  await warehouse.close();
+});
+
+test('readers keep the snapshot that they hold, and the next one finds the new', async () => {
+  const dir = emptyDir();
+  const warehouse = await filled(dir);
+  await warehouse.publish();
+  const before = await openPublished(dir, limits);
+  await warehouse.load(batchOf(runId, { documents: [doc('topics', 't2', 1, { title: 'Two' })] }));
+  await warehouse.publish();
+  const after = await openPublished(dir, limits);
+  const count = 'SELECT count(*) AS n FROM topics';
+  expect(await before.all(count)).toEqual([{ n: 1 }]);
+  expect(await after.all(count)).toEqual([{ n: 2 }]);
+  before.close();
+  after.close();
+  await warehouse.close();
+});
+
+test('when it fails, the old snapshot stays, nothing is left behind, and the warehouse goes on', async () => {
+  const sql = emptyDir();
+  cpSync(sqlDir, sql, { recursive: true });
+  const dir = emptyDir();
+  const warehouse = await filled(dir, sql);
+  await warehouse.publish();
+  const before = readFileSync(published(dir));
+  writeFileSync(join(sql, 'views', '99_broken.sql'), 'CREATE VIEW broken AS SELECT * FROM nowhere');
+  await warehouse.load(batchOf(runId, { documents: [doc('topics', 't2', 1)] }));
+  await expect(warehouse.publish()).rejects.toThrow(/nowhere/);
+  expect(readFileSync(published(dir)).equals(before)).toBe(true);
+  expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([]);
+  await warehouse.load(batchOf(runId, { documents: [doc('topics', 't3', 2)] }));
+  writeFileSync(join(sql, 'views', '99_broken.sql'), '-- mended\nSELECT 1');
+  await warehouse.publish();
+  const snapshot = await openPublished(dir, limits);
+  expect(await snapshot.all('SELECT count(*) AS n FROM topics')).toEqual([{ n: 3 }]);
+  snapshot.close();
+  await warehouse.close();
+});
+
+test('what a killed publisher left is cleared when the warehouse is opened; nothing else is', async () => {
+  const dir = emptyDir();
+  await (await filled(dir)).close();
+  for (const name of ['.unfinished-signals-99.duckdb', '.unfinished-signals-99.duckdb.wal', 'notes.txt']) {
+    writeFileSync(join(dir, name), 'x');
+  }
+  mkdirSync(join(dir, 'inbox'));
+  await (await open(dir)).close();
+  expect(readdirSync(dir).sort()).toEqual(['inbox', 'notes.txt', 'worker.duckdb']);
+});
+
+test('nothing published yet is said as such', async () => {
+  const dir = emptyDir();
+  await expect(openPublished(dir, limits)).rejects.toMatchObject({
+    name: 'StorageError',
+    hint: expect.stringContaining('signalhouse sync'),
+  });
+  writeFileSync(published(dir), 'garbage');
+  await expect(openPublished(dir, limits)).rejects.toMatchObject({ name: 'StorageError' });
+  expect(existsSync(published(dir))).toBe(true);
+});
