@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type Change, changeKinds } from './colleague.js';
+import { type DriftRule, driftRule } from './drift/rule.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
 import type { Service } from './service.js';
 import { stateOf } from './state.js';
@@ -16,6 +17,7 @@ export function controls(service: Service): FastifyPluginAsync {
     app.setValidatorCompiler(validatorCompiler);
     statistics(app, service);
     faults(app, service);
+    drift(app, service);
     events(app, service);
     app.post('/clock', { schema: { ...hidden, body: z.strictObject({ skewMs: z.number() }) } }, (request) => {
       service.clock.skew((request.body as { skewMs: number }).skewMs);
@@ -76,5 +78,19 @@ function faults(app: FastifyInstance, service: Service): void {
   app.delete('/faults', { schema: hidden }, () => {
     service.faults.clear();
     return { faults: [] };
+  });
+}
+
+/** Lists that change while they are read; see drift/rule.ts. An empty body is the rule with every default. */
+function drift(app: FastifyInstance, service: Service): void {
+  const body = z.preprocess((given) => given ?? {}, driftRule);
+  app.get('/drift', { schema: hidden }, () => service.drift.read());
+  app.post('/drift', { schema: { ...hidden, body } }, (request) => {
+    service.drift.start(request.body as DriftRule);
+    return service.drift.read();
+  });
+  app.delete('/drift', { schema: hidden }, () => {
+    service.drift.stop();
+    return service.drift.read();
   });
 }

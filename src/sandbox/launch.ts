@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { silentLog } from '../base/log.js';
 import type { Change } from './colleague.js';
+import type { DriftState } from './drift/drift.js';
+import type { DriftRuleInput } from './drift/rule.js';
 import type { FaultRuleInput } from './faults.js';
 import { type SandboxOptions, settle } from './options.js';
 import { buildServer } from './server.js';
@@ -28,6 +30,10 @@ export interface Sandbox {
   applied(): Record<string, Record<string, number>>;
   addFaults(rules: readonly FaultRuleInput[]): void;
   clearFaults(): void;
+  /** From now on lists change while they are read, by this rule; undefined: they hold still again. */
+  setDrift(rule: DriftRuleInput | undefined): void;
+  /** The drift's rule and what it has done so far. */
+  drift(): DriftState;
   /** Sets how far the service's clock is ahead of the machine's. */
   skewClock(skewMs: number): void;
   /** Lets whole days pass: new messages and topics, edits, merges, archives. Says what happened. */
@@ -60,6 +66,8 @@ export async function launch(options: SandboxOptions, world: World): Promise<San
     applied: () => service.stats.applied(),
     addFaults: (rules) => service.faults.add(rules),
     clearFaults: () => service.faults.clear(),
+    setDrift: (rule) => (rule ? service.drift.start(rule) : service.drift.stop()),
+    drift: () => service.drift.read(),
     skewClock: (skewMs) => service.clock.skew(skewMs),
     advance: (days, shape) => service.advance(days, shape),
     change: (change) => service.change(change),

@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.js';
 import { rateLimit } from '../contract/limits.js';
+import type { DriftRuleInput } from './drift/rule.js';
 import type { FaultRuleInput, PagingFault } from './faults.js';
 import type { StoredOrganization, World, WorldSizes } from './world/types.js';
 
@@ -62,6 +63,8 @@ export interface SandboxOptions {
   readonly faults?: readonly FaultRuleInput[];
   /** Makes every paged list misbehave; the same as a `paging` fault that matches everything. */
   readonly pagingFault?: PagingFault;
+  /** Lists change while they are read, from the start; see drift/rule.ts. Default: they hold still. */
+  readonly drift?: DriftRuleInput;
   /** Avatar and logo addresses carry a signature that is another in each answer. Default false. */
   readonly signedUrls?: boolean;
   /** The saved default output destination of automations. Default: Slack, any internal channel. */
@@ -91,6 +94,7 @@ export interface SandboxSettings {
   readonly latencyMs: readonly [number, number];
   readonly forms: SandboxForms;
   readonly faults: readonly FaultRuleInput[];
+  readonly drift: DriftRuleInput | undefined;
   readonly signedUrls: boolean;
   readonly defaultDestination: OutputDestination | null;
   readonly bodyLimit: number;
@@ -129,6 +133,7 @@ export function settle(options: SandboxOptions): SandboxSettings {
       ...(options.faults ?? []),
       ...(options.pagingFault ? [{ kind: 'paging' as const, how: options.pagingFault }] : []),
     ],
+    drift: options.drift,
     signedUrls: options.signedUrls ?? false,
     defaultDestination:
       options.defaultDestination === undefined

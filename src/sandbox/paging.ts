@@ -36,10 +36,19 @@ export function pageOf<T>(
 ): Page<T> {
   if (fault === 'refuse-limit' && query.limit !== undefined)
     throw invalid('limit is not a parameter of this list');
-  const asked = Math.min(query.limit ?? rules.pageSize, rules.maxPageSize);
+  const asked = sizeOf(query, rules);
   const limit = fault === 'other-limit' ? Math.max(1, Math.floor(asked / 2)) : asked;
   const page = fault === 'ignore-page' ? rules.pageBase : (query.page ?? rules.pageBase);
   if (page < rules.pageBase) throw invalid(`page starts at ${rules.pageBase}`);
   const index = fault === 'repeat-page' ? 0 : page - rules.pageBase;
   return { items: all.slice(index * limit, (index + 1) * limit), limit, page, totalCount: all.length };
+}
+
+/** How many items come on the pages before the one that is asked for, while the list holds still. */
+export function itemsBefore(query: PageQuery, rules: PagingRules): number {
+  return ((query.page ?? rules.pageBase) - rules.pageBase) * sizeOf(query, rules);
+}
+
+function sizeOf(query: PageQuery, rules: PagingRules): number {
+  return Math.min(query.limit ?? rules.pageSize, rules.maxPageSize);
 }

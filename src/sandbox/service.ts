@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.js';
 import { ServiceClock } from './clock.js';
 import { type Change, Colleague } from './colleague.js';
+import { Drift } from './drift/drift.js';
 import { emptyWorld } from './empty.js';
 import { FaultBook } from './faults.js';
 import { IdempotencyStore } from './idempotency.js';
@@ -27,6 +28,8 @@ export class Service {
   readonly clock = new ServiceClock();
   readonly stats: Statistics;
   readonly faults: FaultBook;
+  /** Of the organization of the first key, as advance and change are. */
+  readonly drift: Drift;
   readonly idempotency = new IdempotencyStore(() => this.clock.now());
   readonly tenant: Tenant;
   readonly #colleague: Colleague;
@@ -39,6 +42,7 @@ export class Service {
   ) {
     this.stats = new Statistics(settings.rate.windowMs);
     this.faults = new FaultBook(settings.faults, world.seed);
+    this.drift = new Drift(world, settings.drift);
     this.tenant = this.#tenantOf(world);
     this.#colleague = new Colleague(world);
     const tenants = new Map([[world.organization.id, this.tenant]]);

@@ -40,6 +40,7 @@ const flags = z.object({
   maxPageSize: whole().optional(),
   pageBase: z.union([z.literal(0), z.literal(1)], 'must be 0 or 1').optional(),
   pagingFault: z.enum(pagingFaults, `must be one of ${pagingFaults.join(', ')}`).optional(),
+  drift: whole().optional(),
   peopleForm: form.optional(),
   channelsForm: form.optional(),
   templatesForm: form.optional(),
@@ -78,6 +79,7 @@ export const sandbox = command({
     'max-page-size': number('The largest page that is granted'),
     'page-base': number('Whether pages count from 0 or from 1'),
     'paging-fault': string(`Lists misbehave: ${pagingFaults.join(', ')}`),
+    drift: number('Lists change while they are read: before every n-th page'),
     'people-form': string('The form of GET /people: paged, property, array'),
     'channels-form': string('The form of GET /channels'),
     'templates-form': string('The form of GET /automation-templates'),
@@ -137,6 +139,7 @@ function optionsOf(given: Flags): SandboxOptions {
     maxPageSize: given.maxPageSize,
     pageBase: given.pageBase,
     pagingFault: given.pagingFault,
+    drift: given.drift === undefined ? undefined : defined({ everyRequests: given.drift, seed }),
     forms: defined<NonNullable<SandboxOptions['forms']>>({
       people: given.peopleForm,
       channels: given.channelsForm,

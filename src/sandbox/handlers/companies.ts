@@ -2,16 +2,22 @@ import { answer, type Handlers } from '../call.js';
 import { activityOf, companyItemJson, companyOf } from '../wire/companies.js';
 import { historyOf, recordsOf } from '../wire/history.js';
 import { companyAt, withHistory } from './find.js';
-import { pagedAnswer } from './lists.js';
+import { listed, pagedAnswer } from './lists.js';
 
 export const readCompanies: Pick<
   Handlers,
   'companies' | 'company' | 'company_activity' | 'company_history' | 'company_identities'
 > = {
-  companies: (call) =>
-    pagedAnswer(call, call.query, [...call.world.companies.values()], (company) =>
-      companyItemJson(call.lens, company),
-    ),
+  companies: (call) => {
+    const companies = listed(
+      call,
+      'companies',
+      call.query,
+      () => [...call.world.companies.values()],
+      ({ id }) => id,
+    );
+    return pagedAnswer(call, call.query, companies, (company) => companyItemJson(call.lens, company));
+  },
 
   company: ({ lens, params, world }) => answer(companyOf(lens, companyAt(world, params.companyId))),
 

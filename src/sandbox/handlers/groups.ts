@@ -3,10 +3,10 @@ import { invalid } from '../errors.js';
 import type { Lens } from '../wire/lens.js';
 import { groupOf, messagesJson } from '../wire/messages.js';
 import { topicOfGroup } from '../wire/topics.js';
-import { groupIdsOfCompany, groupIdsOfPerson } from '../world/counts.js';
 import { need } from '../world/history.js';
+import { listedGroupIds } from '../world/listed.js';
 import { companyAt, personAt } from './find.js';
-import { pagedAnswer } from './lists.js';
+import { listed, pagedAnswer } from './lists.js';
 
 export const readGroups: Pick<Handlers, 'groups'> = {
   groups: (call) => {
@@ -14,10 +14,15 @@ export const readGroups: Pick<Handlers, 'groups'> = {
     if ((query.companyId === undefined) === (query.personId === undefined)) {
       throw invalid('Exactly one of companyId and personId must be given');
     }
-    const groupIds =
-      query.companyId !== undefined
-        ? groupIdsOfCompany(world, companyAt(world, query.companyId).id)
-        : groupIdsOfPerson(world, personAt(world, query.personId ?? '').id);
+    if (query.companyId !== undefined) companyAt(world, query.companyId);
+    else personAt(world, query.personId ?? '');
+    const groupIds = listed(
+      call,
+      'groups',
+      query,
+      () => listedGroupIds(world, query),
+      (id) => id,
+    );
     return pagedAnswer(call, query, groupIds, (id) => groupJson(lens, id));
   },
 };

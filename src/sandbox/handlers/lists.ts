@@ -1,7 +1,26 @@
 import type { EndpointName } from '../../contract/endpoints.js';
 import { type Answer, type Call, rendered } from '../call.js';
+import type { DriftList } from '../drift/rule.js';
 import type { ListForm } from '../options.js';
-import { type PageQuery, pageOf } from '../paging.js';
+import { itemsBefore, type PageQuery, pageOf } from '../paging.js';
+import type { GroupsOf } from '../world/listed.js';
+
+/**
+ * What a list shows at this moment, in its order: `all`, asked for after the list has drifted, without what is hidden.
+ * The keys of other organizations have lists that hold still.
+ */
+export function listed<T, N extends EndpointName>(
+  { lens, principal, service }: Call<N>,
+  list: DriftList,
+  query: PageQuery & GroupsOf,
+  all: () => readonly T[],
+  idOf: (item: T) => string,
+): readonly T[] {
+  if (principal.tenant !== service.tenant) return all();
+  const before = itemsBefore(query, service.settings);
+  if (service.drift.pageAsked({ list, before, of: query })) lens.changed();
+  return service.drift.listed(list, all(), idOf);
+}
 
 /** One page of `all`, each item rendered by `json`, in the documented form of paged lists. */
 export function pagedAnswer<T, N extends EndpointName>(

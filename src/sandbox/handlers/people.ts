@@ -3,7 +3,7 @@ import { historyOf, recordsOf } from '../wire/history.js';
 import { identitiesOf, personItemJson, personOf } from '../wire/people.js';
 import { personCounts } from '../world/counts.js';
 import { personAt, withHistory } from './find.js';
-import { formedAnswer } from './lists.js';
+import { formedAnswer, listed } from './lists.js';
 
 /** `GET /people/{personId}/history`: the documented default of `limit`. */
 const historyLimit = 20;
@@ -14,9 +14,14 @@ export const readPeople: Pick<
 > = {
   people: (call) => {
     const form = { form: call.service.settings.forms.people, property: 'people' };
-    return formedAnswer(call, form, call.query, [...call.world.people.values()], (person) =>
-      personItemJson(call.lens, person),
+    const people = listed(
+      call,
+      'people',
+      call.query,
+      () => [...call.world.people.values()],
+      ({ id }) => id,
     );
+    return formedAnswer(call, form, call.query, people, (person) => personItemJson(call.lens, person));
   },
 
   person: ({ lens, params, world }) => answer(personOf(lens, personAt(world, params.personId))),

@@ -5,9 +5,10 @@ import { similarityTo } from '../wire/similarity.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
 import { groupSpan } from '../world/counts.js';
 import { need } from '../world/history.js';
+import { listedTopics } from '../world/listed.js';
 import type { StoredGroup, StoredTopic, World } from '../world/types.js';
 import { anyTopicAt, topicAt, withHistory } from './find.js';
-import { pagedAnswer } from './lists.js';
+import { listed, pagedAnswer } from './lists.js';
 
 export const readTopics: Pick<
   Handlers,
@@ -15,15 +16,21 @@ export const readTopics: Pick<
 > = {
   topics: (call) => {
     const { lens, query, world } = call;
-    const listed = listedTopics(world);
+    const topics = listed(
+      call,
+      'topics',
+      query,
+      () => listedTopics(world),
+      ({ id }) => id,
+    );
     if (query.embeddingSearch !== undefined) {
-      const ranked = similarityTo(query.embeddingSearch, listed);
+      const ranked = similarityTo(query.embeddingSearch, topics);
       return pagedAnswer(call, query, ranked, ({ topic, similarity }) =>
         topicItemJson(lens, topic, similarity),
       );
     }
     const words = query.search?.toLowerCase();
-    const found = words ? listed.filter((topic) => mentions(topic, words)) : listed;
+    const found = words ? topics.filter((topic) => mentions(topic, words)) : topics;
     return pagedAnswer(call, query, found, (topic) => topicItemJson(lens, topic));
   },
 
@@ -56,13 +63,6 @@ function groupsOf(world: World, topic: StoredTopic): StoredGroup[] {
     .map((id) => ({ group: need(world.groups, 'group', id), end: groupSpan(world, id).end ?? 0 }))
     .sort((a, b) => b.end - a.end || (a.group.id < b.group.id ? -1 : 1))
     .map(({ group }) => group);
-}
-
-/** Live, archived and migrated topics, latest update first; a superseded topic is read by its id only. */
-function listedTopics(world: World): StoredTopic[] {
-  return [...world.topics.values()]
-    .filter((topic) => topic.graphStatus !== 'superseded')
-    .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
 }
 
 function mentions(topic: StoredTopic, words: string): boolean {
