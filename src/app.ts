@@ -1,12 +1,14 @@
 import { existsSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { guardedWindow } from './api/budget.js';
 import { Api, Priority } from './api/client.js';
 import type { Attempt } from './api/events.js';
+import { Ledger } from './api/ledger.js';
 import { type Page, pages } from './api/paging.js';
 import { type Clock, systemClock } from './base/clock.js';
 import { ContractError, RefusedError, StorageError } from './base/errors.js';
 import { isObject } from './base/json.js';
-import type { Log } from './base/log.js';
+import { type Log, silentLog } from './base/log.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
 import { runPlan } from './sync/plan.js';
@@ -14,8 +16,11 @@ import type { PlanReport, SyncObserver, SyncOptions, SyncReport } from './sync/r
 import { runSync } from './sync/run.js';
 import type { Identity, RunParts } from './sync/running.js';
 import { createDataDir, filesOf } from './warehouse/engine.js';
+import { type Exported, type ExportFormat, exportAll, exportQuery } from './warehouse/export.js';
 import { openWarehouse } from './warehouse/open.js';
+import { openPublished, type Snapshot } from './warehouse/query.js';
 import type { Organization } from './warehouse/runs.js';
+import { readStatus, type Status } from './warehouse/status.js';
 import type { Warehouse } from './warehouse/warehouse.js';
 
 /**
@@ -176,6 +181,60 @@ function noWarehouse(dataDir: string): StorageError {
   });
 }
 
+/** The published snapshot, for reading. Throws StorageError when there is none. */
+export async function ask<T>({ config }: Setup, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  return Scope.run(async (scope) => {
+    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    scope.defer('snapshot', () => snapshot.close());
+    return work(snapshot);
+  });
+}
+
+/** Writes a table, a view or an answer of the published snapshot to a file. */
+export function exportOne(
+  { config }: Setup,
+  what: Parameters<typeof exportQuery>[0],
+  to: { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
+): Promise<Exported> {
+  return exportQuery(what, { ...readingLimitsOf(config), ...to });
+}
+
+/** Writes every table and view of the published snapshot to a folder. */
+export function exportEverything({ config }: Setup, dir: string, force: boolean): Promise<Exported[]> {
+  return exportAll({ ...readingLimitsOf(config), dir, force });
+}
+
+export interface StatusReport extends Status {
+  /** Requests of the running window, by every command of this data directory. */
+  readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
+}
+
+/** What is in the warehouse and what is going on; nothing is written, and nobody is waited for. */
+export async function status(setup: Setup): Promise<StatusReport> {
+  const { config } = setup;
+  const spending = {
+    held: heldNow(setup),
+    limit: config.rateLimit.requests,
+    windowMs: config.rateLimit.windowMs,
+  };
+  return { ...(await readStatus(config.dataDir, readingLimitsOf(config))), spending };
+}
+
+function heldNow({ config, clock = systemClock }: Setup): number {
+  const path = ledgerPath(config.dataDir);
+  if (!existsSync(path)) return 0;
+  const { rateLimit, api } = config;
+  const heldMs = guardedWindow(rateLimit.windowMs);
+  const attemptMs = api.timeouts.totalMs;
+  // Whoever may not write there sees nothing spent, which is better than no status at all.
+  const ledger = new Ledger({ path, heldMs, attemptMs, requests: rateLimit.requests, clock, log: silentLog });
+  try {
+    return ledger.held();
+  } finally {
+    ledger.close();
+  }
+}
+
 /** Where the spending of the key is kept, for the commands that share it. */
 export function ledgerPath(dataDir: string): string {
   return join(dataDir, 'spending.log');
@@ -234,6 +293,11 @@ export function refuseAnother(owner: Organization | null, { organization }: Iden
 
 function limitsOf({ dataDir, warehouse }: Config) {
   return { dataDir, memoryLimit: warehouse.memoryLimit, threads: warehouse.threads };
+}
+
+/** Analysts' questions may be larger than anything that the worker does. */
+function readingLimitsOf(config: Config) {
+  return { ...limitsOf(config), memoryLimit: config.warehouse.queryMemoryLimit };
 }
 
 /** The data directory, and how to take away again what is new in it. */

@@ -35,7 +35,7 @@ export function failureText(failure: Failure, columns: number): string {
 }
 
 function paragraph(text: string, columns: number): string[] {
-  return text.split('\n').flatMap((line) => wrap(shown(line), columns));
+  return text.split('\n').flatMap((line) => wrap(shown(line.replaceAll('\t', '  ')), columns));
 }
 
 function indented(text: string, columns: number): string[] {

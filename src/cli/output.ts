@@ -1,7 +1,15 @@
 import { ExitCode } from '../base/errors.js';
 
+let anything = false;
+
+/** Whether this command has printed anything yet: a second document would spoil the first. */
+export function hasPrinted(): boolean {
+  return anything;
+}
+
 /** Results, on stdout, and nothing else: what is printed here is what a script reads. */
 export function print(text: string): void {
+  anything = true;
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 }
 

@@ -4,9 +4,12 @@ import { UsageError } from '../base/errors.js';
 import type { Command } from './command.js';
 
 /** What a command line comes to: text to show (help, version), or a command with its raw arguments. */
-export type Parsed =
-  | { readonly text: string }
-  | { readonly command: Command; readonly args: Readonly<Record<string, unknown>> };
+export type Parsed = { readonly text: string } | Chosen;
+
+interface Chosen {
+  readonly command: Command;
+  readonly args: Readonly<Record<string, unknown>>;
+}
 
 const columns = 80;
 /** The flags that every command has. */
@@ -20,7 +23,7 @@ export async function parse(
 ): Promise<Parsed> {
   refuseKey(argv);
   const complaints: string[] = [];
-  let chosen: Parsed | undefined;
+  let chosen: Chosen | undefined;
   let output = '';
   const parser = commands.reduce(
     (y, command) =>
@@ -37,12 +40,30 @@ export async function parse(
   parser.fail(
     (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not understood.'),
   );
-  await parser.parseAsync([...argv], {}, (_error: unknown, _args: unknown, text: string) => {
+  await parser.parseAsync(withComments(argv), {}, (_error: unknown, _args: unknown, text: string) => {
     output = text;
   });
   if (output !== '') return { text: output };
   if (complaints.length > 0 || chosen === undefined) throw misunderstood(complaints, argv);
-  return chosen;
+  return { command: chosen.command, args: withWords(chosen, argv) };
+}
+
+/** SQL may start with a comment: two dashes and a space are no flag. It goes behind `--`, where nothing is one. */
+function withComments(argv: readonly string[]): string[] {
+  const isComment = (word: string) => /^--\s/.test(word);
+  if (argv.includes('--') || !argv.some(isComment)) return [...argv];
+  return [...argv.filter((word) => !isComment(word)), '--', ...argv.filter(isComment)];
+}
+
+/** What stands behind `--` belongs to the positional arguments, in their order. */
+function withWords({ command, args }: Chosen, argv: readonly string[]): Chosen['args'] {
+  const words = (Array.isArray(args._) ? args._ : []).slice(1).map(String);
+  const filled = { ...args };
+  for (const name of Object.keys(command.positionals ?? {})) {
+    if (words.length > 0 && filled[name] === undefined) filled[name] = words.shift();
+  }
+  if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv);
+  return filled;
 }
 
 function base(version: string): Argv {

@@ -3,7 +3,7 @@ import type { Sources } from '../config/load.js';
 import type { Command, Context } from './command.js';
 import { failureOf, failureText } from './failure.js';
 import { readFlags } from './flags.js';
-import { print, printJson, surviveClosedPipes } from './output.js';
+import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { programVersion } from './version.js';
 
@@ -24,7 +24,7 @@ export async function run(argv: readonly string[], commands: readonly Command[])
   } catch (error) {
     const failure = failureOf(error);
     const { exitCode, ...detail } = failure;
-    if (argv.includes('--json')) printJson({ error: { ...detail, exitCode } });
+    if (argv.includes('--json') && !hasPrinted()) printJson({ error: { ...detail, exitCode } });
     else process.stderr.write(`${failureText(failure, Math.min(process.stderr.columns || 80, 100))}\n`);
     if (process.env.SIGNALHOUSE_LOG_LEVEL === 'debug' && error instanceof Error) {
       process.stderr.write(`${error.stack}\n`);

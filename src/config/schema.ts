@@ -49,14 +49,17 @@ const rateLimit = section({
   windowMs: milliseconds.default(60_000).describe('The window, in milliseconds.'),
 });
 
+const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size such as 128MB or 2GB');
+
 const warehouse = section({
-  memoryLimit: z
-    .string()
-    .regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size such as 128MB or 2GB')
+  memoryLimit: memory
     .default('128MB')
     .describe(
       'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
     ),
+  queryMemoryLimit: memory
+    .default('1GB')
+    .describe('The same for sql, export and status, which read the published file beside the worker.'),
   threads: positive.max(256).default(2).describe('Threads that DuckDB may use.'),
 });
 

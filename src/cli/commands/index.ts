@@ -1,10 +1,23 @@
 import type { Command } from '../command.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';
+import { exportCommand } from './export.js';
 import { plan } from './plan.js';
 import { rebuild } from './rebuild.js';
 import { sandbox } from './sandbox.js';
+import { sql } from './sql.js';
+import { status } from './status.js';
 import { sync } from './sync.js';
 
 /** Every command, in the order in which `--help` shows them. */
-export const commands: readonly Command[] = [sync, plan, rebuild, doctor, sandbox, demo];
+export const commands: readonly Command[] = [
+  sync,
+  plan,
+  status,
+  sql,
+  exportCommand,
+  rebuild,
+  doctor,
+  sandbox,
+  demo,
+];

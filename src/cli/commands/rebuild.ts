@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { withWarehouse } from '../../app.js';
 import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
 import { toggle } from '../flags.js';
@@ -18,6 +17,7 @@ export const rebuild = command({
   ],
   flags: z.object({ wait: toggle.default(false) }),
   async run({ wait }, context) {
+    const { withWarehouse } = await import('../../app.js');
     const ground = setUp(context);
     const { log, progress } = ground;
     try {

@@ -6,7 +6,7 @@ import { createLog } from '../../base/log.js';
 import { loadConfig } from '../../config/load.js';
 import { faultRule, pagingFaults } from '../../sandbox/faults.js';
 import type { SandboxOptions } from '../../sandbox/options.js';
-import { startSandbox } from '../../sandbox/start.js';
+import type { Sandbox } from '../../sandbox/start.js';
 import { command } from '../command.js';
 import { range, text, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
@@ -102,6 +102,7 @@ export const sandbox = command({
     const options = optionsOf(given);
     // Before the start: whoever stops it while the data is being made up gets what they asked for as well.
     const end = ended();
+    const { startSandbox } = await import('../../sandbox/start.js');
     const server = await startSandbox({ ...options, log }).catch((error: unknown) => {
       throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portTaken(given) : error;
     });
@@ -183,7 +184,7 @@ function portTaken({ host, port }: Flags): UsageError {
   return new UsageError('The sandbox cannot listen.', [{ setting: '--port', problem }], { hint });
 }
 
-function greeting({ baseUrl, origin, apiKey, world }: Awaited<ReturnType<typeof startSandbox>>): string {
+function greeting({ baseUrl, origin, apiKey, world }: Sandbox): string {
   const { organization, topics, people, companies, messages } = world;
   return `The sandbox listens on ${baseUrl}
   ${shown(organization.name)}: ${topics.size} topics, ${people.size} people, ${companies.size} companies, ${messages.size} messages

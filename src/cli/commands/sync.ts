@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { sync as runSync } from '../../app.js';
 import { command } from '../command.js';
 import { toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
@@ -32,6 +31,8 @@ export const sync = command({
   }),
   async run({ dryRun, ...flags }, context) {
     if (dryRun) return runPlan(flags, context);
+    // Loaded only now: nobody who asks for help waits for a database.
+    const { sync: runSync } = await import('../../app.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

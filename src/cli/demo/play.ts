@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import type { SyncReport } from '../../sync/report.js';
+import { etaMs } from '../progress/eta.js';
 import { indent } from '../text/sections.js';
 import { count, counted, duration } from '../text/units.js';
 import { type Children, DemoError } from './children.js';
@@ -9,8 +10,8 @@ import { afterADay, type Question, questions } from './questions.js';
 /** Small enough for a minute, large enough for questions to have answers. */
 const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
 
-/** The real limit of 120 requests in a window, but the window takes 2 seconds instead of a minute. */
-export const squeezed = { requests: 120, windowMs: 2_000 } as const;
+/** The real limit of 120 requests in a window, but the window takes a second instead of a minute. */
+export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 
 /** What the demo came to. */
 export interface Played {
@@ -21,23 +22,22 @@ export interface Played {
 /** Plays the demo from its start to its end; `say` gets each part of the story as it happens. */
 export async function play(children: Children, say: (text: string) => void): Promise<Played> {
   say(`A Product-Signals service with made-up data starts on this machine. It allows
-${squeezed.requests} requests a window, as the real one does, but its window takes ${duration(squeezed.windowMs)}
-instead of a minute, so that this is over soon.`);
+${squeezed.requests} requests a window, as the real one does, but its window takes a second instead of
+a minute, so that this is over soon.`);
   const service = await startService(children, say);
 
-  say('\n1. The first pull: everything is new.\n');
+  say('\n1. The first pull: everything is new.\n\n');
   const first = await pull(children, service, say);
 
-  say('\n2. Two questions to the published file.\n');
+  say('\n2. Two questions to the published file.');
   const answers: Played['answers'][number][] = [];
   for (const question of questions) answers.push(await ask(children, question, say));
 
-  say('3. A day passes: messages, edits, merges, archives.\n');
+  say('\n3. A day passes: messages, edits, merges, archives.');
   await advance(service.origin);
 
-  say('4. The second pull: only what is due.\n');
+  say('\n4. The second pull: only what is due.\n\n');
   const second = await pull(children, service, say);
-  say('');
   answers.push(await ask(children, afterADay, say));
   say(comparison(first, second));
   return { pulls: [first, second], answers };
@@ -69,18 +69,22 @@ async function startService(children: Children, say: (text: string) => void): Pr
 }
 
 async function pull(children: Children, service: Service, say: (text: string) => void): Promise<SyncReport> {
-  say('   $ signalhouse sync');
+  say('  $ signalhouse sync');
   const report: SyncReport = JSON.parse(await children.run(['sync', '--json'], service.env));
-  const rows = Object.values(report.rows);
-  const sum = (what: 'new' | 'changed') => count(rows.reduce((total, one) => total + one[what], 0));
-  say(`   ${counted(report.requests.total, 'request')} in ${duration(report.minutes * 60_000)}, ${sum('new')} rows new, ${sum('changed')} changed, ${count(report.requests.rateLimited)} times
-   told to slow down (429). At a real minute a window: about ${duration(realMs(report.requests.total))}.`);
+  const { requests, rows, minutes } = report;
+  const sum = (what: 'new' | 'changed') =>
+    count(Object.values(rows).reduce((total, one) => total + one[what], 0));
+  const asked = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
+  const told = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
+  say(`  ${asked}: ${sum('new')} rows new, ${sum('changed')} changed.
+  It was ${told} told to slow down (429). ${atRealPace(requests.total)}`);
   return report;
 }
 
-/** The requests of the last window do not wait for its end. */
-function realMs(requests: number): number {
-  return (requests * 60_000) / squeezed.requests;
+function atRealPace(requests: number): string {
+  const budget = { ...squeezed, windowMs: 60_000, available: squeezed.requests, limit: squeezed.requests };
+  const ms = etaMs(requests, { ...budget, nextFreeMs: 0 }, { answerMs: 0, concurrency: 1 });
+  return ms === 0 ? 'A real minute holds that as well.' : `At 120 a real minute: about ${duration(ms)}.`;
 }
 
 async function ask(
@@ -90,7 +94,7 @@ async function ask(
 ): Promise<Played['answers'][number]> {
   const rows: unknown = JSON.parse(await children.run(['sql', question.sql, '--json']));
   const table = await children.run(['sql', question.sql]);
-  say(`   ${question.title}\n\n${indent(question.sql)}\n\n${indent(table)}`);
+  say(`\n  ${question.title}\n\n${indent(indent(question.sql))}\n\n${indent(table)}`);
   return { ...question, rows };
 }
 
@@ -103,6 +107,6 @@ async function advance(origin: string): Promise<void> {
 }
 
 function comparison(first: SyncReport, second: SyncReport): string {
-  return `   first pull   ${counted(first.requests.total, 'request')}
-   second pull  ${counted(second.requests.total, 'request')}`;
+  const share = Math.round((100 * second.requests.total) / first.requests.total);
+  return `\n  The first pull took ${counted(first.requests.total, 'request')}, the second ${count(second.requests.total)} (${share} %).`;
 }

@@ -45,6 +45,7 @@ export function pad(text: string, columns: number, right = false): string {
 
 /** Breaks text into lines of at most `columns`, at spaces where there are any. */
 export function wrap(text: string, columns: number): string[] {
+  if (widthOf(text) <= columns) return [text];
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -1,0 +1,6 @@
+-- How fresh the children of each endpoint are: the oldest and the youngest answer, and how many did not come.
+SELECT endpoint, count(*) AS asked, min(fetched_at) AS oldest_at, max(fetched_at) AS newest_at,
+  count(*) FILTER (error IS NOT NULL) AS failing
+FROM ops.coverage
+GROUP BY endpoint
+ORDER BY endpoint

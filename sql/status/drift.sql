@@ -1,0 +1,4 @@
+-- Where the API differs from its document.
+SELECT endpoint, path, kind, occurrences, first_seen_at
+FROM ops.schema_drift
+ORDER BY first_seen_at DESC, endpoint, path

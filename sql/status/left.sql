@@ -1,0 +1,7 @@
+-- What the last sync left due, in its own words; nothing before the first one ended.
+SELECT run_id, (summary->>'$.left.due')::BIGINT AS due, (summary->>'$.left.requests')::BIGINT AS requests,
+  (summary->>'$.left.minutes')::DOUBLE AS minutes
+FROM ops.runs
+WHERE command = 'sync' AND (summary->>'$.left.due') IS NOT NULL
+ORDER BY run_id DESC
+LIMIT 1

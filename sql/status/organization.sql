@@ -1,0 +1,1 @@
+SELECT id, name, slug FROM organizations LIMIT 1

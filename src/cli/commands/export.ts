@@ -1,0 +1,100 @@
+import { extname } from 'node:path';
+import { z } from 'zod';
+import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import type { Exported, ExportFormat } from '../../warehouse/export.js';
+import { command } from '../command.js';
+import { text, toggle } from '../flags.js';
+import { print, printJson } from '../output.js';
+import { setUp } from '../setup.js';
+import { table } from '../text/table.js';
+import { bytes, count } from '../text/units.js';
+
+const formats = ['parquet', 'csv', 'json', 'ndjson'] as const satisfies readonly ExportFormat[];
+const byExtension: Readonly<Record<string, ExportFormat>> = {
+  '.parquet': 'parquet',
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+};
+
+const flags = z.object({
+  table: text.optional(),
+  query: text.optional(),
+  all: toggle.default(false),
+  format: z.enum(formats, `must be one of ${formats.join(', ')}`).optional(),
+  out: text.optional(),
+  force: toggle.default(false),
+});
+type Flags = z.infer<typeof flags>;
+
+export const exportCommand = command({
+  name: 'export',
+  usage: '[table]',
+  summary: 'Write a table, a view, a query or everything to Parquet, CSV or JSON',
+  positionals: { table: { type: 'string', describe: 'A table or view, e.g. backlog or raw.documents' } },
+  options: {
+    query: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a table' },
+    all: { type: 'boolean', describe: 'Every table and view, to a folder of Parquet' },
+    format: { type: 'string', requiresArg: true, describe: `${formats.join(', ')} (else by the extension)` },
+    out: { type: 'string', requiresArg: true, describe: 'The file to write; with --all the folder' },
+    force: { type: 'boolean', describe: 'Replace what is there' },
+  },
+  examples: [
+    ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
+    ['signalhouse export messages --out messages.parquet --force', 'A table, again'],
+    ['signalhouse export --query "FROM topics" --out t.json', 'A query as JSON'],
+    ['signalhouse export --all --out warehouse', 'Everything'],
+  ],
+  flags,
+  async run(given, context) {
+    const { exportEverything, exportOne } = await import('../../app.js');
+    const task = taskOf(given);
+    const ground = setUp(context);
+    const done =
+      'dir' in task
+        ? await exportEverything(ground, task.dir, given.force)
+        : [await exportOne(ground, task.what, { ...task, force: given.force })];
+    if (context.json) printJson(done);
+    else print(doneText(done));
+    return ExitCode.done;
+  },
+});
+
+type Task =
+  | { readonly dir: string }
+  | {
+      readonly what: { table: string } | { sql: string };
+      readonly out: string;
+      readonly format: ExportFormat;
+    };
+
+/** What exactly is to be written where, or every reason why that is not clear. */
+function taskOf({ table: name, query, all, format: asked, out }: Flags): Task {
+  const problems: Problem[] = [];
+  const chosen = [name !== undefined, query !== undefined, all].filter(Boolean).length;
+  if (chosen !== 1) problems.push({ setting: 'arguments', problem: 'name one: a table, --query or --all' });
+  if (out === undefined)
+    problems.push({ setting: '--out', problem: 'is required: the file (or folder) to write' });
+  if (all && asked !== undefined && asked !== 'parquet') {
+    problems.push({ setting: '--format', problem: 'is always parquet with --all' });
+  }
+  const format = asked ?? byExtension[extname(out ?? '').toLowerCase()];
+  if (!all && out !== undefined && format === undefined) {
+    problems.push({ setting: '--format', problem: `is required: the extension of ${out} does not tell` });
+  }
+  if (problems.length > 0 || out === undefined)
+    throw new UsageError('What to export is not clear.', problems);
+  if (all) return { dir: out };
+  const what = query === undefined ? { table: name ?? '' } : { sql: query };
+  return { what, out, format: format ?? 'parquet' };
+}
+
+function doneText(done: readonly Exported[]): string {
+  const [only] = done;
+  if (done.length === 1 && only) return `${only.path}: ${count(only.rows)} rows, ${bytes(only.bytes)}`;
+  return table(
+    [{ name: 'name' }, { name: 'rows', right: true }, { name: 'size', right: true }],
+    done.map((one) => [one.name, count(one.rows), bytes(one.bytes)]),
+  );
+}

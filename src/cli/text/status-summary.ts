@@ -1,0 +1,137 @@
+import type { StatusReport } from '../../app.js';
+import type { Contents } from '../../warehouse/status.js';
+import { list, pairs, sections } from './sections.js';
+import { table } from './table.js';
+import { ago, bytes, count, counted, duration, moment } from './units.js';
+
+/** Under a heading, in 80 columns. */
+const wide = 78;
+/** More drift than this is counted; `--json` has all of it. */
+const most = 10;
+
+/** What is in the warehouse, for people, in 80 columns. */
+export function statusSummary(status: StatusReport, now: number): string {
+  const { contents } = status;
+  return sections([
+    ['Warehouse', pairs(facts(status, now))],
+    ...(contents === null ? [] : contentsOf(contents, now)),
+  ]);
+}
+
+function facts(
+  { holder, files, publishedAt, contents, spending }: StatusReport,
+  now: number,
+): [string, string][] {
+  const { organization = null, left = null } = contents ?? {};
+  const rows: [string, string][] = [];
+  if (organization)
+    rows.push(['organization', `${organization.name ?? organization.slug ?? ''} (${organization.id})`]);
+  const { published, worker } = files;
+  rows.push([
+    'published',
+    published && publishedAt
+      ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
+      : 'nothing yet; signalhouse sync does it',
+  ]);
+  if (worker) rows.push(['live', `${bytes(worker.bytes)}: ${worker.path}`]);
+  rows.push([
+    'in use by',
+    holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'nobody',
+  ]);
+  const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
+  rows.push(['spent', `${count(spending.held)} of ${counted(spending.limit, 'request')} this ${window}`]);
+  if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
+  return rows;
+}
+
+function leftText({ due, requests, minutes }: NonNullable<Contents['left']>): string {
+  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)}) after the last sync`;
+}
+
+function contentsOf(contents: Contents, now: number): [string, string][] {
+  return [
+    ['Last runs', runsText(contents)],
+    ['Lists', listsText(contents, now)],
+    ['What hangs on them', childrenText(contents, now)],
+    ['Rows', rowsText(contents)],
+    ['Set aside (ops.rejected_records)', rejectedText(contents)],
+    ['Not as documented (ops.schema_drift)', driftText(contents)],
+  ];
+}
+
+const right = (name: string) => ({ name, right: true });
+
+function runsText({ runs }: Contents): string {
+  if (runs.length === 0) return 'none';
+  const columns = [{ name: 'started' }, { name: 'command' }, { name: 'outcome' }];
+  return table(
+    [...columns, right('exit'), right('requests'), right('429s'), right('new'), right('changed')],
+    runs.map((run) => [
+      moment(new Date(run.started_at)),
+      run.command,
+      run.outcome,
+      ...[run.exit_code, run.requests, run.rate_limited, run.rows_new, run.rows_changed].map(orNone),
+    ]),
+    wide,
+  );
+}
+
+function orNone(value: number | null): string {
+  return value === null ? '-' : count(value);
+}
+
+function listsText({ lists }: Contents, now: number): string {
+  if (lists.length === 0) return '';
+  return table(
+    [{ name: 'list' }, right('items'), { name: 'read' }, { name: 'verified' }],
+    lists.map((one) => [
+      one.endpoint,
+      orNone(one.total_count ?? one.ids),
+      ago(new Date(one.read_at), now),
+      ago(one.verified_at === null ? null : new Date(one.verified_at), now),
+    ]),
+    wide,
+  );
+}
+
+function childrenText({ children }: Contents, now: number): string {
+  if (children.length === 0) return '';
+  return table(
+    [{ name: 'endpoint' }, right('asked'), { name: 'oldest' }, { name: 'newest' }, right('failing')],
+    children.map((one) => [
+      one.endpoint,
+      count(one.asked),
+      ago(new Date(one.oldest_at), now),
+      ago(new Date(one.newest_at), now),
+      count(one.failing),
+    ]),
+    wide,
+  );
+}
+
+function rowsText({ rows }: Contents): string {
+  return table(
+    [{ name: 'table' }, right('rows')],
+    Object.entries(rows).map(([name, number]) => [name, count(number)]),
+    wide,
+  );
+}
+
+function rejectedText({ rejected }: Contents): string {
+  return list(
+    rejected.map(
+      ({ endpoint, records, example }) => `${endpoint}: ${counted(records, 'record')}, e.g. ${example}`,
+    ),
+  );
+}
+
+function driftText({ drift }: Contents): string {
+  const lines = drift
+    .slice(0, most)
+    .map(
+      ({ endpoint, path, kind, occurrences }) =>
+        `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}, ${count(occurrences)} times`,
+    );
+  if (drift.length > most) lines.push(`and ${count(drift.length - most)} more (--json has them all)`);
+  return list(lines);
+}

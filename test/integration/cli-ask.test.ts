@@ -1,0 +1,221 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
+
+const folders = new Folders();
+let cwd: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  cwd = folders.make();
+  const sandbox = await startSandboxProcess();
+  env = { SIGNALHOUSE_DATA_DIR: join(cwd, 'data') };
+  const { code } = await signalhouse(['sync', '--only', 'topics,channels'], {
+    env: { ...sandbox.env, ...env },
+  });
+  if (code !== 0) throw new Error('the warehouse of this test could not be filled');
+  await sandbox.stop();
+});
+afterAll(() => folders.remove());
+
+const sql = (args: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>
+  signalhouse(['sql', ...args], { cwd, env: { ...env, ...more.env }, stdin: more.stdin ?? '' });
+
+const values = `SELECT * FROM (VALUES
+  (1, 'a|b', NULL, TIMESTAMPTZ '2026-11-20 10:15:00Z', [1, 2], 1.50::DECIMAL(4,2)),
+  (9007199254740993, 'say "hi", <b>', '', NULL, [], NULL)) t(n, text, empty, moment, list, money)`;
+
+describe('sql', () => {
+  it('prints a table', async () => {
+    const { code, stdout, stderr } = await sql([values]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      '               n  text           empty  moment                    list   money',
+      '----------------  -------------  -----  ------------------------  -----  -----',
+      '               1  a|b            NULL   2026-11-20T10:15:00.000Z  [1,2]   1.50',
+      '9007199254740993  say "hi", <b>         NULL                      []      NULL',
+      '',
+    ]);
+  });
+
+  it('prints CSV that tells NULL from an empty text', async () => {
+    const { stdout } = await sql([values, '--format', 'csv']);
+    expect(stdout.split('\n')).toEqual([
+      'n,text,empty,moment,list,money',
+      '1,a|b,,2026-11-20T10:15:00.000Z,"[1,2]",1.50',
+      '9007199254740993,"say ""hi"", <b>","",,[],',
+      '',
+    ]);
+  });
+
+  it('prints JSON that loses no digit', async () => {
+    const { stdout } = await sql([values, '--json']);
+    expect(JSON.parse(stdout)).toEqual([
+      { n: 1, text: 'a|b', empty: null, moment: '2026-11-20T10:15:00.000Z', list: [1, 2], money: '1.50' },
+      { n: '9007199254740993', text: 'say "hi", <b>', empty: '', moment: null, list: [], money: null },
+    ]);
+    expect(JSON.parse((await sql(['SELECT 1 AS a, 2 AS a WHERE false', '--json'])).stdout)).toEqual([]);
+  });
+
+  it('prints Markdown in which nothing is markup', async () => {
+    const { stdout } = await sql([values, '--format', 'markdown']);
+    expect(stdout.split('\n').slice(0, 4)).toEqual([
+      '| n | text | empty | moment | list | money |',
+      '|---:|---|---|---|---|---:|',
+      '| 1 | a\\|b |  | 2026-11-20T10:15:00.000Z | [1,2] | 1.50 |',
+      '| 9007199254740993 | say "hi", &lt;b&gt; |  |  | [] |  |',
+    ]);
+  });
+
+  it('takes the query from a file and from stdin', async () => {
+    writeFileSync(join(cwd, 'query.sql'), '-- a comment first\nSELECT 42 AS answer;\n');
+    for (const ran of [
+      await sql(['-f', 'query.sql', '--json']),
+      await sql(['-', '--json'], { stdin: 'SELECT 42 AS answer' }),
+      await sql(['--json'], { stdin: 'SELECT 42 AS answer' }),
+    ]) {
+      expect(JSON.parse(ran.stdout)).toEqual([{ answer: 42 }]);
+    }
+    expect(await sql(['-f', 'nowhere.sql'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--file'),
+    });
+    expect(await sql([''])).toMatchObject({ code: 2, stderr: expect.stringContaining('no statement') });
+  });
+
+  it('answers several statements as several tables, and as data only one', async () => {
+    expect((await sql(['SELECT 1 AS a; SELECT 2 AS b'])).stdout).toBe('a\n-\n1\n\nb\n-\n2\n');
+    const { code, stdout, stderr } = await sql(['SELECT 1 AS a; SELECT 2 AS b', '--json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toEqual([{ a: 1 }]);
+    expect(stderr).toContain('one statement');
+  });
+
+  it('shows as many rows as asked for, and says that there are more', async () => {
+    const { stdout, stderr } = await sql(['FROM range(10) t(n)', '--limit', '3', '--format', 'csv']);
+    expect(stdout).toBe('n\n0\n1\n2\n');
+    expect(stderr).toContain('there are more');
+    expect((await sql(['FROM range(3) t(n)', '--limit', '3'])).stderr).toBe('');
+  });
+
+  it('cuts texts to the width that there is', async () => {
+    const { stdout } = await sql(["SELECT repeat('long ', 100) AS text, 1 AS n"], { env: { COLUMNS: '60' } });
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBe(60);
+    expect(stdout).toContain('…');
+  });
+
+  it('shows nothing that could steer a terminal', async () => {
+    const { stdout } = await sql(["SELECT chr(27) || '[2J' || chr(10) || 'x' AS evil"]);
+    expect(stdout).toContain('\\u001b[2J\\nx');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('refuses to write, whatever it is, and to read anything else', async () => {
+    const before = readdirSync(cwd);
+    const { code, stdout } = await sql(['DROP TABLE topics', '--json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout).error.name).toBe('UsageError');
+    for (const query of ["COPY topics TO 'stolen.csv'", "ATTACH 'other.duckdb'", "FROM 'query.sql'"]) {
+      expect(await sql([query])).toMatchObject({ code: 2, stdout: '' });
+    }
+    expect(readdirSync(cwd)).toEqual(before);
+  });
+
+  it('says what is wrong with a query, and exits 2', async () => {
+    const { code, stderr } = await sql(['SELECT nothing FROM topics']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('"nothing"');
+  });
+
+  it('says that there is nothing to ask before the first sync', async () => {
+    const { code, stderr } = await signalhouse(['sql', 'SELECT 1'], { cwd: folders.make() });
+    expect(code).toBe(1);
+    expect(stderr).toContain('signalhouse sync');
+  });
+
+  it('ends quietly when its reader has read enough', async () => {
+    const head = spawn(
+      '/bin/sh',
+      ['-c', `"$0" "$1" sql "FROM range(2000000) t(n)" --format csv | head -n 2`, process.execPath, program],
+      {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    let out = '';
+    let err = '';
+    head.stdout.on('data', (text) => {
+      out += text;
+    });
+    head.stderr.on('data', (text) => {
+      err += text;
+    });
+    const code = await new Promise((resolve) => head.on('close', resolve));
+    expect({ code, out, err }).toEqual({ code: 0, out: 'n\n0\n', err: '' });
+  });
+});
+
+describe('export', () => {
+  const run = (args: string[]) => signalhouse(['export', ...args], { cwd, env });
+
+  it.each([
+    ['csv', (text: string) => text.trim().split('\n').length - 1],
+    ['json', (text: string) => JSON.parse(text).length],
+    [
+      'ndjson',
+      (text: string) =>
+        text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)).length,
+    ],
+  ])('writes %s, told by the extension', async (extension, rowsIn) => {
+    const out = `topics.${extension}`;
+    const { code, stdout } = await run(['topics', '--out', out, '--json']);
+    expect(code).toBe(0);
+    const [done] = JSON.parse(stdout);
+    expect(done).toMatchObject({ name: 'topics', path: join(cwd, out) });
+    expect(rowsIn(readFileSync(join(cwd, out), 'utf8'))).toBe(done.rows);
+    expect(done.rows).toBeGreaterThan(5);
+  });
+
+  it('writes a query as Parquet, and nothing over what is there without --force', async () => {
+    const args = ['--query', 'SELECT 1 AS one', '--out', 'one.parquet'];
+    expect(await run(args)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('one.parquet: 1 rows'),
+    });
+    expect(readFileSync(join(cwd, 'one.parquet')).subarray(0, 4).toString()).toBe('PAR1');
+    const again = await run(args);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('--force');
+    expect((await run([...args, '--force'])).code).toBe(0);
+  });
+
+  it('writes everything to a folder', async () => {
+    const { code, stdout } = await run(['--all', '--out', 'everything']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('backlog');
+    const files = readdirSync(join(cwd, 'everything'));
+    expect(files).toEqual(
+      expect.arrayContaining(['topics.parquet', 'backlog.parquet', 'raw.documents.parquet']),
+    );
+  });
+
+  it.each([
+    ['nothing at all', [], ['arguments', '--out']],
+    ['two things', ['topics', '--all', '--out', 'x'], ['arguments']],
+    ['a form that the name does not tell', ['topics', '--out', 'topics.xls'], ['--format']],
+    ['a form that there is not', ['topics', '--out', 'topics.csv', '--format', 'xls'], ['--format']],
+    ['a table that there is not', ['topicz', '--out', 'topicz.csv'], ['topicz']],
+    ['a query that writes', ['--query', 'DROP TABLE topics', '--out', 'x.csv'], ['SELECT']],
+  ])('refuses %s', async (_, args, said) => {
+    const { code, stderr } = await run(args);
+    expect(code).toBe(2);
+    for (const text of said) expect(stderr).toContain(text);
+    for (const name of ['topics.xls', 'topicz.csv', 'x.csv', 'x'])
+      expect(existsSync(join(cwd, name))).toBe(false);
+  });
+});

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Folders, type Running, signalhouse, start } from '../support/signalhouse.js';
+
+const folders = new Folders();
+afterAll(() => folders.remove());
+
+/** Where the demo's sandbox listens, once it says so. */
+function sandboxOf({ child }: Running): Promise<string> {
+  return new Promise((resolve) => {
+    let said = '';
+    child.stdout?.on('data', (text: string) => {
+      said += text;
+      const origin = /listens on (http:\S+)\/v1/.exec(said)?.[1];
+      if (origin) resolve(origin);
+    });
+  });
+}
+
+const answers = (origin: string) =>
+  fetch(`${origin}/__sandbox/stats`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+describe('the demo', () => {
+  it('pulls, asks, lets a day pass, pulls less, and leaves a file to ask', async () => {
+    const cwd = folders.make();
+    const first = await signalhouse(['demo'], { cwd });
+    expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
+    const pulls = [...first.stdout.matchAll(/(\d+) requests? in/g)].map(([, number]) => Number(number));
+    expect(pulls).toHaveLength(2);
+    expect(pulls[1]).toBeLessThan(pulls[0]! / 3);
+    expect(first.stdout.match(/never told to slow down/g)).toHaveLength(2);
+    const command = /signalhouse sql --data-dir (\S+)/.exec(first.stdout)?.[1];
+    expect(command).toBe(join('data', 'demo'));
+    const asked = await signalhouse(
+      ['sql', 'SELECT count(*) AS n FROM topics', '--json', '--data-dir', command!],
+      { cwd },
+    );
+    expect(JSON.parse(asked.stdout)[0].n).toBeGreaterThan(40);
+  }, 120_000);
+
+  it('leaves no process behind when it is stopped', async () => {
+    const running = start(['demo', '--data-dir', join(folders.make(), 'demo')]);
+    const origin = await sandboxOf(running);
+    expect(await answers(origin)).toBe(true);
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('The demo was stopped.');
+    expect(await answers(origin)).toBe(false);
+  });
+});

@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  Folders,
+  type SandboxProcess,
+  signalhouse,
+  start,
+  startSandboxProcess,
+} from '../support/signalhouse.js';
+
+const folders = new Folders();
+let sandbox: SandboxProcess;
+/** A warehouse that one sync has filled; tests that change it make their own. */
+let filled: string;
+let first: Awaited<ReturnType<typeof signalhouse>>;
+
+const env = (dataDir: string, more: Record<string, string> = {}) => ({
+  ...sandbox.env,
+  SIGNALHOUSE_DATA_DIR: dataDir,
+  ...more,
+});
+
+/** What stands in a folder, byte by byte. Spending is no part of a warehouse. */
+function contents(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => name !== 'spending.log');
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex'),
+    ]),
+  );
+}
+
+beforeAll(async () => {
+  sandbox = await startSandboxProcess();
+  filled = join(folders.make(), 'data');
+  first = await signalhouse(['sync'], { env: env(filled) });
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+describe('sync', () => {
+  it('says what it did in 80 columns, without colour or cursor, and logs JSON lines', () => {
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/^Run \S+: done\n/);
+    for (const heading of ['Requests', 'Rows', 'organization', '429s', 'left due', 'published']) {
+      expect(first.stdout).toContain(heading);
+    }
+    const long = first.stdout.split('\n').filter((line) => line.length > 80 && !line.includes(filled));
+    expect(long).toEqual([]);
+    expect(first.stdout + first.stderr).not.toContain('\u001b');
+    const lines = first.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ msg }) => msg)).toContain('phase started');
+    expect(first.stdout + first.stderr).not.toContain('svc_sandbox');
+  });
+
+  it('is one JSON document with --json, and asks for little when little changed', async () => {
+    const { code, stdout } = await signalhouse(['sync', '--json'], { env: env(filled) });
+    expect(code).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({ outcome: 'done', exitCode: 0, rejected: { new: 0 }, left: { due: 0 } });
+    expect(report.requests.total).toBeLessThan(15);
+  });
+
+  it('stops at its cap with everything kept, and says what is left', async () => {
+    const dataDir = folders.make();
+    const { code, stdout } = await signalhouse(['sync', '--max-requests', '30', '--json'], {
+      env: env(dataDir),
+    });
+    const report = JSON.parse(stdout);
+    expect({ code, outcome: report.outcome }).toEqual({ code: 0, outcome: 'stopped' });
+    expect(report.requests.total).toBeLessThanOrEqual(30);
+    expect(report.left.due).toBeGreaterThan(0);
+    expect(existsSync(join(dataDir, 'signals.duckdb'))).toBe(true);
+  });
+
+  it('with --dry-run is a plan: no child is fetched', async () => {
+    const dataDir = folders.make();
+    const [dry, plan] = [
+      await signalhouse(['sync', '--dry-run', '--json'], { env: env(dataDir) }),
+      await signalhouse(['plan', '--max-requests', '5'], { env: env(dataDir) }),
+    ];
+    expect(dry.code).toBe(0);
+    const report = JSON.parse(dry.stdout);
+    expect(report.requests.children).toBeGreaterThan(50);
+    expect(report.spent).toBeLessThan(15);
+    expect(plan.code).toBe(0);
+    expect(plan.stdout).toContain('A sync now');
+    expect(plan.stdout).toContain('left by the cap');
+  });
+
+  it('refuses a resource that there is not, with the names of those there are', async () => {
+    const { code, stderr } = await signalhouse(['sync', '--only', 'topicz'], { env: env(filled) });
+    expect(code).toBe(2);
+    expect(stderr).toContain('--only: topicz');
+    expect(stderr).toContain('topic_groups');
+  });
+
+  it('ends in order on SIGTERM: committed, published, summed up', async () => {
+    const dataDir = folders.make();
+    const slow = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20' };
+    const { child, ended } = start(['sync', '--json'], { env: env(dataDir, slow) });
+    child.stderr?.on('data', (text: string) => {
+      if (text.includes('topic (new)')) child.kill('SIGTERM');
+    });
+    const { code, signal, stdout } = await ended;
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    const report = JSON.parse(stdout);
+    expect(report.outcome).toBe('stopped');
+    expect(report.left.due).toBeGreaterThan(0);
+    const { stdout: rows } = await signalhouse(['sql', 'SELECT count(*) AS n FROM topics', '--json'], {
+      env: env(dataDir),
+    });
+    expect(JSON.parse(rows)[0].n).toBeGreaterThan(0);
+  });
+
+  it('gives up what is in flight on the second signal', async () => {
+    const dataDir = folders.make();
+    const hanging = await startSandboxProcess(['--latency', '8000-8000']);
+    try {
+      const { child, ended } = start(['sync', '--json'], {
+        env: { ...hanging.env, SIGNALHOUSE_DATA_DIR: dataDir },
+      });
+      let signals = 0;
+      child.stderr?.on('data', (text: string) => {
+        // The first request of a list is under way for eight seconds.
+        if (signals === 0 && text.includes('phase started')) signals = Number(child.kill('SIGINT'));
+        if (signals === 1 && text.includes('finishing what is in flight'))
+          signals += Number(child.kill('SIGINT'));
+      });
+      const started = performance.now();
+      const { code, stdout } = await ended;
+      expect({ code, outcome: JSON.parse(stdout).outcome }).toEqual({ code: 0, outcome: 'stopped' });
+      expect(signals).toBe(2);
+      // whoami takes its eight seconds; the list's first page would take as many again.
+      expect(performance.now() - started).toBeLessThan(15_000);
+    } finally {
+      await hanging.stop();
+    }
+  });
+});
+
+describe('a key', () => {
+  it('that is refused ends with exit 5 and leaves no file', async () => {
+    const parent = folders.make();
+    for (const key of ['svc_revoked', 'svc_expired', 'svc_never_seen']) {
+      const dataDir = join(parent, 'new');
+      const { code, stdout, stderr } = await signalhouse(['sync'], {
+        env: env(dataDir, { SIGNALHOUSE_API_KEY: key }),
+      });
+      expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
+      expect(stderr).toContain('SIGNALHOUSE_API_KEY');
+      expect(stderr).not.toContain(key);
+      expect(existsSync(dataDir)).toBe(false);
+    }
+  });
+
+  it('of another organization ends with exit 5 before a byte is written', async () => {
+    const before = contents(filled);
+    const other = { SIGNALHOUSE_API_KEY: 'svc_other_organization' };
+    for (const command of ['sync', 'plan']) {
+      const { code, stdout } = await signalhouse([command, '--json'], { env: env(filled, other) });
+      expect(code).toBe(5);
+      expect(JSON.parse(stdout).error).toMatchObject({
+        name: 'RefusedError',
+        message: expect.stringContaining('org_other'),
+      });
+    }
+    expect(contents(filled)).toEqual(before);
+  });
+});
+
+describe('while a sync runs', () => {
+  it('others are told its pid, --wait waits, and the published file can be read', async () => {
+    const slow = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '4' };
+    const { child, ended } = start(['sync', '--json'], { env: env(filled, slow) });
+    await new Promise<void>((resolve) => {
+      child.stderr?.on('data', (text: string) => text.includes('phase started') && resolve());
+    });
+    const second = await signalhouse(['sync'], { env: env(filled) });
+    expect(second.code).toBe(4);
+    expect(second.stderr.replaceAll('\n', ' ')).toContain(`process ${child.pid}`);
+    const doctor = await signalhouse(['doctor', '--json'], { env: env(filled) });
+    expect(doctor.code).toBe(4);
+    const status = JSON.parse((await signalhouse(['status', '--json'], { env: env(filled) })).stdout);
+    expect(status.holder).toMatchObject({ pid: child.pid, command: 'signalhouse sync' });
+    const read = await signalhouse(['sql', 'SELECT count(*) AS n FROM topics', '--json'], {
+      env: env(filled),
+    });
+    expect(JSON.parse(read.stdout)[0].n).toBeGreaterThan(0);
+    const waiting = signalhouse(['rebuild', '--wait', '--json'], { env: env(filled) });
+    expect((await ended).code).toBe(0);
+    expect((await waiting).code).toBe(0);
+  });
+});
+
+describe('rebuild', () => {
+  it('gives the same tables without a request', async () => {
+    const dump = async () =>
+      (await signalhouse(['sql', 'FROM topic_people ORDER BY ALL', '--format', 'csv'], { env: env(filled) }))
+        .stdout;
+    const before = await dump();
+    const { code, stdout } = await signalhouse(['rebuild'], {
+      env: { SIGNALHOUSE_DATA_DIR: filled },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain('topic_people');
+    expect(await dump()).toBe(before);
+    expect(before.split('\n').length).toBeGreaterThan(10);
+  });
+});
+
+describe('status', () => {
+  it('says whose it is, how fresh, and what is left, in 80 columns', async () => {
+    const { code, stdout, stderr } = await signalhouse(['status'], { env: { SIGNALHOUSE_DATA_DIR: filled } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const text of ['organization', 'published', 'Last runs', 'Lists', 'What hangs on them', 'Rows']) {
+      expect(stdout).toContain(text);
+    }
+    const long = stdout.split('\n').filter((line) => line.length > 80 && !line.includes(filled));
+    expect(long).toEqual([]);
+  });
+
+  it('of nothing is no error', async () => {
+    const { code, stdout } = await signalhouse(['status'], { cwd: folders.make() });
+    expect(code).toBe(0);
+    expect(stdout).toContain('nothing yet');
+  });
+});
+
+describe('doctor', () => {
+  it('finds everything well', async () => {
+    const { code, stdout } = await signalhouse(['doctor', '--json'], { env: env(filled) });
+    const { checks } = JSON.parse(stdout);
+    expect(checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([]);
+    expect(checks.map(({ name }: { name: string }) => name)).toEqual([
+      ...['settings', 'data directory', 'disk', 'key', 'organization', 'clock', 'paging'],
+      ...['lock', 'warehouse', 'keys', 'owner'],
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ['a missing key', { SIGNALHOUSE_API_KEY: '' }, 2, 'SIGNALHOUSE_API_KEY'],
+    ['a revoked key', { SIGNALHOUSE_API_KEY: 'svc_revoked' }, 5, 'fail  key'],
+    ["another organization's key", { SIGNALHOUSE_API_KEY: 'svc_other_organization' }, 5, 'fail  owner'],
+    ['nobody who answers', { SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1' }, 1, 'fail  service'],
+  ])('finds %s', async (_, wrong, exit, said) => {
+    const config = join(folders.make(), 'quick.yaml');
+    writeFileSync(config, 'api: {retry: {attempts: 1}}');
+    const { code, stdout } = await signalhouse(['doctor', '--config', config], { env: env(filled, wrong) });
+    expect(code).toBe(exit);
+    expect(stdout).toContain(said);
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
+      80 + filled.length,
+    );
+  });
+
+  it('warns of a key file that others can read, and leaves no file in a new place', async () => {
+    const folder = folders.make();
+    const keyFile = join(folder, 'key');
+    writeFileSync(keyFile, 'svc_sandbox\n', { mode: 0o644 });
+    const more = { SIGNALHOUSE_API_KEY: '', SIGNALHOUSE_API_KEY_FILE: keyFile };
+    const { code, stdout } = await signalhouse(['doctor'], { env: env(join(folder, 'none'), more) });
+    expect(code).toBe(0);
+    expect(stdout).toContain('warn  key file');
+    expect(stdout).toContain(`chmod 600 ${keyFile}`);
+    expect(existsSync(join(folder, 'none'))).toBe(false);
+  });
+
+  it('finds a data directory that cannot be one', async () => {
+    const file = join(folders.make(), 'file');
+    writeFileSync(file, '');
+    const { code, stdout } = await signalhouse(['doctor'], { env: env(join(file, 'data')) });
+    expect(code).toBe(1);
+    expect(stdout).toContain('fail  data directory');
+    expect(statSync(file).size).toBe(0);
+  });
+});

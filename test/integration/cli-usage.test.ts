@@ -1,0 +1,109 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Folders, signalhouse } from '../support/signalhouse.js';
+
+const folders = new Folders();
+afterAll(() => folders.remove());
+
+const good = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1', SIGNALHOUSE_API_KEY: 'svc_0123456789' };
+
+describe('the program', () => {
+  it('shows help and version on stdout', async () => {
+    const help = await signalhouse(['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('signalhouse sync') });
+    expect(await signalhouse(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+
+  it('ends with exit 2 when it is misunderstood: text on stderr, or one JSON document on stdout', async () => {
+    const [text, json] = [await signalhouse(['snyc']), await signalhouse(['snyc', '--json'])];
+    expect(text).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: "signalhouse: There is no command 'snyc'.\nDid you mean sync? See signalhouse --help.\n",
+    });
+    expect({ code: json.code, stderr: json.stderr }).toEqual({ code: 2, stderr: '' });
+    expect(JSON.parse(json.stdout)).toEqual({
+      error: {
+        name: 'UsageError',
+        message: "There is no command 'snyc'.",
+        hint: 'Did you mean sync? See signalhouse --help.',
+        problems: [],
+        exitCode: 2,
+      },
+    });
+  });
+
+  it('never takes the key from the command line, nor shows it', async () => {
+    const { code, stdout, stderr } = await signalhouse(['sync', '--api-key', 'svc_secret_on_argv']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('never taken from the command line');
+    expect(stderr).not.toContain('svc_secret_on_argv');
+  });
+
+  it('makes no warehouse where it is asked to rebuild one', async () => {
+    const cwd = folders.make();
+    const { code, stderr } = await signalhouse(['rebuild'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is no warehouse');
+    expect(stderr).toContain('signalhouse sync');
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+});
+
+describe('settings', () => {
+  it('that are missing are named all at once', async () => {
+    const { code, stdout, stderr } = await signalhouse(['sync'], { cwd: folders.make() });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('SIGNALHOUSE_BASE_URL: is required');
+    expect(stderr).toContain('SIGNALHOUSE_API_KEY: is required');
+  });
+
+  it('that are wrong are named all at once, each with its own name', async () => {
+    const cwd = folders.make();
+    writeFileSync(join(cwd, 'my.yaml'), 'rateLimits: {requests: 5}\nlog: {level: loud}\n');
+    const env = {
+      SIGNALHOUSE_BASE_URL: 'http://api.example.com/v1',
+      SIGNALHOUSE_API_KEY_FILE: '/nowhere/key',
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: 'plenty',
+    };
+    const { code, stdout } = await signalhouse(['plan', '--config', 'my.yaml', '--json'], { cwd, env });
+    expect(code).toBe(2);
+    const { error } = JSON.parse(stdout);
+    expect(error.problems.map(({ setting }: { setting: string }) => setting).sort()).toEqual([
+      'SIGNALHOUSE_API_KEY_FILE',
+      'SIGNALHOUSE_BASE_URL',
+      'SIGNALHOUSE_RATE_LIMIT_REQUESTS',
+      'my.yaml: log.level',
+      'my.yaml: rateLimits',
+    ]);
+  });
+
+  it('in half-written YAML are an error of that file', async () => {
+    const cwd = folders.make();
+    writeFileSync(join(cwd, 'half.yaml'), 'log:\n  level: info\n bad');
+    const { code, stderr } = await signalhouse(['sync'], {
+      cwd,
+      env: { ...good, SIGNALHOUSE_CONFIG: 'half.yaml' },
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('half.yaml: ');
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('with plain http to another machine are refused before anything is written, and the key is not shown', async () => {
+    const cwd = folders.make();
+    const env = { ...good, SIGNALHOUSE_BASE_URL: 'http://192.0.2.1/v1', SIGNALHOUSE_LOG_LEVEL: 'debug' };
+    for (const args of [['sync'], ['doctor']]) {
+      const { code, stdout, stderr } = await signalhouse(args, { cwd, env });
+      expect(code).toBe(2);
+      expect((stdout + stderr).replaceAll(/\s+/g, ' ')).toContain('SIGNALHOUSE_BASE_URL: must be https');
+      expect(stdout + stderr).not.toContain(good.SIGNALHOUSE_API_KEY);
+    }
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+});

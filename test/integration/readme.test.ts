@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { commands } from '../../src/cli/commands/index.js';
+import { variables } from '../../src/config/load.js';
+import { signalhouse } from '../support/signalhouse.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
+const readme = read('README.md');
+const scripts = JSON.parse(read('package.json')).scripts;
+
+/** Each `signalhouse …` of a text's code blocks, cut at what belongs to the shell. */
+function callsIn(text: string): string[] {
+  const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block ?? '');
+  return blocks
+    .flatMap((block) => block.split('\n'))
+    .flatMap((line) => /(?:npx )?signalhouse (?!:)([a-z].*)/.exec(line.replace(/ +#.*$/, ''))?.[1] ?? []);
+}
+
+describe('the README', () => {
+  it.each(callsIn(readme))('calls what there is: signalhouse %s', async (call) => {
+    const [name] = call.split(' ');
+    expect(commands.map((command) => command.name)).toContain(name);
+    const { stdout: help } = await signalhouse([name!, '--help']);
+    for (const [flag] of call.replace(/"[^"]*"/g, '').matchAll(/--[a-z-]+/g)) expect(help).toContain(flag);
+  });
+
+  it('has a row for every command, with flags that it has', () => {
+    const rows = [...readme.matchAll(/^\| `([a-z]+)` \| (.*) \|$/gm)];
+    expect(rows.map(([, name]) => name).sort()).toEqual(commands.map(({ name }) => name).sort());
+    for (const [, name, text = ''] of rows) {
+      const options = Object.keys(commands.find((command) => command.name === name)?.options ?? {});
+      for (const [, flag] of text.matchAll(/`--([a-z-]+)/g))
+        expect([name, options]).toEqual([name, expect.arrayContaining([flag])]);
+    }
+  });
+
+  it('has every environment variable, as has .env.example', () => {
+    for (const name of [...Object.keys(variables), 'SIGNALHOUSE_API_KEY', 'SIGNALHOUSE_CONFIG']) {
+      expect(readme).toContain(`\`${name}\``);
+      expect(read('.env.example')).toMatch(new RegExp(`^(# )?${name}=`, 'm'));
+    }
+  });
+
+  it('calls npm scripts that there are', () => {
+    const called = [...readme.matchAll(/npm run ([a-z:]+)/g)].map(([, name]) => name);
+    expect(called.length).toBeGreaterThan(0);
+    for (const name of called) expect(Object.keys(scripts)).toContain(name);
+  });
+
+  it.each(['README.md', 'docs/architecture.md', 'docs/assumptions.md'])(
+    '%s links to files that are there',
+    (name) => {
+      const links = [...read(name).matchAll(/\]\((?!http)([^)#]+)/g)].map(([, link]) => link!);
+      expect(links.length).toBeGreaterThan(0);
+      for (const link of links)
+        expect([link, existsSync(join(root, name, '..', link))]).toEqual([link, true]);
+    },
+  );
+});

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The program as it is shipped. */
+export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Ran {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** On top of an environment without any SIGNALHOUSE_ variable. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+}
+
+/** A running command, and how it ends. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ran>;
+}
+
+/** Starts the program without a terminal. */
+export function start(args: readonly string[], options: RunOptions = {}): Running {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
+  );
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...Object.fromEntries(own), ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdio: 'pipe',
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => undefined).end(options.stdin ?? '');
+  const ended = new Promise<Ran>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { child, ended };
+}
+
+/** Runs a command to its end. */
+export function signalhouse(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return start(args, options).ended;
+}
+
+/** A folder of its own for each test file; `remove` takes all of them away. */
+export class Folders {
+  readonly #made: string[] = [];
+
+  make(): string {
+    const path = mkdtempSync(join(tmpdir(), 'signalhouse-'));
+    this.#made.push(path);
+    return path;
+  }
+
+  remove(): void {
+    for (const path of this.#made) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** A sandbox in a process of its own, with what points the program at it. */
+export interface SandboxProcess {
+  readonly origin: string;
+  readonly env: Readonly<Record<string, string>>;
+  stop(): Promise<Ran>;
+}
+
+/** Small, and with a window that nobody waits for. */
+const small = [
+  '--topics',
+  '12',
+  '--people',
+  '30',
+  '--companies',
+  '6',
+  '--messages',
+  '200',
+  '--channels',
+  '4',
+];
+
+export async function startSandboxProcess(args: readonly string[] = []): Promise<SandboxProcess> {
+  const window = ['--rate', '100000', '--window', '1000'];
+  const { child, ended } = start(['sandbox', '--port', '0', '--json', ...window, ...small, ...args]);
+  const ready = new Promise<{ baseUrl: string; origin: string; apiKey: string }>((resolve, reject) => {
+    let printed = '';
+    child.stdout?.on('data', (text: string) => {
+      printed += text;
+      try {
+        resolve(JSON.parse(printed));
+      } catch {
+        // Not all of it has come yet.
+      }
+    });
+    void ended.then(({ stderr }) => reject(new Error(`the sandbox ended: ${stderr}`)));
+  });
+  const { baseUrl, origin, apiKey } = await ready;
+  return {
+    origin,
+    env: {
+      SIGNALHOUSE_BASE_URL: baseUrl,
+      SIGNALHOUSE_API_KEY: apiKey,
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: '100000',
+      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ContractError,
+  LockedError,
+  RefusedError,
+  StorageError,
+  UsageError,
+} from '../../../src/base/errors.js';
+import { exitCodeOf, fail, ok, warn } from '../../../src/cli/doctor/check.js';
+import { failureOf, failureText } from '../../../src/cli/failure.js';
+
+const where = { endpoint: 'topics', method: 'GET', path: '/topics?page=2' };
+
+describe('an error', () => {
+  it.each([
+    [new UsageError('x'), 2],
+    [new LockedError('x', 7), 4],
+    [new RefusedError('x'), 5],
+    [new StorageError('x'), 1],
+    [new ContractError('x', where), 1],
+    [new Error('x'), 1],
+    ['x', 1],
+  ])('%s has exit code %i', (error, exitCode) => {
+    expect(failureOf(error)).toMatchObject({ exitCode, message: 'x' });
+  });
+
+  it('is told with every problem and what to do, within the columns that there are', () => {
+    const problems = [
+      {
+        setting: 'SIGNALHOUSE_BASE_URL',
+        problem: 'must be https: plain http would send the key in the clear',
+      },
+      { setting: 'rateLimit.requests', problem: 'is not a number' },
+    ];
+    const text = failureText(
+      failureOf(new UsageError('Two problems.', problems, { hint: 'See the README.' })),
+      50,
+    );
+    expect(text.split('\n')).toEqual([
+      'signalhouse: Two problems.',
+      '  - SIGNALHOUSE_BASE_URL: must be https: plain',
+      '    http would send the key in the clear',
+      '  - rateLimit.requests: is not a number',
+      'See the README.',
+    ]);
+  });
+
+  it('keeps the lines of its message, and cannot steer the terminal', () => {
+    expect(failureText(failureOf(new UsageError('LINE 1: select\n        ^\n\u001b[31m')), 80)).toBe(
+      'signalhouse: LINE 1: select\n        ^\n\\u001b[31m',
+    );
+  });
+
+  it('that nobody foresaw says how to learn more', () => {
+    expect(failureOf(new TypeError('oops')).hint).toContain('SIGNALHOUSE_LOG_LEVEL=debug');
+    expect(failureOf(new StorageError('oops')).hint).toBeNull();
+  });
+});
+
+describe('the exit code of many checks', () => {
+  it('is that of what has to be mended first', () => {
+    const [settings, key, lock, disk] = [
+      fail('a', '', null, 2),
+      fail('b', '', null, 5),
+      fail('c', '', null, 4),
+      fail('d', '', null),
+    ];
+    expect(exitCodeOf([disk, lock, key, settings])).toBe(2);
+    expect(exitCodeOf([disk, lock, key])).toBe(5);
+    expect(exitCodeOf([disk, lock])).toBe(4);
+    expect(exitCodeOf([ok('e', ''), disk])).toBe(1);
+    expect(exitCodeOf([ok('e', ''), warn('f', '', 'do')])).toBe(0);
+  });
+});

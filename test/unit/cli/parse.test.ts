@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/errors.js';
+import { commands } from '../../../src/cli/commands/index.js';
+import { readFlags } from '../../../src/cli/flags.js';
+import { parse } from '../../../src/cli/parse.js';
+
+const read = (...argv: string[]) => parse(argv, commands, '1.2.3');
+
+async function textOf(...argv: string[]): Promise<string> {
+  const parsed = await read(...argv);
+  return 'text' in parsed ? parsed.text : '';
+}
+
+async function flagsOf(...argv: string[]): Promise<unknown> {
+  const parsed = await read(...argv);
+  return 'command' in parsed ? readFlags(parsed.command.flags, parsed.args) : undefined;
+}
+
+async function refusal(...argv: string[]): Promise<UsageError> {
+  const error = await flagsOf(...argv).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof UsageError) return error;
+  throw new Error(`not refused: ${argv.join(' ')}`);
+}
+
+const names = commands.map(({ name }) => name);
+
+describe('help', () => {
+  it.each(names)(
+    'of %s fits into 80 columns, with examples, its own flags and those of every command',
+    async (name) => {
+      const help = await textOf(name, '--help');
+      const { options = {}, examples } = commands.find((command) => command.name === name)!;
+      expect(help).toMatch(new RegExp(`^signalhouse ${name}`));
+      expect(examples.length).toBeGreaterThan(0);
+      for (const flag of [...Object.keys(options), 'json', 'config', 'data-dir'])
+        expect(help).toContain(`--${flag}`);
+      expect(Math.max(...help.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it('lists every command', async () => {
+    const help = await textOf('--help');
+    for (const name of names) expect(help).toContain(`  signalhouse ${name}`);
+    expect(await textOf('-h')).toBe(help);
+  });
+
+  it.each(names)('of %s has examples that its own flags allow', async (name) => {
+    const { examples } = commands.find((command) => command.name === name)!;
+    const own = examples.map(([line]) => line).filter((line) => line.startsWith('signalhouse'));
+    for (const line of own) {
+      const argv = [...line.replace(/ [|>].*$/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
+        ([, quoted, bare]) => quoted ?? bare!,
+      );
+      await expect(flagsOf(...argv.slice(1))).resolves.toBeDefined();
+    }
+  });
+
+  it('tells the version', async () => {
+    expect(await textOf('--version')).toBe('1.2.3');
+  });
+});
+
+describe('what cannot be understood', () => {
+  it.each([
+    ['a mistyped command, with the one that was meant', ['snyc'], "no command 'snyc'", 'Did you mean sync?'],
+    ['no command', [], 'Name a command', 'signalhouse --help'],
+    ['an unknown flag', ['sync', '--max-request', '5'], 'max-request', 'signalhouse sync --help'],
+    ['another spelling of a flag', ['sync', '--maxRequests', '5'], 'maxRequests', 'signalhouse sync --help'],
+    ['a flag without its value', ['sync', '--max-requests'], 'max-requests', 'signalhouse sync --help'],
+    ['a word too many', ['sync', 'topics'], 'topics', 'signalhouse sync --help'],
+  ])('is %s', async (_, argv, message, hint) => {
+    const error = await refusal(...argv);
+    expect(error.message).toContain(message);
+    expect(error.hint).toContain(hint);
+  });
+
+  it('is named all at once, each flag as it was written', async () => {
+    const { problems } = await refusal(
+      'sync',
+      '--max-requests',
+      'many',
+      '--max-minutes',
+      '-1',
+      '--only',
+      ',',
+    );
+    expect(problems.map(({ setting }) => setting).sort()).toEqual([
+      '--max-minutes',
+      '--max-requests',
+      '--only',
+    ]);
+  });
+
+  it.each([
+    ['sync', '--max-requests', '1.5'],
+    ['sync', '--max-requests', '0'],
+    ['sync', '--max-requests', '1', '--max-requests', '2'],
+    ['sync', '--max-minutes', '0'],
+    ['sandbox', '--latency', '80-20'],
+    ['sandbox', '--latency', 'fast'],
+    ['sandbox', '--port', '70000'],
+    ['sandbox', '--page-base', '2'],
+    ['sandbox', '--paging-fault', 'none'],
+    ['sandbox', '--people-form', 'tree'],
+    ['sandbox', '--now', 'yesterday'],
+    ['sql', 'SELECT 1', '--format', 'xml'],
+    ['sql', 'SELECT 1', '--limit', '0'],
+  ])('is %s %s %s', async (...argv) => {
+    expect((await refusal(...argv)).problems[0]?.setting).toBe(argv.findLast((one) => one.startsWith('--')));
+  });
+});
+
+describe('what is understood', () => {
+  it('names things by commas, by repeating, or both', async () => {
+    expect(await flagsOf('sync', '--only', 'topics,people', '--only', 'companies')).toMatchObject({
+      only: ['topics', 'people', 'companies'],
+    });
+  });
+
+  it('takes ranges and single numbers', async () => {
+    expect(await flagsOf('sandbox', '--latency', '20-80')).toMatchObject({ latency: [20, 80] });
+    expect(await flagsOf('sandbox', '--latency', '50')).toMatchObject({ latency: [50, 50] });
+  });
+
+  it('takes a query that looks like a flag, after --', async () => {
+    expect(await flagsOf('sql', '--', '--a')).toMatchObject({ query: '--a' });
+    expect((await refusal('sql', '--', 'SELECT', '1')).message).toContain('Unknown argument: 1');
+  });
+
+  it('takes a query that starts with a comment', async () => {
+    const query = '-- a comment\nSELECT 1';
+    expect(await flagsOf('sql', query, '--limit', '3')).toMatchObject({ query, limit: 3 });
+  });
+});
+
+describe('the key', () => {
+  it.each(['--api-key', '--apiKey', '--api_key', '--key', '--token', '-key'])(
+    'is refused as %s',
+    async (flag) => {
+      for (const argv of [['sync', flag, 'svc_on_argv'], [`${flag}=svc_on_argv`], ['snyc', flag]]) {
+        const error = await refusal(...argv);
+        expect(error.message).toContain('never taken from the command line');
+        expect(error.problems).toEqual([{ setting: flag, problem: expect.stringContaining('history') }]);
+        expect(error.hint).toContain('SIGNALHOUSE_API_KEY_FILE');
+      }
+    },
+  );
+
+  it('may be spoken of in a query', async () => {
+    expect(await flagsOf('sql', '--', '--key')).toMatchObject({ query: '--key' });
+  });
+});
