@@ -23,6 +23,25 @@ CREATE OR REPLACE MACRO raw.moment(said) AS coalesce(
 );
 COMMENT ON MACRO raw.moment IS 'A date-time as the API writes it (ISO 8601, or seconds or milliseconds since 1970) as TIMESTAMPTZ; NULL when it is neither.';
 
+-- Two documents about the same thing as one: the younger wins where it has the field at all; a null it says wins too.
+-- With equal ages the second does.
+CREATE OR REPLACE MACRO raw.younger_wins(one, one_at, other, other_at) AS CASE
+  WHEN one IS NULL THEN other
+  WHEN other IS NULL THEN one
+  WHEN one_at > other_at THEN json_merge_patch(other, one)
+  ELSE json_merge_patch(one, other)
+END;
+COMMENT ON MACRO raw.younger_wins IS 'Two documents about the same thing as one: the younger wins, field by field, where it has the field at all.';
+
+-- One field of two such documents, taken whole: objects that must not be mixed.
+CREATE OR REPLACE MACRO raw.younger_field(one, one_at, other, other_at, path) AS CASE
+  WHEN NOT coalesce(json_exists(one, path), false) THEN json_extract(other, path)
+  WHEN NOT coalesce(json_exists(other, path), false) THEN json_extract(one, path)
+  WHEN one_at > other_at THEN json_extract(one, path)
+  ELSE json_extract(other, path)
+END;
+COMMENT ON MACRO raw.younger_field IS 'One field of two documents about the same thing, taken whole from the younger that has it.';
+
 CREATE TABLE raw.documents (
   endpoint VARCHAR NOT NULL,
   id VARCHAR NOT NULL,

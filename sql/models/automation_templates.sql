@@ -3,17 +3,16 @@
 -- documents: automation_templates, automation_template
 -- scope: id -> slug
 
-WITH gathered AS (
+WITH listed AS (FROM documents WHERE endpoint = 'automation_templates'),
+own AS (FROM documents WHERE endpoint = 'automation_template'),
+gathered AS (
   SELECT
-    id,
-    list_reduce(
-      list(body ORDER BY fetched_at, endpoint DESC),
-      lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY id
+    coalesce(listed.id, own.id) AS id,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
 ),
 parsed AS (
   SELECT

@@ -3,21 +3,43 @@
 -- documents: companies, company, company_activity, company_presence, company_merges
 -- scope: id -> id
 
--- The list, the company's own page and its activity say fields each; the younger wins where it has the field at all.
-WITH gathered AS (
+-- The list, the company's own page and its activity say fields each: all three in the order of their age, so that the
+-- youngest wins where it has the field at all. Joined, not grouped, as in topics.
+WITH listed AS (FROM documents WHERE endpoint = 'companies'),
+own AS (FROM documents WHERE endpoint = 'company'),
+activity AS (FROM documents WHERE endpoint = 'company_activity'),
+found AS (FROM documents WHERE endpoint = 'company_presence'),
+history AS (FROM documents WHERE endpoint = 'company_merges'),
+gathered AS (
   SELECT
-    id,
+    coalesce(listed.id, own.id) AS id,
     list_reduce(
-      list(body ORDER BY fetched_at, endpoint) FILTER (endpoint IN ('companies', 'company', 'company_activity')),
+      list_transform(
+        list_sort(
+          list_filter(
+            [
+              {'at': listed.fetched_at, 'place': 1, 'body': listed.body},
+              {'at': own.fetched_at, 'place': 2, 'body': own.body},
+              {'at': activity.fetched_at, 'place': 3, 'body': activity.body}
+            ],
+            lambda it: it.body IS NOT NULL
+          )
+        ),
+        lambda it: it.body
+      ),
       lambda older, younger: json_merge_patch(older, younger)
     ) AS said,
-    bool_or(endpoint IN ('companies', 'company')) AS is_known,
-    any_value(body) FILTER (endpoint = 'company_presence') AS presence,
-    any_value(body) FILTER (endpoint = 'company_merges') AS merges,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY id
+    found.body AS presence,
+    history.body AS merges,
+    greatest(
+      listed.fetched_at, own.fetched_at, activity.fetched_at, found.fetched_at, history.fetched_at
+    ) AS synced_at,
+    greatest(listed.run_id, own.run_id, activity.run_id, found.run_id, history.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
+  LEFT JOIN activity ON activity.id = coalesce(listed.id, own.id)
+  LEFT JOIN found ON found.id = coalesce(listed.id, own.id)
+  LEFT JOIN history ON history.id = coalesce(listed.id, own.id)
 ),
 parsed AS (
   SELECT
@@ -37,7 +59,6 @@ parsed AS (
     synced_at,
     run_id
   FROM gathered
-  WHERE is_known
 )
 SELECT
   id,

@@ -3,21 +3,41 @@
 -- documents: topic_groups, company_groups, person_groups
 -- scope: id -> id
 
--- The same conversation comes by its topic, by companies and by people; the younger wins where it has the field at
--- all. The topic that companies and people name is one thing, taken whole from the youngest that names one.
-WITH gathered AS (
-  SELECT
-    id,
-    list_reduce(
-      list(body ORDER BY fetched_at, endpoint DESC, parent_id),
-      lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
-    arg_max_null(json_extract(body, '$.topic'), (fetched_at, endpoint, parent_id))
-      FILTER (json_exists(body, '$.topic')) AS topic,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
+-- The same conversation comes by its topics, by companies and by people. Topics alone know its title, the others alone
+-- name a topic, and the rest both say: so the youngest of either form is taken, and of these two the younger wins where
+-- it has the field at all. The topic is one thing, taken whole. Only narrow columns are sorted, bodies are joined.
+WITH latest AS (
+  SELECT id, endpoint, parent_id, endpoint = 'topic_groups' AS is_listing
+  FROM documents
+  QUALIFY row_number() OVER (PARTITION BY id, is_listing ORDER BY fetched_at DESC, endpoint, parent_id) = 1
+),
+ages AS (
+  SELECT id, max(fetched_at) AS synced_at, max(run_id) AS run_id
   FROM documents
   GROUP BY id
+),
+listed AS (
+  SELECT documents.*
+  FROM documents
+  JOIN latest USING (id, endpoint, parent_id)
+  WHERE is_listing
+),
+named AS (
+  SELECT documents.*
+  FROM documents
+  JOIN latest USING (id, endpoint, parent_id)
+  WHERE NOT is_listing
+),
+gathered AS (
+  SELECT
+    ages.id,
+    raw.younger_wins(named.body, named.fetched_at, listed.body, listed.fetched_at) AS said,
+    json_extract(named.body, '$.topic') AS topic,
+    ages.synced_at,
+    ages.run_id
+  FROM ages
+  LEFT JOIN listed ON listed.id = ages.id
+  LEFT JOIN named ON named.id = ages.id
 ),
 parsed AS (
   SELECT

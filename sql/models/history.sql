@@ -3,11 +3,13 @@
 -- documents: topic_history, company_history, person_history
 -- scope: id -> id
 
--- After a merge the same record may be told by both sides: the one fetched last says whose it is.
-WITH told_last AS (
-  SELECT *
+-- After a merge the same record may be told by both sides: the one fetched last says whose it is. Few are, so they are
+-- looked up instead of sorting every record.
+WITH again AS (
+  SELECT id, max((fetched_at, endpoint, parent_id)) AS latest
   FROM documents
-  QUALIFY row_number() OVER (PARTITION BY id ORDER BY fetched_at DESC, endpoint, parent_id) = 1
+  GROUP BY id
+  HAVING count(*) > 1
 ),
 parsed AS (
   SELECT
@@ -20,7 +22,9 @@ parsed AS (
     }') AS d,
     fetched_at,
     run_id
-  FROM told_last
+  FROM documents
+  LEFT JOIN again USING (id)
+  WHERE latest IS NULL OR (fetched_at, endpoint, parent_id) = latest
 )
 SELECT
   id,

@@ -3,23 +3,25 @@
 -- documents: people, person, person_presence, person_merges
 -- scope: id -> id
 
--- The list and the person's own page say fields both; the younger wins where it has the field at all. The company is
--- one thing, taken whole from the younger that says it, so that no two companies are ever mixed.
-WITH gathered AS (
+-- The list and the person's own page say fields both. The company is one thing, taken whole from the younger that says
+-- it, so that no two companies are ever mixed. Joined, not grouped, as in topics.
+WITH listed AS (FROM documents WHERE endpoint = 'people'),
+own AS (FROM documents WHERE endpoint = 'person'),
+found AS (FROM documents WHERE endpoint = 'person_presence'),
+history AS (FROM documents WHERE endpoint = 'person_merges'),
+gathered AS (
   SELECT
-    id,
-    list_reduce(
-      list(body ORDER BY fetched_at, endpoint) FILTER (endpoint IN ('people', 'person')),
-      lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
-    arg_max_null(json_extract(body, '$.company'), (fetched_at, endpoint))
-      FILTER (endpoint IN ('people', 'person') AND json_exists(body, '$.company')) AS company,
-    any_value(body) FILTER (endpoint = 'person_presence') AS presence,
-    any_value(body) FILTER (endpoint = 'person_merges') AS merges,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY id
+    coalesce(listed.id, own.id) AS id,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
+    found.body AS presence,
+    history.body AS merges,
+    greatest(listed.fetched_at, own.fetched_at, found.fetched_at, history.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id, found.run_id, history.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
+  LEFT JOIN found ON found.id = coalesce(listed.id, own.id)
+  LEFT JOIN history ON history.id = coalesce(listed.id, own.id)
 ),
 parsed AS (
   SELECT
@@ -44,7 +46,6 @@ parsed AS (
     synced_at,
     run_id
   FROM gathered
-  WHERE said IS NOT NULL
 )
 SELECT
   id,

@@ -5,19 +5,19 @@
 
 -- The list and the story's own page say draft, archive and createdAt both: each is taken whole from the younger that
 -- has it, so that no two versions of a layout are ever mixed.
-WITH gathered AS (
+WITH listed AS (FROM documents WHERE endpoint = 'stories'),
+own AS (FROM documents WHERE endpoint = 'story'),
+gathered AS (
   SELECT
-    id,
-    arg_max_null(json_extract(body, '$.draft'), (fetched_at, endpoint)) FILTER (json_exists(body, '$.draft')) AS draft,
-    arg_max_null(json_extract(body, '$.archive'), (fetched_at, endpoint))
-      FILTER (json_exists(body, '$.archive')) AS archive,
-    arg_max_null(json_extract_string(body, '$.createdAt'), (fetched_at, endpoint))
-      FILTER (json_exists(body, '$.createdAt')) AS created_at,
-    any_value(body) FILTER (endpoint = 'stories') AS listed,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY id
+    coalesce(listed.id, own.id) AS id,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.draft') AS draft,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.archive') AS archive,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.createdAt') ->> '$' AS created_at,
+    listed.body AS listed,
+    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
 ),
 parsed AS (
   SELECT

@@ -4,14 +4,16 @@
 -- scope: id -> story_slug
 
 -- The list and the story's own page both carry the draft: its sources are those of the younger.
-WITH gathered AS (
+WITH listed AS (FROM documents WHERE endpoint = 'stories' AND json_exists(body, '$.draft')),
+own AS (FROM documents WHERE endpoint = 'story' AND json_exists(body, '$.draft')),
+gathered AS (
   SELECT
-    id,
-    arg_max_null(json_extract(body, '$.draft'), (fetched_at, endpoint)) FILTER (json_exists(body, '$.draft')) AS draft,
-    max(fetched_at) FILTER (json_exists(body, '$.draft')) AS synced_at,
-    arg_max(run_id, (fetched_at, endpoint)) FILTER (json_exists(body, '$.draft')) AS run_id
-  FROM documents
-  GROUP BY id
+    coalesce(listed.id, own.id) AS id,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.draft') AS draft,
+    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
 ),
 parsed AS (
   SELECT
@@ -21,7 +23,7 @@ parsed AS (
     run_id
   FROM gathered
 ),
-listed AS (
+spread AS (
   SELECT
     id,
     unnest(refs) AS ref,
@@ -38,4 +40,4 @@ SELECT
   ref.label AS label,
   synced_at,
   run_id
-FROM listed
+FROM spread

@@ -3,24 +3,22 @@
 -- documents: topic_people, topic_persons
 -- scope: parent_id -> topic_id
 
--- The topics list and the topic's people page both name people; the younger wins where it has the field at all. The
--- company is one thing, taken whole from the younger that says it. Only the list says whether it is our own: kept only
--- while the list speaks of the same company.
-WITH gathered AS (
+-- The topics list and the topic's people page both name people. The company is one thing, taken whole from the younger
+-- that says it. Only the list says whether it is our own: kept only while the list speaks of the same company. Joined,
+-- not grouped, as in topics.
+WITH listed AS (FROM documents WHERE endpoint = 'topic_persons'),
+own AS (FROM documents WHERE endpoint = 'topic_people'),
+gathered AS (
   SELECT
-    parent_id AS topic_id,
-    id AS person_id,
-    list_reduce(
-      list(body ORDER BY fetched_at, endpoint DESC),
-      lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
-    arg_max_null(json_extract(body, '$.company'), (fetched_at, endpoint))
-      FILTER (json_exists(body, '$.company')) AS company,
-    any_value(body) FILTER (endpoint = 'topic_persons') AS listed,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY parent_id, id
+    coalesce(listed.parent_id, own.parent_id) AS topic_id,
+    coalesce(listed.id, own.id) AS person_id,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
+    listed.body AS listed,
+    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.parent_id = listed.parent_id AND own.id = listed.id
 ),
 parsed AS (
   SELECT

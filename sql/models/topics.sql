@@ -3,21 +3,24 @@
 -- documents: topics, topic, topic_presence, topic_merges
 -- scope: id -> id
 
--- The list and the topic's own page say many fields both: merged in the order of their age, the younger wins where it
--- has the field at all (a null it says wins too). What asking by id found, and where the topic was merged to, stand apart.
-WITH gathered AS (
+-- The list and the topic's own page say many fields both. What asking by id found, and where the topic was merged to,
+-- stand apart. Joined, not grouped: a join of any size spills to disk, an aggregate of texts does not.
+WITH listed AS (FROM documents WHERE endpoint = 'topics'),
+own AS (FROM documents WHERE endpoint = 'topic'),
+found AS (FROM documents WHERE endpoint = 'topic_presence'),
+history AS (FROM documents WHERE endpoint = 'topic_merges'),
+gathered AS (
   SELECT
-    id,
-    list_reduce(
-      list(body ORDER BY fetched_at, endpoint DESC) FILTER (endpoint IN ('topics', 'topic')),
-      lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
-    any_value(body) FILTER (endpoint = 'topic_presence') AS presence,
-    any_value(body) FILTER (endpoint = 'topic_merges') AS merges,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
-  FROM documents
-  GROUP BY id
+    coalesce(listed.id, own.id) AS id,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    found.body AS presence,
+    history.body AS merges,
+    greatest(listed.fetched_at, own.fetched_at, found.fetched_at, history.fetched_at) AS synced_at,
+    greatest(listed.run_id, own.run_id, found.run_id, history.run_id) AS run_id
+  FROM listed
+  FULL JOIN own ON own.id = listed.id
+  LEFT JOIN found ON found.id = coalesce(listed.id, own.id)
+  LEFT JOIN history ON history.id = coalesce(listed.id, own.id)
 ),
 parsed AS (
   SELECT
@@ -40,7 +43,6 @@ parsed AS (
     synced_at,
     run_id
   FROM gathered
-  WHERE said IS NOT NULL
 )
 SELECT
   id,
