@@ -4,9 +4,9 @@ import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
 import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import { type Limits, unfinished } from './engine.js';
 import { storageFault } from './faults.js';
-import { quoted, text } from './models.js';
 import { publishedIn, reading } from './published.js';
 import { refusing } from './query.js';
+import { quoted, text } from './sql.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';

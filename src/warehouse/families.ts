@@ -1,4 +1,4 @@
-import { text } from './models.js';
+import { text } from './sql.js';
 
 /**
  * Kinds of documents that speak about the same thing. Of two documents of a family the later one wins, so the moment

@@ -16,6 +16,12 @@ export function lockConflict(error: unknown): { pid: number | undefined } | unde
   return { pid: pid === undefined || pid === '0' ? undefined : Number(pid) };
 }
 
+/** Whether a statement needed more memory than the limit, or than the disk had room to spill to. */
+export function outOfMemory(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return messageOf(cause).startsWith('Out of Memory Error');
+}
+
 /** Bytes that an unprivileged process can still write beside `path`; undefined when nobody can tell. */
 export function freeBytes(path: string): number | undefined {
   try {
@@ -49,7 +55,7 @@ export function storageFault(error: unknown, dataDir: string): unknown {
       cause: error,
     });
   }
-  if (text.startsWith('Out of Memory Error')) {
+  if (outOfMemory(error)) {
     return new StorageError(`the warehouse ran out of memory: ${firstLine(text)}`, {
       hint: 'Raise warehouse.memoryLimit, or free space in the data directory, where large work spills to.',
       cause: error,

@@ -1,5 +1,6 @@
-import { type Models, quoted, text } from './models.js';
+import type { Models } from './models.js';
 import type { Statements } from './session.js';
+import { quoted, text } from './sql.js';
 
 export interface KeyFault {
   readonly table: string;

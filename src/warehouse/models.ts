@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sqlDir } from './migrate.js';
 import type { Statements } from './session.js';
+import { text } from './sql.js';
 
 interface ModelBase {
   /** The file's name without `.sql`. */
@@ -95,12 +96,15 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
   return ordered;
 }
 
-/** The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. */
-export function projection(model: Model, documents: string): string {
-  return model.from === 'tables'
-    ? `SELECT * FROM (\n${model.select}\n)`
-    : // Many models read it twice, and a materialized copy of every body costs more than reading them again.
-      `WITH documents AS NOT MATERIALIZED (${documents}) SELECT * FROM (\n${model.select}\n)`;
+/**
+ * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read
+ * it several times over. The few documents of a batch are looked up once; all that are stored are read again each time,
+ * because a copy of every body would cost more.
+ */
+export function projection(model: Model, documents: string, extent: 'few' | 'all' = 'few'): string {
+  if (model.from === 'tables') return `SELECT * FROM (\n${model.select}\n)`;
+  const kept = extent === 'few' ? 'MATERIALIZED' : 'NOT MATERIALIZED';
+  return `WITH documents AS ${kept} (${documents}) SELECT * FROM (\n${model.select}\n)`;
 }
 
 /** Every stored document of the model's kinds, as SQL text. */
@@ -158,14 +162,4 @@ export async function checkModels(statements: Statements, models: Models): Promi
     }
   }
   return problems;
-}
-
-/** A value as SQL text. Only for names that come from our own files; what comes from outside is bound. */
-export function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
-}
-
-/** An identifier as SQL text. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

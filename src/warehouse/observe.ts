@@ -1,7 +1,7 @@
 import type { Counts } from './batch.js';
 import { familyOf, familySql, groupKinds, messageKind, namedById, withinSql } from './families.js';
-import { text } from './models.js';
 import type { Statements } from './session.js';
+import { text } from './sql.js';
 
 /**
  * From what was staged to what has to be done to raw.documents, without touching it yet. Leaves behind:

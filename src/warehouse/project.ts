@@ -1,7 +1,8 @@
 import type { Counts } from './batch.js';
 import { familyOf, namedById } from './families.js';
-import { type DocumentModel, type Model, projection, quoted, text } from './models.js';
+import { type DocumentModel, type Model, projection } from './models.js';
 import type { Statements } from './session.js';
+import { quoted, text } from './sql.js';
 
 /** A table as the loader needs it: its columns, in order. */
 export type Columns = ReadonlyMap<string, readonly { readonly name: string }[]>;

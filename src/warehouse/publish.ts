@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../base/errors.js';
-import { filesOf, unfinished } from './engine.js';
-import { type Models, quoted, text } from './models.js';
+import { filesOf, rowGroup, unfinished } from './engine.js';
+import type { Models } from './models.js';
 import type { Columns } from './project.js';
 import { refreshDerived } from './rebuild.js';
 import { syncFile } from './restore.js';
 import type { Session } from './session.js';
+import { quoted, text } from './sql.js';
 
 export interface Published {
   readonly path: string;
@@ -62,7 +63,7 @@ export async function publish(
 async function copyInto(session: Session, temporary: string, viewsDir: string): Promise<number> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
-  await session.run(`ATTACH ${text(temporary)} AS ${target}`);
+  await session.run(`ATTACH ${text(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
   try {
     await session.run(`COPY FROM DATABASE ${quoted(source)} TO ${target}`);
     await addViews(session, source, viewsDir);

@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { messageOf, StorageError } from '../base/errors.js';
 import { filesOf, type Limits, openInstance } from './engine.js';
 import { firstLine, lockConflict, storageFault } from './faults.js';
-import { text } from './models.js';
+import { text } from './sql.js';
 
 /**
  * Runs `work` on a connection that can read one database file and nothing else: not another file, not the network,

@@ -1,7 +1,9 @@
 import type { Counts, Loaded } from './batch.js';
-import { type Model, type Models, projection, quoted, storedDocuments } from './models.js';
+import { outOfMemory } from './faults.js';
+import { type Model, type Models, projection, storedDocuments } from './models.js';
 import { type Columns, replaceRows } from './project.js';
 import type { Session } from './session.js';
+import { quoted, text } from './sql.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -29,7 +31,12 @@ export async function rebuild(
   progress?: (step: RebuildProgress) => void,
 ): Promise<Rebuilt> {
   const started = performance.now();
-  const rows = await withRoom(session, () => computeAll(session, models, progress));
+  const rows: Record<string, number> = {};
+  const all: Model[] = [...models.documents, ...models.derived];
+  for (const [done, model] of all.entries()) {
+    progress?.({ table: model.table, done, total: all.length });
+    rows[model.table] = await withRoom(session, () => fill(session, model));
+  }
   await session.run('CHECKPOINT');
   const [counted] = await session.all<{ documents: number }>(
     'SELECT count(*) AS documents FROM raw.documents',
@@ -37,45 +44,39 @@ export async function rebuild(
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
 }
 
-/**
- * What a rebuild takes at least. Loading a batch touches few documents, this joins all of a kind with all of its
- * siblings: measured on 750,000 documents, 128 MB is too little and 256 MB is enough.
- */
-const enough = '512MB';
-
-/** Runs `work` with at least so much memory, and goes back to the configured limit. */
-async function withRoom<T>(session: Session, work: () => Promise<T>): Promise<T> {
-  const [limit] = await session.all<{ memory: string; small: boolean }>(
-    `SELECT current_setting('memory_limit') AS memory,
-            parse_formatted_bytes(current_setting('memory_limit')) < parse_formatted_bytes($1) AS small`,
-    [enough],
-  );
-  if (!limit?.small) return work();
-  await session.run(`SET memory_limit = '${enough}'`);
-  try {
-    return await work();
-  } finally {
-    await session.run(`SET memory_limit = '${limit.memory}'`);
-  }
+async function fill(session: Session, model: Model): Promise<number> {
+  const table = `main.${quoted(model.table)}`;
+  const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '');
+  return session.transaction(async (tx) => {
+    await tx.run(`DELETE FROM ${table}`);
+    return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
+  });
 }
 
-async function computeAll(
-  session: Session,
-  models: Models,
-  progress?: (step: RebuildProgress) => void,
-): Promise<Record<string, number>> {
-  const rows: Record<string, number> = {};
-  const all: Model[] = [...models.documents, ...models.derived];
-  for (const [done, model] of all.entries()) {
-    progress?.({ table: model.table, done, total: all.length });
-    const table = `main.${quoted(model.table)}`;
-    const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '');
-    rows[model.table] = await session.transaction(async (tx) => {
-      await tx.run(`DELETE FROM ${table}`);
-      return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
-    });
+/**
+ * Loading a batch touches few documents, a rebuild joins all of a kind with all of its siblings: measured on 750,000
+ * documents, 128 MB is too little and 256 MB is enough.
+ */
+const room = '512MB';
+
+/** Runs `work`; when the configured memory is too little for it, once more with at least `room`. */
+async function withRoom<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const [limit] = await session.all<{ memory: string; small: boolean }>(
+      `SELECT current_setting('memory_limit') AS memory,
+              parse_formatted_bytes(current_setting('memory_limit')) < parse_formatted_bytes($1) AS small`,
+      [room],
+    );
+    if (!outOfMemory(error) || !limit?.small) throw error;
+    await session.run(`SET memory_limit = ${text(room)}`);
+    try {
+      return await work();
+    } finally {
+      await session.run(`SET memory_limit = ${text(limit.memory)}`);
+    }
   }
-  return rows;
 }
 
 /** Computes the tables that are derived from other tables, and exchanges the rows that differ. */

@@ -63,7 +63,9 @@ export async function openOrRestore(
 async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
   const session = await openFile(path, { ...limits, access: 'write', dataDir });
   try {
-    const [size] = await session.all<{ total_blocks: number; block_size: number }>('PRAGMA database_size');
+    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
+      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
+    );
     const expected = size ? headerBytes + size.total_blocks * size.block_size : 0;
     if (size && size.total_blocks > 0 && statSync(path).size < expected) {
       throw new Error(`the file is cut short: ${statSync(path).size} of ${expected} bytes`);

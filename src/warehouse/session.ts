@@ -1,10 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type {
-  DuckDBAppender,
-  DuckDBConnection,
-  DuckDBInstance,
-  DuckDBTimestampTZValue,
-} from '@duckdb/node-api';
+import type { DuckDBAppender, DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { storageFault } from './faults.js';
 import { bindings, forProgram, type Params, timestampOf } from './values.js';
 
@@ -16,6 +11,12 @@ export interface Statements {
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]>;
   /** Appends rows to a table, which is far faster than INSERT; says how many. */
   append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number>;
+}
+
+/** Whatever gives connections to one database, and lets go of it. */
+export interface Database {
+  connect(): Promise<DuckDBConnection>;
+  closeSync(): void;
 }
 
 export interface TableName {
@@ -32,7 +33,7 @@ export type Cell = string | number | boolean | Date | null;
  * two at a time: everything that goes through here stands in line. A transaction has the line to itself until it ends.
  */
 export class Session implements Statements {
-  readonly #instance: DuckDBInstance;
+  readonly #database: Database;
   readonly #connection: DuckDBConnection;
   readonly #direct: Statements;
   readonly #dataDir: string;
@@ -40,16 +41,16 @@ export class Session implements Statements {
   #line: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, dataDir: string) {
-    this.#instance = instance;
+  private constructor(database: Database, connection: DuckDBConnection, dataDir: string) {
+    this.#database = database;
     this.#connection = connection;
     this.#dataDir = dataDir;
     this.#direct = statementsOn(connection);
   }
 
   /** `dataDir` is only named in errors, and asked for its free space when a write fails. */
-  static async on(instance: DuckDBInstance, dataDir: string): Promise<Session> {
-    return new Session(instance, await instance.connect(), dataDir);
+  static async on(database: Database, dataDir: string): Promise<Session> {
+    return new Session(database, await database.connect(), dataDir);
   }
 
   run(sql: string, params?: Params): Promise<number> {
@@ -91,7 +92,7 @@ export class Session implements Statements {
    */
   async *stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
     this.#refuseWhenClosed();
-    const connection = await this.#instance.connect();
+    const connection = await this.#database.connect();
     try {
       const { values, types } = bindings(params ?? []);
       const result = await connection.stream(sql, values, types);
@@ -109,7 +110,7 @@ export class Session implements Statements {
     this.#closed = true;
     await this.#line;
     this.#connection.closeSync();
-    this.#instance.closeSync();
+    this.#database.closeSync();
   }
 
   async #inLine<T>(work: () => Promise<T>): Promise<T> {

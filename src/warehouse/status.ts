@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesOf, type Limits } from './engine.js';
 import { sqlDir } from './migrate.js';
-import { quoted, text } from './models.js';
 import { openPublished, type Snapshot } from './query.js';
 import { currentHolder, type Organization } from './runs.js';
+import { quoted, text } from './sql.js';
 
 /** A moment as ISO 8601 in UTC. */
 type Moment = string;
