@@ -82,7 +82,7 @@ describe('sql', () => {
       code: 2,
       stderr: expect.stringContaining('--file'),
     });
-    expect(await sql([''])).toMatchObject({ code: 2, stderr: expect.stringContaining('no statement') });
+    expect(await sql([''])).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing in it') });
   });
 
   it('answers several statements as several tables, and as data only one', async () => {

@@ -38,6 +38,7 @@ export const sql = command({
     const format = asked ?? (context.json ? 'json' : 'table');
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);
+    if (source.trim() === '') throw noQuery('there is nothing in it');
     await ask(setUp(context), async (snapshot) => {
       let answers = 0;
       for await (const answer of snapshot.answers(source)) {
