@@ -43,7 +43,7 @@ async function readOnce(
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop };
   for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
-    const landing = new Landing(page.arrivedAt);
+    const landing = new Landing(page.arrivedAt, context.shapes);
     const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;

@@ -60,7 +60,7 @@ async function markMerged(context: Context, kind: Kind): Promise<void> {
     }),
   );
   if (rows.length === 0) return;
-  const landing = new Landing(new Date(context.clock.now()));
+  const landing = new Landing(new Date(context.clock.now()), context.shapes);
   for (const row of rows) {
     const merged = { deletedAt: row.deleted_at, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
     landing.document(kind.presence, { id: row.id, parentId: null }, { ...present, ...merged });
@@ -84,7 +84,7 @@ async function askOwnHistory(context: Context, kind: Kind, id: string): Promise<
     const options = { priority: Priority.detail, signal: context.stop };
     const request = requestFor(kind.history, id) as never;
     const answer = await context.api.call(kind.history as 'topic_history', request, options);
-    const landing = new Landing(answer.arrivedAt);
+    const landing = new Landing(answer.arrivedAt, context.shapes);
     landChild[kind.history](landing, id, answer.body, {
       endpoint: kind.history,
       method: 'GET',

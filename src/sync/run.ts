@@ -2,6 +2,8 @@ import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } fro
 import type { Context } from './context.js';
 import { fetchDetails } from './details.js';
 import { countDue } from './due.js';
+import { noteMissingFields } from './landing/expected.js';
+import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
@@ -54,6 +56,9 @@ async function finish(run: Running, work: Work, ended: unknown): Promise<SyncRep
   const { parts, context, tally, runId, startedAt, selection } = run;
   // What is no error of ours, and what says that nothing can be written, has nothing to report.
   if (ended !== undefined && !(ended instanceof SignalhouseError)) throw ended;
+  const landing = new Landing(new Date(parts.clock.now()));
+  noteMissingFields(landing, context.shapes);
+  await context.batcher.add(landing);
   await context.batcher.flush();
   const end = endOf(context, work, tally, ended);
   if (ended && end.outcome === 'failed') {

@@ -8,6 +8,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { Batcher } from './batcher.js';
 import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
+import { Shapes } from './landing/shapes.js';
 import type { SyncObserver, SyncOptions } from './report.js';
 import { type Selection, select, selectable } from './resources.js';
 import type { SyncSettings } from './settings.js';
@@ -80,6 +81,7 @@ export async function running<T>(
     observer,
     stop: stop.signal,
     acceptDeletes: options.acceptDeletes ?? false,
+    shapes: new Shapes(),
     failures: [],
     shortHistories: new Set(),
     notes: [],
@@ -94,7 +96,7 @@ export async function running<T>(
 
 /** Stores the organization, as the API said it. */
 export async function landOrganization({ parts: { identity }, context }: Running): Promise<void> {
-  const landing = new Landing(identity.arrivedAt);
+  const landing = new Landing(identity.arrivedAt, context.shapes);
   landing.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
   await context.batcher.add(landing);
 }

@@ -80,7 +80,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   };
   const options = { priority: Priority.essential, signal: context.stop };
   for await (const page of pages(context.api, list.name, {}, options)) {
-    const landing = new Landing(page.arrivedAt);
+    const landing = new Landing(page.arrivedAt, context.shapes);
     landList(landing, list.name, page.items);
     for (const item of page.items) {
       const id = listItemId(list.name, item);

@@ -10,6 +10,7 @@ import type {
   Rejection,
 } from '../../warehouse/batch.js';
 import { eachUnknown, known } from './known.js';
+import { Shapes } from './shapes.js';
 import { storable } from './storable.js';
 
 const exampleLength = 200;
@@ -39,7 +40,15 @@ export class Landing {
     { endpoint: string; path: string; kind: DriftKind; example: string | null; count: number }
   >();
 
-  constructor(readonly fetchedAt: Date) {}
+  readonly #shapes: Shapes;
+
+  /** Without the shapes of a whole run, a change of form is recognized within this answer alone. */
+  constructor(
+    readonly fetchedAt: Date,
+    shapes: Shapes = new Shapes(),
+  ) {
+    this.#shapes = shapes;
+  }
 
   get drift(): Drift[] {
     return [...this.#drift.values()].map((drift) => ({ ...drift, seenAt: this.fetchedAt }));
@@ -47,8 +56,8 @@ export class Landing {
 
   /**
    * Lands a list of items of one kind and gives those that did. An item is rejected for what is wrong with it alone;
-   * when the same field fails in most items of the answer, it is the form that changed: they land, the field is
-   * reported as drift, and its column is null where it cannot be read.
+   * when most items of a kind fail at the same field, it is the form that changed: they land, the field is reported as
+   * drift, and its column is null where it cannot be read.
    */
   items(
     endpoint: string,
@@ -57,35 +66,46 @@ export class Landing {
     key: (item: Record<string, unknown>) => ItemKey,
     reduce: Reduce = (item) => item,
   ): Record<string, unknown>[] {
-    const checked = items.map((item) => ({ item, issue: firstIssue(schema, item) }));
-    const changed = changedTypes(checked.map(({ issue }) => issue));
+    const checked = items.map((item) => this.#check(endpoint, schema, item));
     const landed: Record<string, unknown>[] = [];
     for (const { item, issue } of checked) {
       if (!isObject(item)) {
         this.reject(endpoint, { id: null, parentId: null }, '', 'is not an object', item);
         continue;
       }
-      const { id, parentId } = key(item);
-      if (id === null) {
-        this.reject(
-          endpoint,
-          { id, parentId },
-          issue?.path ?? 'id',
-          issue?.reason ?? 'has no usable id',
-          item,
-        );
+      const named = key(item);
+      if (named.id === null) {
+        this.reject(endpoint, named, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', item);
         continue;
       }
-      if (issue && !changed.has(issue.path)) {
-        this.reject(endpoint, { id, parentId }, issue.path, issue.reason, item);
+      if (issue && !this.#shapes.isChanged(endpoint, issue.path)) {
+        this.reject(endpoint, named, issue.path, issue.reason, item);
+        const aside = { key: named, value: reduce(item), fetchedAt: this.fetchedAt };
+        this.#shapes.setAside(endpoint, issue.path, aside);
         continue;
       }
-      if (issue) this.note(endpoint, issue.path, 'changed_type', item);
-      this.document(endpoint, { id, parentId }, reduce(item));
+      if (issue) this.#noteChange(endpoint, issue, item);
+      this.document(endpoint, named, reduce(item));
       eachUnknown(known(schema), item, (path, value) => this.note(endpoint, path, 'unknown_field', value));
       landed.push(item);
     }
     return landed;
+  }
+
+  #check(endpoint: string, schema: z.ZodType, item: unknown): { item: unknown; issue: Issue | null } {
+    const issue = firstIssue(schema, item);
+    if (isObject(item)) this.#shapes.see(endpoint, item);
+    if (issue) this.#shapes.fail(endpoint, issue.path);
+    return { item, issue };
+  }
+
+  /** The form changed: what was rejected for it before that was clear lands as well. */
+  #noteChange(endpoint: string, { path }: Issue, item: Record<string, unknown>): void {
+    const gone = !path.includes('.') && item[path] === undefined;
+    this.note(endpoint, path, gone ? 'missing_field' : 'changed_type', gone ? null : item[path]);
+    for (const { key, value, fetchedAt } of this.#shapes.takeBack(endpoint, path)) {
+      this.document(endpoint, key, value, fetchedAt);
+    }
   }
 
   /** Lands one item; false when it was rejected. */
@@ -94,7 +114,7 @@ export class Landing {
   }
 
   /** Stores a value as it is, unchecked: what we say ourselves, or the rest of an answer that was checked in parts. */
-  document(endpoint: string, key: ItemKey, value: Record<string, unknown>): void {
+  document(endpoint: string, key: ItemKey, value: Record<string, unknown>, fetchedAt = this.fetchedAt): void {
     if (key.id === null) return;
     const { text, repaired } = storable(value);
     if (repaired) this.note(endpoint, '', 'repaired_text', key.id);
@@ -104,7 +124,7 @@ export class Landing {
       id: key.id,
       parentId: key.parentId,
       body: text,
-      fetchedAt: this.fetchedAt,
+      fetchedAt,
     });
   }
 
@@ -147,15 +167,6 @@ function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
     path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
     reason: issue?.message ?? 'does not have the documented form',
   };
-}
-
-/** The paths at which most of at least three items fail in the same way. */
-function changedTypes(issues: readonly (Issue | null)[]): Set<string> {
-  const failures = new Map<string, number>();
-  for (const issue of issues) if (issue) failures.set(issue.path, (failures.get(issue.path) ?? 0) + 1);
-  return new Set(
-    [...failures].filter(([, times]) => times >= 3 && times * 2 > issues.length).map(([path]) => path),
-  );
 }
 
 /** The id of an item when it is one: a non-empty string. */

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { landGroups } from '../../../../src/sync/landing/conversations.js';
+import { noteMissingFields } from '../../../../src/sync/landing/expected.js';
 import { idOf, Landing } from '../../../../src/sync/landing/landing.js';
 import { landList } from '../../../../src/sync/landing/lists.js';
+import { Shapes } from '../../../../src/sync/landing/shapes.js';
 
 const at = new Date('2026-01-02T03:04:05Z');
 const key = (item: Record<string, unknown>) => ({ id: idOf(item), parentId: null });
@@ -44,6 +46,37 @@ describe('Landing', () => {
     const landing = topics({ id: 'a', mood: 'x' }, { id: 'b', mood: 'y' });
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: 'a', mood: 'x' });
     expect(landing.drift).toMatchObject([{ path: 'mood', kind: 'unknown_field', count: 2, example: '"x"' }]);
+  });
+});
+
+describe('what is a document of its own inside another', () => {
+  const rejected = (landing: Landing) =>
+    landing.rejections.map(({ endpoint, id, path }) => ({ endpoint, id, path }));
+
+  test('a bad person or author does not cost the topic that names it', () => {
+    const landing = new Landing(at);
+    const persons = [{ id: 'p', isBot: 'no' }, { displayName: 'nobody' }, { id: 'q' }];
+    landList(landing, 'topics', [{ id: 't', persons, authors: [{ id: 'a' }, { displayName: 'x' }] }]);
+    expect(ids(landing, 'topics')).toEqual(['t']);
+    expect(ids(landing, 'topic_persons')).toEqual(['q']);
+    expect(ids(landing, 'authors')).toEqual(['a']);
+    expect(rejected(landing)).toEqual([
+      { endpoint: 'authors', id: null, path: 'id' },
+      { endpoint: 'topic_persons', id: 'p', path: 'isBot' },
+      { endpoint: 'topic_persons', id: null, path: 'id' },
+    ]);
+  });
+
+  test('a bad message does not cost those that answer it, nor a bad author the message', () => {
+    const landing = new Landing(at);
+    const bad = { id: 'm1', isInternal: 'sometimes' };
+    const answer = { id: 'm2', replyTo: bad, thread: bad, author: { id: 'a', isBot: 'no' } };
+    landGroups(landing, 'topic_groups', 't', [{ group: { id: 'g' }, messages: [bad, answer] }]);
+    expect(ids(landing, 'messages')).toEqual(['m2']);
+    expect(rejected(landing)).toEqual([
+      { endpoint: 'messages', id: 'm1', path: 'isInternal' },
+      { endpoint: 'authors', id: 'a', path: 'isBot' },
+    ]);
   });
 });
 
@@ -112,5 +145,42 @@ describe('landList', () => {
     ]);
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
     expect(landing.sets).toMatchObject([{ endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] }]);
+  });
+});
+
+describe('the shapes of a run', () => {
+  test('a form that changed is recognized over many answers of one item, and what was set aside lands too', () => {
+    const shapes = new Shapes();
+    const landings = Array.from({ length: 5 }, (_, index) => {
+      const landing = new Landing(new Date(at.getTime() + index), shapes);
+      landing.items('topics', topicListItem, [{ id: `t${index}`, eventCount: 'many' }], key);
+      return landing;
+    });
+    expect(landings.map((one) => ids(one, 'topics'))).toEqual([[], [], ['t0', 't1', 't2'], ['t3'], ['t4']]);
+    expect(landings[2]?.documents.map(({ fetchedAt }) => fetchedAt.getTime() - at.getTime())).toEqual([
+      0, 1, 2,
+    ]);
+    expect(landings[2]?.drift).toMatchObject([
+      { path: 'eventCount', kind: 'changed_type', example: '"many"' },
+    ]);
+  });
+
+  test('a documented field that none of many items has is noted; of few items nothing is said', () => {
+    const noted = (items: number) => {
+      const shapes = new Shapes();
+      const landing = new Landing(at, shapes);
+      const full = Object.fromEntries(Object.keys(topicListItem.shape).map((field) => [field, null]));
+      const { summary: _, ...without } = full;
+      landing.items(
+        'topics',
+        topicListItem,
+        Array.from({ length: items }, (__, index) => ({ ...without, id: `t${index}` })),
+        key,
+      );
+      noteMissingFields(landing, shapes);
+      return landing.drift.map(({ path, kind }) => `${kind} ${path}`);
+    };
+    expect(noted(19)).toEqual([]);
+    expect(noted(20)).toEqual(['missing_field summary']);
   });
 });
