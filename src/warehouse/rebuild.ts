@@ -46,7 +46,7 @@ export async function rebuild(
 
 async function fill(session: Session, model: Model): Promise<number> {
   const table = `main.${quoted(model.table)}`;
-  const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '');
+  const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '', 'all');
   return session.transaction(async (tx) => {
     await tx.run(`DELETE FROM ${table}`);
     return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
