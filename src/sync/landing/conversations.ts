@@ -12,6 +12,13 @@ const shapes = {
   person_groups: entityGroup.extend({ messages: z.array(z.unknown()) }),
 };
 
+/** A message without what is judged by itself: its author, and the copies of other messages. */
+const ownFields = message.extend({
+  author: z.unknown().optional(),
+  replyTo: z.unknown().optional(),
+  thread: z.unknown().optional(),
+});
+
 /**
  * Lands conversations: the group, its messages and their authors are documents of their own, so that each is stored
  * once whoever brings it. Gives the ids of every group that has one, rejected ones included: they are there.
@@ -37,7 +44,7 @@ export function landGroups(
 function landMessages(landing: Landing, groupId: string, messages: readonly unknown[]): void {
   const landed = landing.items(
     'messages',
-    message,
+    ownFields,
     messages,
     (item) => ({ id: idOf(item), parentId: groupId }),
     withoutAuthors,
@@ -60,7 +67,7 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
 export function landAuthors(landing: Landing, authors: readonly unknown[]): void {
   for (const item of authors) {
     const id = isObject(item) ? idOf(item) : null;
-    if (id === null || landing.has('authors', id)) continue;
+    if (id !== null && landing.has('authors', id)) continue;
     landing.item('authors', author, item, { id, parentId: null });
   }
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { isObject } from '../../base/json.js';
 import { companyListItem } from '../../contract/companies.js';
 import { person } from '../../contract/people.js';
@@ -9,8 +9,12 @@ import type { ListName } from '../resources.js';
 import { landAuthors } from './conversations.js';
 import { idOf, type Landing } from './landing.js';
 
+/** What stands in a list's item as a document of its own is judged by itself: one bad person does not cost the topic. */
 const schemas: Record<ListName, z.ZodType> = {
-  topics: topicListItem,
+  topics: topicListItem.extend({
+    authors: z.array(z.unknown()).nullish(),
+    persons: z.array(z.unknown()).nullish(),
+  }),
   companies: companyListItem,
   people: person,
   channels: channel,

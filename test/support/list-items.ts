@@ -1,0 +1,39 @@
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { channelOf } from '../../src/sandbox/wire/channels.js';
+import { companyItemJson } from '../../src/sandbox/wire/companies.js';
+import { Lens } from '../../src/sandbox/wire/lens.js';
+import { personItemJson } from '../../src/sandbox/wire/people.js';
+import { storyItem } from '../../src/sandbox/wire/stories.js';
+import { topicItemJson } from '../../src/sandbox/wire/topics.js';
+import { listedTopics } from './truth/topics.js';
+
+/** The items of every list at one moment, as text. */
+export class ListItems {
+  constructor(readonly texts: ReadonlyMap<string, string>) {}
+
+  /** What is new in its list, says something else of itself, or is not listed any more. */
+  movedSince(before: ListItems): Set<string> {
+    const moved = new Set<string>();
+    for (const [id, text] of this.texts) if (before.texts.get(id) !== text) moved.add(id);
+    for (const id of before.texts.keys()) if (!this.texts.has(id)) moved.add(id);
+    return moved;
+  }
+}
+
+/** What the lists show now, without the copies of people and companies in it. */
+export function listItems({ world }: Sandbox): ListItems {
+  const lens = new Lens(world, { signedUrls: false });
+  const bare = (json: string) => {
+    const { authors: _, persons: __, company, ...own } = JSON.parse(json);
+    return JSON.stringify({ ...own, companyId: company?.id });
+  };
+  return new ListItems(
+    new Map([
+      ...listedTopics(lens).map((topic) => [topic.id, bare(topicItemJson(lens, topic))] as const),
+      ...[...world.companies.values()].map((one) => [one.id, bare(companyItemJson(lens, one))] as const),
+      ...[...world.people.values()].map((one) => [one.id, bare(personItemJson(lens, one))] as const),
+      ...[...world.channels.values()].map((one) => [one.id, JSON.stringify(channelOf(lens, one))] as const),
+      ...[...world.stories.values()].map((one) => [one.slug, JSON.stringify(storyItem(one))] as const),
+    ]),
+  );
+}

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { stringify } from 'yaml';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
+import type { WorldSizes } from '../../src/sandbox/world/types.js';
+import type { PlanReport, SyncReport } from '../../src/sync/report.js';
+import { type Comparing, differences } from './oracle.js';
+import { type Folders, type Ran, type Running, start } from './signalhouse.js';
+
+/** An organization that is pulled in a second, and has some of everything. */
+export const smallTown: Partial<WorldSizes> = {
+  seed: 5,
+  topics: 30,
+  people: 40,
+  companies: 7,
+  messages: 400,
+  channels: 4,
+  stories: 6,
+  templates: 3,
+};
+
+/** A sandbox in this process, without a limit unless a test sets one. */
+export function startTown(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { sizes, ...rest } = options;
+  return startSandbox({
+    sizes: { ...smallTown, ...sizes },
+    rate: { requests: 1_000_000, windowMs: 1_000 },
+    ...rest,
+  });
+}
+
+/** Settings that let a test wait for nothing. */
+const hasty = { api: { retry: { attempts: 3, baseMs: 5, maxMs: 20 } } };
+
+export interface Synced extends Ran {
+  /** What `--json` printed; undefined when the run ended before there was a report. */
+  readonly report: SyncReport;
+  /** Requests that the sandbox saw in this run, by route. */
+  readonly seen: Readonly<Record<string, number>>;
+  readonly requests: number;
+}
+
+/** A data directory and the sandbox that it is pulled from. */
+export class Pulling {
+  readonly env: Record<string, string>;
+
+  constructor(
+    readonly sandbox: Sandbox,
+    readonly dataDir: string,
+    settings: object = {},
+  ) {
+    this.env = {
+      SIGNALHOUSE_BASE_URL: sandbox.baseUrl,
+      SIGNALHOUSE_API_KEY: sandbox.apiKey,
+      SIGNALHOUSE_DATA_DIR: dataDir,
+      SIGNALHOUSE_CONFIG: join(`${dataDir}.yaml`),
+      SIGNALHOUSE_RATE_LIMIT_REQUESTS: '1000000',
+      SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+    };
+    this.set(settings);
+  }
+
+  /** A new data directory for the sandbox. */
+  static into(folders: Folders, sandbox: Sandbox, settings: object = {}): Pulling {
+    return new Pulling(sandbox, join(folders.make(), 'data'), settings);
+  }
+
+  /** Writes the file of settings, on top of those that let nobody wait. */
+  set(settings: object): void {
+    writeFileSync(`${this.dataDir}.yaml`, stringify(merged(hasty, settings)));
+  }
+
+  /** Makes everything that was fetched older by a year, so that every child is due and what nothing betrays is seen. */
+  async age(): Promise<void> {
+    const instance = await DuckDBInstance.create(join(this.dataDir, 'worker.duckdb'));
+    const connection = await instance.connect();
+    for (const table of ['raw.documents', 'ops.coverage'])
+      await connection.run(`UPDATE ${table} SET fetched_at = fetched_at - INTERVAL 365 DAY`);
+    connection.closeSync();
+    instance.closeSync();
+  }
+
+  start(args: readonly string[], env: Record<string, string> = {}): Running {
+    return start(args, { env: { ...this.env, ...env } });
+  }
+
+  /** What the published file says otherwise than the API. */
+  differences(comparing?: Comparing): Promise<string[]> {
+    return differences(this.sandbox, this.dataDir, comparing);
+  }
+
+  /** `sync --json` to its end, with what the sandbox saw of it. */
+  async sync(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Synced> {
+    const before = this.seen();
+    const ran = await this.start(['sync', '--json', ...args], env).ended;
+    const seen = Object.fromEntries(
+      Object.entries(this.seen()).flatMap(([route, count]) => {
+        const more = count - (before[route] ?? 0);
+        return more === 0 ? [] : [[route, more]];
+      }),
+    );
+    const requests = Object.values(seen).reduce((sum, count) => sum + count, 0);
+    return { ...ran, report: parsed<SyncReport>(ran), seen, requests };
+  }
+
+  async plan(args: readonly string[] = []): Promise<PlanReport> {
+    const ran = await this.start(['plan', '--json', ...args]).ended;
+    return parsed<PlanReport>(ran);
+  }
+
+  /** Requests by route so far, whatever became of them. */
+  seen(): Record<string, number> {
+    return Object.fromEntries(
+      Object.entries(this.sandbox.stats().routes).map(([route, outcomes]) => [
+        route,
+        Object.values(outcomes).reduce((sum, count) => sum + count, 0),
+      ]),
+    );
+  }
+}
+
+function parsed<T>({ stdout, stderr }: Ran): T {
+  try {
+    return JSON.parse(stdout) as T;
+  } catch {
+    throw new Error(`it printed no JSON: ${stdout}${stderr}`);
+  }
+}
+
+function merged(base: unknown, over: unknown): unknown {
+  if (!isSection(base) || !isSection(over)) return over ?? base;
+  const names = new Set([...Object.keys(base), ...Object.keys(over)]);
+  return Object.fromEntries([...names].map((name) => [name, merged(base[name], over[name])]));
+}
+
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,199 @@
+import type { Lens } from '../../../src/sandbox/wire/lens.js';
+import { authorOf, groupOf, messagesJson } from '../../../src/sandbox/wire/messages.js';
+import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
+import { groupIdsOfCompany, groupIdsOfPerson, topicCounts } from '../../../src/sandbox/world/counts.js';
+import { need } from '../../../src/sandbox/world/history.js';
+import type { StoredGroup } from '../../../src/sandbox/world/types.js';
+import { columns, type ExpectedTable, nested, type Row } from './row.js';
+import { listedTopics, readableTopics } from './topics.js';
+
+/** Who shows which conversations: topics, companies, and people without a company (`sync.personGroups`). */
+interface Shown {
+  readonly byTopic: ReadonlyMap<string, string>;
+  readonly byCompany: readonly { group: string; company: string }[];
+  readonly byPerson: readonly { group: string; person: string }[];
+}
+
+export function conversationTables(lens: Lens): ExpectedTable[] {
+  const shown = whoShows(lens);
+  const named = new Set([...shown.byCompany, ...shown.byPerson].map(({ group }) => group));
+  const ids = new Set([...shown.byTopic.keys(), ...named]);
+  const groups = [...ids].map((id) => need(lens.world.groups, 'group', id));
+  const messages = groups.flatMap((group) => messagesOf(lens, group));
+  return [
+    groupTable(lens, groups, shown, named),
+    topicGroups(lens, groups, shown, named),
+    {
+      table: 'group_companies',
+      key: ['group_id', 'company_id'],
+      rows: shown.byCompany.map(({ group, company }) => ({ group_id: group, company_id: company })),
+    },
+    groupPeople(lens, groups, shown),
+    ...messageTables(messages),
+    authors(lens, messages),
+  ];
+}
+
+function whoShows(lens: Lens): Shown {
+  const { world } = lens;
+  const alone = [...world.people.values()].filter(({ companyId }) => companyId === null);
+  return {
+    byTopic: new Map(
+      readableTopics(lens).flatMap(({ id, groupIds }) =>
+        groupIds.map((group): [string, string] => [group, id]),
+      ),
+    ),
+    byCompany: [...world.companies.keys()].flatMap((company) =>
+      groupIdsOfCompany(world, company).map((group) => ({ group, company })),
+    ),
+    byPerson: alone.flatMap(({ id }) => groupIdsOfPerson(world, id).map((group) => ({ group, person: id }))),
+  };
+}
+
+const aboutTopic = [
+  'topicId',
+  'topicTitle',
+  'topicType',
+  'isV2',
+  'keywords',
+  'sources',
+  'linkedIssueKey',
+] as const;
+const topicColumns: Record<(typeof aboutTopic)[number], string> = {
+  topicId: 'topic_id',
+  topicTitle: 'topic_title',
+  topicType: 'topic_type',
+  isV2: 'topic_is_v2',
+  keywords: 'topic_keywords',
+  sources: 'topic_sources',
+  linkedIssueKey: 'topic_linked_issue_key',
+};
+
+function groupTable(
+  lens: Lens,
+  groups: readonly StoredGroup[],
+  shown: Shown,
+  named: ReadonlySet<string>,
+): ExpectedTable {
+  return {
+    table: 'groups',
+    key: ['id'],
+    rows: groups.map((group) => {
+      const wire = groupOf(lens, group, shown.byTopic.has(group.id));
+      const topic = named.has(group.id) ? lens.world.topics.get(group.topicId ?? '') : undefined;
+      const about = topic ? topicOfGroup(lens, topic) : undefined;
+      return {
+        title: null,
+        similarity_at_assignment: null,
+        ...columns(wire),
+        ...Object.fromEntries(aboutTopic.map((name) => [topicColumns[name], about?.[name] ?? null])),
+      };
+    }),
+    lags: Object.values(topicColumns),
+  };
+}
+
+function topicGroups(
+  lens: Lens,
+  groups: readonly StoredGroup[],
+  shown: Shown,
+  named: ReadonlySet<string>,
+): ExpectedTable {
+  const isListed = new Set(listedTopics(lens).map(({ id }) => id));
+  return {
+    table: 'topic_groups',
+    key: ['topic_id', 'group_id'],
+    rows: groups.flatMap(({ id, topicId, similarityAtAssignment }) => {
+      const byTopic = shown.byTopic.has(id);
+      if (topicId === null || !isListed.has(topicId) || !(byTopic || named.has(id))) return [];
+      const similarity = byTopic ? similarityAtAssignment : null;
+      return [{ topic_id: topicId, group_id: id, similarity_at_assignment: similarity }];
+    }),
+    beyond: ({ topic_id: id }) => (isListed.has(String(id)) ? null : {}),
+  };
+}
+
+function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown): ExpectedTable {
+  const listed = new Set(shown.byPerson.map(({ group, person }) => `${group} ${person}`));
+  const { authors, messages, people } = lens.world;
+  const rows = new Map<string, Row>();
+  for (const { id, messageIds } of groups) {
+    for (const messageId of messageIds) {
+      const author = authors.get(messages.get(messageId)?.authorId ?? '');
+      const person = people.get(author?.personId ?? '');
+      if (!person) continue;
+      const pair = `${id} ${person.id}`;
+      rows.set(pair, {
+        group_id: id,
+        person_id: person.id,
+        via: listed.has(pair) ? 'listed' : 'author',
+      });
+    }
+  }
+  return { table: 'group_people', key: ['group_id', 'person_id'], rows: [...rows.values()] };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
+type WireMessage = any;
+
+function messagesOf(lens: Lens, group: StoredGroup): { group: string; message: WireMessage }[] {
+  const list: WireMessage[] = JSON.parse(messagesJson(lens, group));
+  return list.map((message) => ({ group: group.id, message }));
+}
+
+const apart = ['author', 'channel', 'quoteHighlights', 'reactions', 'replyTo', 'thread'];
+
+function messageTables(all: readonly { group: string; message: WireMessage }[]): ExpectedTable[] {
+  return [
+    {
+      table: 'messages',
+      key: ['id'],
+      rows: all.map(({ group, message }) => ({
+        ...columns(message, apart),
+        group_id: group,
+        author_id: message.author?.id ?? null,
+        ...nested('channel', ['id', 'channelName', 'serverName'], message.channel),
+        reply_to: copy(message.replyTo),
+        thread: copy(message.thread),
+      })),
+      lags: ['reply_to', 'thread', 'channel_channel_name', 'channel_server_name'],
+    },
+    {
+      table: 'message_reactions',
+      key: ['message_id', 'identifier'],
+      rows: all.flatMap(({ message }) => message.reactions.map((reaction: object) => columns(reaction))),
+    },
+    {
+      table: 'message_quotes',
+      key: ['message_id', 'position'],
+      rows: all.flatMap(({ message }) =>
+        (message.quoteHighlights ?? []).map((quote: object, index: number) => ({
+          message_id: message.id,
+          position: index + 1,
+          ...columns(quote),
+        })),
+      ),
+    },
+  ];
+}
+
+/** The copy of another message, as it is stored: its author is a row of authors. */
+function copy(message: WireMessage): unknown {
+  return message && { ...message, author: message.author && { id: message.author.id } };
+}
+
+function authors(lens: Lens, all: readonly { message: WireMessage }[]): ExpectedTable {
+  const { world } = lens;
+  const ids = new Set(listedTopics(lens).flatMap(({ id }) => topicCounts(world, id).authorIds));
+  for (const { message } of all) {
+    for (const one of [message, message.replyTo, message.thread]) if (one?.author) ids.add(one.author.id);
+  }
+  const row = (id: string) => columns(authorOf(lens, need(world.authors, 'author', id)));
+  return {
+    table: 'authors',
+    key: ['id'],
+    rows: [...ids].map(row),
+    // Whoever wrote once stays known.
+    beyond: ({ id }) => (world.authors.has(String(id)) ? row(String(id)) : null),
+  };
+}

@@ -1,0 +1,179 @@
+import { channelOf } from '../../../src/sandbox/wire/channels.js';
+import { iso, type Lens } from '../../../src/sandbox/wire/lens.js';
+import { storyItem, storyOf } from '../../../src/sandbox/wire/stories.js';
+import type { EntityType, StoredHistory } from '../../../src/sandbox/world/types.js';
+import { columns, type ExpectedTable, nested, type Row } from './row.js';
+import { readableTopics } from './topics.js';
+
+/** The organization, its channels, templates and stories. */
+export function organizationTables(lens: Lens): ExpectedTable[] {
+  const { world } = lens;
+  return [
+    { table: 'organizations', key: ['id'], rows: [{ ...world.organization }] },
+    {
+      table: 'channels',
+      key: ['id'],
+      rows: [...world.channels.values()].map((channel) => ({
+        description: null,
+        ...columns(channelOf(lens, channel)),
+      })),
+    },
+    {
+      table: 'automation_templates',
+      key: ['slug'],
+      rows: [...world.templates.values()].map((template) => ({
+        ...Object.fromEntries(templateColumns.map((name) => [name, null])),
+        ...Object.fromEntries(
+          Object.entries(columns(template)).filter(([name]) => templateColumns.includes(name)),
+        ),
+        body: template,
+      })),
+    },
+    ...storyTables(lens),
+  ];
+}
+
+const templateColumns = [
+  'slug',
+  'name',
+  'description',
+  'prompt',
+  'schedule',
+  'timezone',
+  'model_level',
+  'capability_mode',
+  'allowed_capabilities',
+  'created_at',
+  'updated_at',
+];
+
+const relevance = [
+  'memberId',
+  'relevanceKind',
+  'relevanceLabel',
+  'relevanceRationale',
+  'linkedAuthorIds',
+] as const;
+const user = ['id', 'name', 'image'];
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
+type Wire = any;
+
+function storyTables(lens: Lens): ExpectedTable[] {
+  const stories = [...lens.world.stories.values()];
+  return [
+    {
+      table: 'stories',
+      key: ['slug'],
+      rows: stories.map((story) => {
+        const item: Wire = storyItem(story);
+        const { draft, archive, viewerRelevance } = item;
+        return {
+          ...columns({ createdAt: item.createdAt, isRead: item.isRead }),
+          ...columns({ slug: draft.slug, title: draft.title, summary: draft.summary, list: draft.list }),
+          version: draft.version === undefined ? null : String(draft.version),
+          ...nested('detail', ['title', 'main', 'sidebar'], draft.detail),
+          ...nested('viewer_relevance', relevance, viewerRelevance),
+          ...nested('viewer_relevance_user', user, viewerRelevance?.user),
+          archived_at: archive ? Date.parse(archive.archivedAt) : null,
+          ...nested('archived', ['reason'], archive),
+          ...nested('archived_actor', ['type', 'name', 'image', 'userId'], archive?.actor),
+        };
+      }),
+    },
+    {
+      table: 'story_sources',
+      key: ['story_slug', 'position'],
+      rows: stories.flatMap(({ slug, draft }) =>
+        ((draft as Wire).sourceRefs ?? []).map((ref: Wire, index: number) => ({
+          story_slug: slug,
+          position: index + 1,
+          type: ref.type,
+          source_id: ref.id,
+          label: ref.label ?? null,
+        })),
+      ),
+    },
+    {
+      table: 'story_members',
+      key: ['story_slug', 'member_id'],
+      rows: stories.flatMap((story) =>
+        storyOf(story).relevantMembers.map((member: Wire) => ({
+          story_slug: story.slug,
+          ...Object.fromEntries(Object.entries(columns(member)).filter(([name]) => name !== 'user')),
+          ...nested('user', user, member.user),
+        })),
+      ),
+    },
+  ];
+}
+
+/** A person's history is answered with at most so many records (Limits). */
+const mostOfPerson = 50;
+
+/** What was done to topics, companies and people, and what became of the merged. */
+export function historyTables(lens: Lens): ExpectedTable[] {
+  const { world } = lens;
+  const readable: { type: EntityType; id: string }[] = [
+    ...readableTopics(lens).map(({ id }) => ({ type: 'topic' as const, id })),
+    ...[...world.companies.keys()].map((id) => ({ type: 'company' as const, id })),
+    ...[...world.people.keys()].map((id) => ({ type: 'person' as const, id })),
+  ];
+  const names = new Set(readable.map(({ type, id }) => `${type}:${id}`));
+  const everything = [...world.history.values()].flat();
+  const known = new Map(everything.map((record) => [record.id, record]));
+  const member = (id: string | null) => nested('user', user, id === null ? null : world.members.get(id));
+  const recordRow = (record: StoredHistory): Row => ({
+    ...columns({ ...record, changedAt: iso(record.changedAt) }, ['userId']),
+    ...member(record.userId),
+  });
+  return [
+    {
+      table: 'history',
+      key: ['id'],
+      rows: readable.flatMap(({ type, id }) => {
+        const records = world.history.get(`${type}:${id}`) ?? [];
+        return (type === 'person' ? records.slice(-mostOfPerson) : records).map(recordRow);
+      }),
+      // History does not unhappen: what was read of something that is gone stays.
+      beyond: ({ id }) => {
+        const record = known.get(String(id));
+        return record ? recordRow(record) : null;
+      },
+      lagsWhole: true,
+    },
+    {
+      table: 'merges',
+      key: ['entity_type', 'source_id', 'target_id'],
+      rows: world.merges
+        .filter(({ entityType, targetId }) => names.has(`${entityType}:${targetId}`))
+        .flatMap((merge) =>
+          merge.sources.map((source) => ({
+            entity_type: merge.entityType,
+            source_id: source.id,
+            target_id: merge.targetId,
+            source_name: source.name,
+            target_name: nameOf(lens, merge.entityType, merge.targetId),
+            merge_id: merge.id,
+            merged_at: merge.mergedAt,
+            ...member(merge.userId),
+          })),
+        ),
+      beyond: (row) =>
+        world.merges.some(
+          (merge) =>
+            merge.entityType === row.entity_type &&
+            merge.targetId === row.target_id &&
+            merge.sources.some(({ id }) => id === row.source_id),
+        )
+          ? {}
+          : null,
+      lags: ['source_name', 'target_name', 'user_name', 'user_image'],
+    },
+  ];
+}
+
+function nameOf({ world }: Lens, type: EntityType, id: string): string | null {
+  if (type === 'topic') return world.topics.get(id)?.title ?? null;
+  return (type === 'company' ? world.companies.get(id)?.name : world.people.get(id)?.displayName) ?? null;
+}

@@ -1,0 +1,106 @@
+import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/wire/companies.js';
+import type { Lens } from '../../../src/sandbox/wire/lens.js';
+import { identitiesOf, personOf } from '../../../src/sandbox/wire/people.js';
+import { personCounts } from '../../../src/sandbox/world/counts.js';
+import { goneAs, notGone } from './gone.js';
+import { columns, type ExpectedTable, nested } from './row.js';
+
+const ofPerson = ['github', 'linkedin', 'phone', 'title', 'twitter', 'website'];
+const ofCompany = ['email', 'github', 'linkedin', 'phone', 'twitter'];
+
+export function peopleTables(lens: Lens): ExpectedTable[] {
+  const { world } = lens;
+  const everyone = [...world.people.values()];
+  return [
+    {
+      table: 'people',
+      key: ['id'],
+      rows: everyone.map((person) => {
+        const { company, connections, ...rest } = personOf(lens, person);
+        return {
+          ...columns(rest),
+          ...nested('company', ['id', 'name', 'domain', 'logoUrl'], company),
+          ...nested('connections', ofPerson, connections),
+          ...notGone,
+          detail_unavailable_reason: null,
+        };
+      }),
+      beyond: ({ id }) => goneAs(world, 'person', String(id)),
+      lags: [
+        'description',
+        'ecosystem_tags',
+        'expertise_tags',
+        // A week passes, and it moves by itself.
+        'weekly_activity',
+        ...ofPerson.map((name) => `connections_${name}`),
+      ],
+    },
+    {
+      table: 'person_identities',
+      key: ['person_id', 'platform', 'platform_id'],
+      rows: everyone.flatMap((person) =>
+        identitiesOf(lens, person).map((identity) => ({ person_id: person.id, ...columns(identity) })),
+      ),
+      lags: ['platform_username'],
+    },
+    {
+      table: 'person_source_stats',
+      key: ['person_id', 'source'],
+      rows: everyone.flatMap((person) =>
+        personCounts(world, person.id).sourceStats.map((stat) => ({
+          person_id: person.id,
+          ...columns(stat),
+        })),
+      ),
+    },
+  ];
+}
+
+export function companyTables(lens: Lens): ExpectedTable[] {
+  const { world } = lens;
+  const all = [...world.companies.values()];
+  return [
+    {
+      table: 'companies',
+      key: ['id'],
+      rows: all.map((company) => {
+        const { connections, ...rest } = companyOf(lens, company);
+        return {
+          ...columns(rest),
+          ...columns(JSON.parse(companyItemJson(lens, company))),
+          weekly_activity: activityOf(lens, company).weeklyActivity,
+          ...nested('connections', ofCompany, connections),
+          ...notGone,
+          detail_unavailable_reason: null,
+        };
+      }),
+      beyond: ({ id }) => goneAs(world, 'company', String(id)),
+      lags: ['weekly_activity', ...ofCompany.map((name) => `connections_${name}`)],
+    },
+    {
+      table: 'company_employees',
+      key: ['company_id', 'person_id'],
+      rows: [...world.people.values()].flatMap(({ id, avatarUrl, companyId, displayName }) =>
+        companyId === null
+          ? []
+          : [{ company_id: companyId, person_id: id, name: displayName, avatar_url: avatarUrl }],
+      ),
+      lagsWhole: true,
+    },
+    {
+      table: 'company_identities',
+      key: ['company_id', 'platform', 'platform_id'],
+      rows: all.flatMap((company) =>
+        company.identities.map((identity) => ({ company_id: company.id, ...columns(identity) })),
+      ),
+      lagsWhole: true,
+    },
+    {
+      table: 'company_source_stats',
+      key: ['company_id', 'source'],
+      rows: all.flatMap((company) =>
+        activityOf(lens, company).sourceStats.map((stat) => ({ company_id: company.id, ...columns(stat) })),
+      ),
+    },
+  ];
+}

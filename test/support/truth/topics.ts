@@ -1,0 +1,85 @@
+import { migratedReason } from '../../../src/contract/topics.js';
+import type { Lens } from '../../../src/sandbox/wire/lens.js';
+import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/wire/topics.js';
+import type { StoredTopic } from '../../../src/sandbox/world/types.js';
+import { goneAs, notGone } from './gone.js';
+import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
+
+/** `GET /topics` shows every topic but the superseded; those are read by their id only. */
+export function listedTopics(lens: Lens): StoredTopic[] {
+  return [...lens.world.topics.values()].filter((topic) => topic.graphStatus !== 'superseded');
+}
+
+/** The topics whose conversations and history the API answers. */
+export function readableTopics(lens: Lens): StoredTopic[] {
+  return listedTopics(lens).filter((topic) => !topic.migrated);
+}
+
+export function topicTables(lens: Lens): ExpectedTable[] {
+  return [topics(lens), people(lens)];
+}
+
+function topics(lens: Lens): ExpectedTable {
+  return {
+    table: 'topics',
+    key: ['id'],
+    rows: listedTopics(lens).map((topic) => ({
+      ...item(lens, topic),
+      ...(topic.migrated ? {} : detail(lens, topic)),
+      ...notGone,
+      detail_unavailable_reason: topic.migrated ? migratedReason : null,
+    })),
+    beyond: ({ id }) => {
+      const topic = lens.world.topics.get(String(id));
+      // Superseded since it was seen: there, and listed no more.
+      return topic ? { ...detail(lens, topic), ...notGone } : goneAs(lens.world, 'topic', String(id));
+    },
+    lags: ['successor_topic_title'],
+  };
+}
+
+function item(lens: Lens, topic: StoredTopic): Row {
+  const { authors, linkedTicket, ...rest } = JSON.parse(topicItemJson(lens, topic));
+  return {
+    ...columns(rest, ['persons']),
+    author_ids: authors.map((author: { id: string }) => author.id),
+    ...nested('linked_ticket', ['displayName', 'linkType', 'url'], linkedTicket),
+  };
+}
+
+function detail(lens: Lens, topic: StoredTopic): Row {
+  const wire = topicOf(lens, topic);
+  return {
+    ...columns(wire, ['successorTopic']),
+    ...nested('successor_topic', ['id', 'title'], wire.successorTopic),
+  };
+}
+
+const company = ['id', 'name', 'domain', 'logoUrl'];
+
+function people(lens: Lens): ExpectedTable {
+  const listed = listedTopics(lens);
+  return {
+    table: 'topic_people',
+    key: ['topic_id', 'person_id'],
+    rows: listed.flatMap((topic) => {
+      const embedded: { id: string; isStaff: boolean; company: { isOrgCompany: boolean } | null }[] =
+        JSON.parse(topicItemJson(lens, topic)).persons;
+      return topicPeople(lens, topic).map((person) => {
+        const inList = embedded.find(({ id }) => id === person.id);
+        return {
+          topic_id: topic.id,
+          person_id: person.id,
+          ...columns(person, ['id', 'company', 'identities']),
+          ...nested('company', company, person.company),
+          is_staff: inList?.isStaff ?? null,
+          company_is_org_company: inList?.company?.isOrgCompany ?? null,
+        };
+      });
+    }),
+    // The list does not tell who takes part in a topic that it does not show.
+    beyond: ({ topic_id: id }) =>
+      lens.world.topics.get(String(id))?.graphStatus === 'superseded' ? { message_count: anything } : null,
+    lags: ['title', 'is_vip'],
+  };
+}
