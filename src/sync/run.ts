@@ -9,6 +9,7 @@ import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
 import type { SyncSettings } from './settings.js';
+import { sweepOf } from './sweep.js';
 import type { Tally } from './tally.js';
 
 /**
@@ -27,7 +28,7 @@ export async function runSync(
       () => undefined,
       (error: unknown) => error,
     );
-    return finish(run, work, ended);
+    return finish(run, options, work, ended);
   });
 }
 
@@ -52,7 +53,7 @@ interface End {
   readonly stoppedBy: string | null;
 }
 
-async function finish(run: Running, work: Work, ended: unknown): Promise<SyncReport> {
+async function finish(run: Running, options: SyncOptions, work: Work, ended: unknown): Promise<SyncReport> {
   const { parts, context, tally, runId, startedAt, selection } = run;
   // What is no error of ours, and what says that nothing can be written, has nothing to report.
   if (ended !== undefined && !(ended instanceof SignalhouseError)) throw ended;
@@ -70,6 +71,9 @@ async function finish(run: Running, work: Work, ended: unknown): Promise<SyncRep
       `${context.shortHistories.size} histories hold more records than the API shows of them`,
     );
   }
+  const pages = work.scans.reduce((sum, scan) => sum + scan.pages, 0);
+  const sweep = await sweepOf(context, selection.children, options, pages);
+  if (sweep !== null) context.notes.push(sweep);
   const now = new Date(parts.clock.now());
   const left = await countDue(context.store, selection.children, parts.config, now);
   const leftRequests = left.reduce((sum, line) => sum + line.requests, 0);
