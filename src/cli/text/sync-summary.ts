@@ -32,7 +32,7 @@ export function syncSummary(report: SyncReport): string {
 function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
   const done = {
     done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'asked to'}), everything fetched is committed`,
+    stopped: `stopped (${stoppedBy ?? 'asked to'})`,
     incomplete: `done, but ${rejected.new + failures.length > 0 ? 'not everything went through' : 'incomplete'}`,
     failed: 'FAILED',
   };
@@ -49,6 +49,9 @@ function facts(report: SyncReport): [string, string][] {
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
     ['429s', count(requests.rateLimited)],
     ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} known before`],
+    ...(report.outcome === 'stopped'
+      ? ([['kept', 'everything that was fetched']] as [string, string][])
+      : []),
     ['left due', left.due === 0 ? 'nothing' : leftText(left)],
     ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
   ];

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import type { StatusReport } from '../../../../src/app.js';
+import { planSummary } from '../../../../src/cli/text/plan-summary.js';
+import { statusSummary } from '../../../../src/cli/text/status-summary.js';
+import { syncSummary } from '../../../../src/cli/text/sync-summary.js';
+import type { PlanReport, ScanReport, SyncReport } from '../../../../src/sync/report.js';
+
+const scan: ScanReport = {
+  endpoint: 'topics',
+  verified: true,
+  complete: true,
+  attempts: 1,
+  pages: 12,
+  items: 1_200,
+  totalCount: 1_200,
+  missing: 0,
+  tombstoned: 0,
+  restored: 0,
+  fused: false,
+  note: null,
+};
+
+const report: SyncReport = {
+  runId: '20261120T101500123Z-4f2a',
+  outcome: 'done',
+  exitCode: 0,
+  stoppedBy: null,
+  organization: { id: 'org_1', name: 'Acme' },
+  requests: { total: 1_234, rateLimited: 0, byEndpoint: { topics: 12, topic_groups: 1_222 } },
+  scans: [scan],
+  rows: { topics: { new: 12, changed: 3, removed: 0 }, channels: { new: 0, changed: 0, removed: 0 } },
+  rejected: { new: 0, known: 2, examples: [] },
+  drift: [],
+  failures: [],
+  left: { due: 0, requests: 0, minutes: 0 },
+  notes: [],
+  published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200 },
+  startedAt: '2026-11-20T10:15:00.123Z',
+  minutes: 10.3,
+};
+
+const failure = (number: number) => ({
+  endpoint: 'topic_groups',
+  entityId: `0198c2f4-0000-7000-8000-00000000000${number}`,
+  message: 'GET /topics/… was answered 500: an explanation that goes on and on, well beyond one line of text',
+  hint: 'Try again later.',
+});
+
+function widest(text: string): number {
+  return Math.max(...text.split('\n').map((line) => line.length));
+}
+
+describe('the summary of a run', () => {
+  it('that went well is short: nothing is shown that needs no look', () => {
+    expect(syncSummary(report)).toBe(`Run 20261120T101500123Z-4f2a: done
+  organization  Acme (org_1)
+  took          10 min, 1,234 requests
+  429s          0
+  rejected      0 new, 2 known before
+  left due      nothing
+  published     /data/signals.duckdb (4.8 MB)
+
+Requests
+  endpoint      requests
+  ------------  --------
+  topic_groups     1,222
+  topics              12
+
+Rows
+  table   new  changed  removed
+  ------  ---  -------  -------
+  topics   12        3        0`);
+  });
+
+  it('says what stopped it, and what is left', () => {
+    const text = syncSummary({
+      ...report,
+      outcome: 'stopped',
+      stoppedBy: '--max-requests 1234 is reached',
+      left: { due: 4_000, requests: 4_321, minutes: 36 },
+    });
+    expect(text).toContain(': stopped (--max-requests 1234 is reached)\n');
+    expect(text).toMatch(/kept +everything/);
+    expect(text).toMatch(/left due +4,000 \(4,321 requests, about 36 min at the budget\)/);
+  });
+
+  it('says everything that went wrong, in 80 columns, and no more than one can read', () => {
+    const examples = Array.from({ length: 14 }, (_, index) => failure(index % 10));
+    const text = syncSummary({
+      ...report,
+      outcome: 'incomplete',
+      exitCode: 3,
+      scans: [
+        { ...scan, fused: true, missing: 240 },
+        { ...scan, endpoint: 'people', verified: false, attempts: 3, totalCount: null, note: 'ids differed' },
+        { ...scan, endpoint: 'companies', complete: false },
+      ],
+      rejected: { new: 14, known: 0, examples },
+      failures: [{ ...failure(1), entityId: null, hint: null }],
+      drift: [{ endpoint: 'topics', path: 'mood', kind: 'unknown_field', example: 'glad' }],
+      notes: ['worker.duckdb could not be opened; the published snapshot took its place'],
+      rows: {},
+    });
+    for (const said of [
+      'done, but not everything went through',
+      'the fuse held back 240 deletions',
+      'people: not verified, 1,200 items in 3 attempts; ids differed',
+      'companies: not read to its end',
+      'and 4 more',
+      'topics mood: unknown field',
+      'worker.duckdb could not be opened',
+      'nothing new, nothing changed',
+    ]) {
+      expect(text.replaceAll(/\s+/g, ' ')).toContain(said);
+    }
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('passes nothing on that could steer a terminal', () => {
+    const text = syncSummary({ ...report, organization: { id: 'org_1', name: 'A\u001b[2Jcme' } });
+    expect(text).not.toContain('\u001b');
+  });
+});
+
+describe('the summary of a plan', () => {
+  const plan: PlanReport = {
+    organization: { id: 'org_1', name: null },
+    lists: [scan],
+    lines: [
+      { endpoint: 'topic_groups', never: 3, changed: 2, sweep: 1, due: 6, requests: 6 },
+      { endpoint: 'person', never: 0, changed: 0, sweep: 0, due: 0, requests: 0 },
+    ],
+    spent: 9,
+    requests: { lists: 9, children: 6, total: 15 },
+    minutes: 0.125,
+    left: null,
+  };
+
+  it('says what is due and what it costs', () => {
+    expect(planSummary(plan)).toBe(`A sync now
+  organization        org_1
+  lists               9 requests
+  children            6 requests
+  in all              15 requests, about 7.5 s at the budget
+  spent on this plan  9 requests
+
+Due
+  endpoint      never  changed  sweep  due  requests
+  ------------  -----  -------  -----  ---  --------
+  topic_groups      3        2      1    6         6`);
+  });
+
+  it('says what a cap leaves', () => {
+    const capped = planSummary({ ...plan, lines: [], left: { requests: 4, minutes: 1 } });
+    expect(capped).toMatch(/left by the cap +4 requests, about 1 min/);
+    expect(capped).toMatch(/Due\n {2}nothing$/);
+  });
+});
+
+describe('the summary of the status', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z');
+  const status: StatusReport = {
+    holder: null,
+    files: { worker: null, published: null },
+    publishedAt: null,
+    contents: null,
+    spending: { held: 0, limit: 120, windowMs: 60_000 },
+  };
+
+  it('of nothing says what to do', () => {
+    expect(statusSummary(status, now)).toBe(`Warehouse
+  published  nothing yet; signalhouse sync does it
+  in use by  nobody
+  spent      0 of 120 requests this minute`);
+  });
+
+  it('says whose it is, how fresh, what is left and what is wrong, in 80 columns', () => {
+    const text = statusSummary(
+      {
+        holder: { pid: 7, host: 'here', command: 'signalhouse sync', since: '2026-11-20T11:59:00.000Z' },
+        files: {
+          worker: { path: '/data/worker.duckdb', bytes: 9_000_000 },
+          published: { path: '/data/signals.duckdb', bytes: 8_000_000 },
+        },
+        publishedAt: '2026-11-20T11:30:00.000Z',
+        spending: { held: 118, limit: 120, windowMs: 60_000 },
+        contents: {
+          organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
+          runs: [
+            {
+              ...{ run_id: 'r1', command: 'sync', started_at: '2026-11-20T11:00:00.000Z', ended_at: null },
+              ...{
+                outcome: 'interrupted',
+                exit_code: null,
+                requests: null,
+                rate_limited: null,
+                rows_new: null,
+              },
+              ...{ rows_changed: null, rows_removed: null, rejected: null, left_due: null, error: null },
+            },
+          ],
+          left: { run_id: 'r0', due: 12, requests: 14, minutes: 0.1 },
+          lists: [
+            {
+              ...{ endpoint: 'topics', read_at: '2026-11-20T11:00:00.000Z', verified_at: null },
+              ...{ total_count: null, ids: 1_200 },
+            },
+          ],
+          children: [
+            {
+              ...{ endpoint: 'topic_groups', asked: 1_200, failing: 3 },
+              ...{ oldest_at: '2026-11-10T11:00:00.000Z', newest_at: '2026-11-20T11:00:00.000Z' },
+            },
+          ],
+          rows: { topics: 1_200 },
+          rejected: [
+            {
+              ...{ endpoint: 'messages', records: 2, last_seen_at: '2026-11-20T11:00:00.000Z' },
+              example: `author.id: ${'expected a text, and got something else '.repeat(4)}`,
+            },
+          ],
+          drift: Array.from({ length: 12 }, (_, index) => ({
+            ...{ endpoint: 'topics', path: `field${index}`, kind: 'unknown_field', occurrences: 5 },
+            first_seen_at: '2026-11-20T11:00:00.000Z',
+          })),
+        },
+      },
+      now,
+    );
+    for (const said of [
+      'Acme (org_1)',
+      '30 min ago, 7.6 MB: /data/signals.duckdb',
+      'signalhouse sync, process 7',
+      '118 of 120 requests this minute',
+      '12 (14 requests, about 6.0 s) after the last sync',
+      'interrupted - - -',
+      'topics 1,200 1 h 00 min ago never',
+      'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
+      'messages: 2 records, e.g. author.id: expected',
+      'and 2 more',
+    ]) {
+      expect(text.replaceAll(/\s+/g, ' ')).toContain(said);
+    }
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+});
