@@ -1,4 +1,5 @@
--- Which known items a scan did not show, and how many are known: the difference is what may be gone.
+-- Which known items a scan did not show, whether they were answered 404 while they were listed, and how many are known:
+-- the difference is what may be gone.
 --
 --   $list      the kind of document that the list's items are
 --   $presence  the kind of document that says what is gone or listed no more
@@ -12,7 +13,14 @@ WITH gone AS (
 known AS (
   SELECT id FROM raw.documents WHERE endpoint = $list AND id NOT IN (SELECT id FROM gone)
 )
-SELECT id, (SELECT count(*) FROM known) AS known
+SELECT
+  id,
+  id IN (
+    SELECT id
+    FROM raw.documents
+    WHERE endpoint = $presence AND (body ->> '$.detailUnavailableReason') IS NOT NULL
+  ) AS unanswered,
+  (SELECT count(*) FROM known) AS known
 FROM known
 WHERE id NOT IN (SELECT id FROM scan_ids)
 ORDER BY id

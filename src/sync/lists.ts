@@ -47,9 +47,15 @@ export async function readLists(
 }
 
 async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
-  const read = list.name === 'stories' ? await readStories(context) : await readList(context, list);
+  let read = list.name === 'stories' ? await readStories(context) : await readList(context, list);
+  const again = async () => {
+    const second = await readList(context, list);
+    const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };
+    read = { ...second, ...both, startedAt: read.startedAt };
+    return second;
+  };
   const nothing = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
-  const found = settles && read.verified ? await settle(context, list, read.ids) : nothing;
+  const found = settles ? await settle(context, list, read, again) : nothing;
   const note = found.note ?? read.note;
   await context.batcher.add({ scans: [scanRow(list.name, read, new Date(context.clock.now()), found)] });
   if (note !== null) context.notes.push(`${list.name}: ${note}`);

@@ -38,20 +38,26 @@ const linksOf: Record<string, readonly string[]> = {
   people: ['person_groups', 'person_identities', 'person_source_stats'],
 };
 
+export interface Missing {
+  readonly id: string;
+  /** It was answered 404 by id while it was listed, as topics archived in the migration are. */
+  readonly unanswered: boolean;
+}
+
 /** The known items of a list that these ids do not hold, and how many are known at all. Holds the ids for `settle`. */
 export async function missingFrom(
   context: Context,
   list: List,
   ids: ReadonlySet<string>,
-): Promise<{ missing: string[]; known: number }> {
+): Promise<{ missing: Missing[]; known: number }> {
   await context.batcher.flush();
   await context.store.transaction(async (tx) => {
     await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
     await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
   });
   const names = { list: literal(list.name), presence: literal(list.presence ?? '') };
-  const rows = await context.store.all<{ id: string; known: number }>(fill(missingSql, names));
-  return { missing: rows.map(({ id }) => id), known: Number(rows[0]?.known ?? 0) };
+  const rows = await context.store.all<Missing & { known: number }>(fill(missingSql, names));
+  return { missing: rows, known: Number(rows[0]?.known ?? 0) };
 }
 
 function* rowsOf(ids: Iterable<string>): Generator<[string]> {
@@ -76,19 +82,34 @@ export function blowsFuse(
   return found.missing > limits.maxRows && found.missing > limits.maxShare * found.known;
 }
 
+/** What one reading of a list showed, and whether the list held still meanwhile. */
+export interface Shown {
+  readonly ids: ReadonlySet<string>;
+  readonly verified: boolean;
+}
+
 /**
- * After a verified scan: what it shows again loses its tombstone; what it misses is asked for by id, and only a 404
- * makes a tombstone. What is answered is there, only listed no more.
+ * What a scan shows again loses its tombstone. What a verified one misses is asked for by id, and only a 404 makes a
+ * tombstone; what is answered is there, only listed no more. Where a 404 proves nothing, because what is listed is
+ * answered so as well, the list is read `again`: totals can agree by accident, and it must be missing twice.
  */
-export async function settle(context: Context, list: List, ids: ReadonlySet<string>): Promise<Settled> {
+export async function settle(
+  context: Context,
+  list: List,
+  shown: Shown,
+  again: () => Promise<Shown>,
+): Promise<Settled> {
   const presence = list.presence;
-  if (!list.tombstones || presence === null) {
-    return { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
-  }
-  const { missing, known } = await missingFrom(context, list, ids);
+  const nothing = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
+  if (!list.tombstones || presence === null) return nothing;
+  const { missing, known } = await missingFrom(context, list, shown.ids);
   const restored = await restore(context, presence);
+  if (!shown.verified) return { ...nothing, restored };
   const limits = context.config.sync.deletes;
-  if (!context.acceptDeletes && blowsFuse({ missing: missing.length, known, shown: ids.size }, limits)) {
+  if (
+    !context.acceptDeletes &&
+    blowsFuse({ missing: missing.length, known, shown: shown.ids.size }, limits)
+  ) {
     const note = `it misses ${missing.length} of ${known} known items: nothing was deleted (--accept-deletes lets it through)`;
     return { missing: missing.length, tombstoned: 0, restored, fused: true, note };
   }
@@ -99,9 +120,24 @@ export async function settle(context: Context, list: List, ids: ReadonlySet<stri
       now: `TIMESTAMPTZ ${literal(new Date(context.clock.now()).toISOString())}`,
     }),
   );
+  const unanswered = new Set(missing.flatMap((one) => (one.unanswered ? [one.id] : [])));
+  const doubtful: Gone[] = [];
   let tombstoned = 0;
-  for (const id of [...missing, ...stale.map((row) => row.id)]) {
-    if (await isGone(context, list, presence, id)) tombstoned += 1;
+  for (const { id } of [...missing, ...stale]) {
+    const gone = await askFor(context, list, presence, id);
+    if (gone === null) continue;
+    if (gone.reason !== undefined || unanswered.has(id)) {
+      doubtful.push(gone);
+      continue;
+    }
+    await bury(context, list, presence, gone);
+    tombstoned += 1;
+  }
+  const second = doubtful.length > 0 ? await again() : shown;
+  for (const gone of doubtful) {
+    if (!second.verified || second.ids.has(gone.id)) continue;
+    await bury(context, list, presence, gone);
+    tombstoned += 1;
   }
   return { missing: missing.length, tombstoned, restored, fused: false, note: null };
 }
@@ -111,7 +147,7 @@ async function restore(context: Context, presence: string): Promise<number> {
     fill(returnedSql, { presence: literal(presence) }),
   );
   if (back.length === 0) return 0;
-  const landing = new Landing(new Date(context.clock.now()));
+  const landing = new Landing(new Date(context.clock.now()), context.shapes);
   for (const { id, detail_unavailable_reason: reason } of back) {
     landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
   }
@@ -119,42 +155,50 @@ async function restore(context: Context, presence: string): Promise<number> {
   return back.length;
 }
 
-async function isGone(context: Context, list: List, presence: string, id: string): Promise<boolean> {
+/** What was answered 404 by id, when, and with which `data.reason`. */
+interface Gone {
+  readonly id: string;
+  readonly at: Date;
+  readonly reason: string | undefined;
+}
+
+/** Asks for one item by id: lands what is answered, and gives null; or says that there is nothing. */
+async function askFor(context: Context, list: List, presence: string, id: string): Promise<Gone | null> {
   const child = unpaged(list.detail);
   try {
     const options = { priority: Priority.essential, signal: context.stop };
     const answer = await context.api.call(list.detail as 'topic', requestFor(child, id) as never, options);
-    const landing = new Landing(answer.arrivedAt);
+    const landing = new Landing(answer.arrivedAt, context.shapes);
     landChild[child](landing, id, answer.body, { endpoint: child, method: 'GET', path: id });
     const since = answer.arrivedAt.toISOString();
     landing.document(presence, { id, parentId: null }, { ...present, unlistedSince: since });
     await context.batcher.add(landing);
-    return false;
+    return null;
   } catch (error) {
     // A 404 without the documented error body comes from something in front of the API, and proves nothing.
     if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
-    const landing = new Landing(new Date(context.clock.now()));
-    const deletedAt = landing.fetchedAt.toISOString();
-    landing.document(
-      presence,
-      { id, parentId: null },
-      { ...present, deletedAt, deletedReason: error.reason ?? 'not_found' },
-    );
-    landing.removed.push(...(await links(context, list, id)));
-    // Should it come back, its links are due as if they had never been fetched.
-    for (const child of children.filter((one) => one.list === list.name)) {
-      const gone = {
-        fetchedAt: landing.fetchedAt,
-        fingerprint: null,
-        status: 404,
-        error: null,
-        reason: 'gone',
-      };
-      landing.coverage.push({ endpoint: child.endpoint, entityId: id, ...gone });
-    }
-    await context.batcher.add(landing);
-    return true;
+    return { id, at: new Date(context.clock.now()), reason: error.reason };
   }
+}
+
+async function bury(context: Context, list: List, presence: string, { id, at, reason }: Gone): Promise<void> {
+  const landing = new Landing(at, context.shapes);
+  const tombstone = { deletedAt: at.toISOString(), deletedReason: reason ?? 'not_found' };
+  landing.document(presence, { id, parentId: null }, { ...present, ...tombstone });
+  landing.removed.push(...(await links(context, list, id)));
+  // Should it come back, its links are due as if they had never been fetched.
+  for (const child of children.filter((one) => one.list === list.name)) {
+    landing.coverage.push({
+      endpoint: child.endpoint,
+      entityId: id,
+      fetchedAt: at,
+      fingerprint: null,
+      status: 404,
+      error: null,
+      reason: 'gone',
+    });
+  }
+  await context.batcher.add(landing);
 }
 
 async function links(context: Context, list: List, id: string): Promise<DocumentKey[]> {
