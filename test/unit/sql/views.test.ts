@@ -356,6 +356,14 @@ describe('company_health', () => {
   });
 
   test('one row a company, without our own and deleted ones; what they wait for', async () => {
+    await stand.insert('people', [
+      { id: 'on-our-side', company_id: 'beta' },
+      { id: 'their-bot', company_id: 'beta' },
+    ]);
+    await stand.insert('topic_people', [
+      { topic_id: 'urgent', person_id: 'on-our-side', is_staff: true },
+      { topic_id: 'urgent', person_id: 'their-bot', is_bot: true },
+    ]);
     await stand.insert('companies', [{ id: 'gone', deleted_at: day(1) }]);
     await stand.insert('topics', [
       topic('urgent', { priority: 'very_high' }),
