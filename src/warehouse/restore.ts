@@ -17,6 +17,7 @@ import type { Log } from '../base/log.js';
 import { filesOf, type Limits, openFile, unfinished } from './engine.js';
 import { firstLine, freeBytes, lockConflict, storageFault } from './faults.js';
 import type { Session } from './session.js';
+import { text } from './sql.js';
 
 /** That the live file could not be opened, and what was done about it. */
 export interface Restored {
@@ -63,18 +64,37 @@ export async function openOrRestore(
 async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
   const session = await openFile(path, { ...limits, access: 'write', dataDir });
   try {
-    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
-      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
-    );
-    const expected = size ? headerBytes + size.total_blocks * size.block_size : 0;
-    if (size && size.total_blocks > 0 && statSync(path).size < expected) {
-      throw new Error(`the file is cut short: ${statSync(path).size} of ${expected} bytes`);
+    const [size] = await session.all<{ total_blocks: number; block_size: number }>('PRAGMA database_size');
+    const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
+    // Blocks that are free at its end need not be in the file: only then is it worth to ask which are in use.
+    if (size && blocks < size.total_blocks) {
+      const needed = (await lastBlockInUse(session)) + 1;
+      if (blocks < needed) throw new Error(`the file is cut short: ${blocks} of ${needed} blocks`);
     }
     return session;
   } catch (error) {
     await session.close();
     throw error;
   }
+}
+
+/** The highest block that holds data or says where data is; -1 when there is none. */
+async function lastBlockInUse(session: Session): Promise<number> {
+  const tables = await session.all<{ name: string }>(
+    `SELECT format('"{}"."{}"', schema_name, table_name) AS name FROM duckdb_tables()
+      WHERE database_name = current_database() AND NOT temporary AND NOT internal`,
+  );
+  const used = [
+    'SELECT max(block_id) AS last FROM pragma_metadata_info()',
+    ...tables.map(
+      ({ name }) =>
+        `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1))) FROM pragma_storage_info(${text(name)})`,
+    ),
+  ];
+  const [found] = await session.all<{ last: number | null }>(
+    `SELECT max(last) AS last FROM (${used.join(' UNION ALL ')})`,
+  );
+  return found?.last ?? -1;
 }
 
 /** Three headers of 4 KiB stand before the first block. */
