@@ -2,6 +2,7 @@ import { UnavailableError } from '../base/errors.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
+import { forgetOvertaken } from './overtaken.js';
 import { PhaseTracker } from './phases.js';
 import { pool } from './pool.js';
 import type { Child } from './resources.js';
@@ -23,7 +24,7 @@ export async function fetchDetails(context: Context, children: readonly Child[])
     const tasks = (await due(context.store, children, context.config, now)).filter(
       (task) => !tried.has(nameOf(task)),
     );
-    if (tasks.length === 0) return;
+    if (tasks.length === 0) return forgetOvertaken(context);
     const tracker = new PhaseTracker(context.observer, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     await pool(tasks, context.config.api.concurrency + 4, async (task) => {

@@ -44,6 +44,11 @@ export interface Missing {
   readonly unanswered: boolean;
 }
 
+/** The kinds of documents of others that name a person as one of theirs. */
+const namedIn: Record<string, readonly string[]> = {
+  people: ['topic_people', 'topic_persons', 'company_employees'],
+};
+
 /** The known items of a list that these ids do not hold, and how many are known at all. Holds the ids for `settle`. */
 export async function missingFrom(
   context: Context,
@@ -202,6 +207,8 @@ async function bury(context: Context, list: List, presence: string, { id, at, re
 }
 
 async function links(context: Context, list: List, id: string): Promise<DocumentKey[]> {
-  const kinds = (linksOf[list.name] ?? []).map(literal).join(', ');
-  return context.store.all<DocumentKey>(fill(membersSql, { kinds, parent_id: literal(id) }));
+  const texts = (kinds: readonly string[] | undefined) => (kinds ?? ['']).map(literal).join(', ');
+  return context.store.all<DocumentKey>(
+    fill(membersSql, { of: texts(linksOf[list.name]), naming: texts(namedIn[list.name]), id: literal(id) }),
+  );
 }

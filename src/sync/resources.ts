@@ -132,7 +132,14 @@ export const children: readonly Child[] = [
     betrayedBy: [...personActivity, ...personState],
     skippedWhenListSaysAll: personFields,
   },
-  { endpoint: 'topic_people', list: 'topics', asks: 'topic_people', weight: 50, betrayedBy: topicActivity },
+  {
+    endpoint: 'topic_people',
+    list: 'topics',
+    asks: 'topic_people',
+    weight: 50,
+    // Who takes part changes without the topic when people are merged, or an account gets another owner.
+    betrayedBy: [...topicActivity, '$.personIds'],
+  },
   {
     endpoint: 'company_activity',
     list: 'companies',

@@ -84,7 +84,7 @@ export async function running<T>(
     shapes: new Shapes(),
     failures: [],
     shortHistories: new Set(),
-    notes: [],
+    notes: [...restoredNote(parts.warehouse)],
   };
   try {
     return await work({ parts, context, selection, tally, runId, startedAt });
@@ -92,6 +92,17 @@ export async function running<T>(
     parts.api.events.off('attempt', seen);
     stop.release();
   }
+}
+
+/** Whoever reads the summary has to know that what came after the snapshot is fetched again. */
+function restoredNote({ restored }: Warehouse): string[] {
+  if (!restored) return [];
+  const instead = restored.snapshotFrom
+    ? `the snapshot published ${restored.snapshotFrom.toISOString()} took its place`
+    : 'there was no snapshot, so the warehouse started empty';
+  return [
+    `worker.duckdb could not be opened (${restored.reason}) and is now ${restored.movedTo}; ${instead}`,
+  ];
 }
 
 /** Stores the organization, as the API said it. */

@@ -43,6 +43,8 @@ export interface Synced extends Ran {
 
 /** A data directory and the sandbox that it is pulled from. */
 export class Pulling {
+  /** Whether a test broke the live file; otherwise nobody may take it for broken. */
+  isBroken = false;
   readonly env: Record<string, string>;
 
   constructor(
@@ -102,6 +104,7 @@ export class Pulling {
       }),
     );
     const requests = Object.values(seen).reduce((sum, count) => sum + count, 0);
+    if (ran.stderr.includes('could not be opened') && !this.isBroken) throw new Error(ran.stderr);
     return { ...ran, report: parsed<SyncReport>(ran), seen, requests };
   }
 

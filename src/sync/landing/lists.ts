@@ -57,9 +57,17 @@ export function landList(landing: Landing, list: ListName, items: readonly unkno
   }
 }
 
-function withoutPeople({ authors, persons: _, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  if (!Array.isArray(authors)) return rest;
-  return { ...rest, authorIds: authors.flatMap((one) => (isObject(one) ? (idOf(one) ?? []) : [])) };
+/**
+ * A topic as it is stored: of its authors and persons the ids alone. Those of the persons are sorted, because they
+ * betray that somebody else takes part, and their order means nothing.
+ */
+function withoutPeople({ authors, persons, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  const idsOf = (list: unknown[]) => list.flatMap((one) => (isObject(one) ? (idOf(one) ?? []) : []));
+  return {
+    ...rest,
+    ...(Array.isArray(authors) && { authorIds: idsOf(authors) }),
+    ...(Array.isArray(persons) && { personIds: idsOf(persons).sort() }),
+  };
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */

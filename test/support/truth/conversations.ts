@@ -4,7 +4,7 @@ import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
 import { groupIdsOfCompany, groupIdsOfPerson, topicCounts } from '../../../src/sandbox/world/counts.js';
 import { need } from '../../../src/sandbox/world/history.js';
 import type { StoredGroup } from '../../../src/sandbox/world/types.js';
-import { columns, type ExpectedTable, nested, type Row } from './row.js';
+import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
 import { listedTopics, readableTopics } from './topics.js';
 
 /** Who shows which conversations: topics, companies, and people without a company (`sync.personGroups`). */
@@ -20,18 +20,33 @@ export function conversationTables(lens: Lens): ExpectedTable[] {
   const ids = new Set([...shown.byTopic.keys(), ...named]);
   const groups = [...ids].map((id) => need(lens.world.groups, 'group', id));
   const messages = groups.flatMap((group) => messagesOf(lens, group));
+  const kept = new Kept(lens);
   return [
-    groupTable(lens, groups, shown, named),
+    groupTable(lens, groups, shown, named, kept),
     topicGroups(lens, groups, shown, named),
     {
       table: 'group_companies',
       key: ['group_id', 'company_id'],
       rows: shown.byCompany.map(({ group, company }) => ({ group_id: group, company_id: company })),
     },
-    groupPeople(lens, groups, shown),
-    ...messageTables(messages),
+    groupPeople(lens, groups, shown, kept),
+    ...messageTables(messages, kept),
     authors(lens, messages),
   ];
+}
+
+/** What is known of conversations that the API answers no more: those of topics that were archived in the migration. */
+class Kept {
+  constructor(readonly lens: Lens) {}
+
+  group(id: unknown): Row | null {
+    const { groups, topics } = this.lens.world;
+    return topics.get(groups.get(String(id))?.topicId ?? '')?.migrated ? {} : null;
+  }
+
+  message(id: unknown): Row | null {
+    return this.group(this.lens.world.messages.get(String(id))?.groupId);
+  }
 }
 
 function whoShows(lens: Lens): Shown {
@@ -74,17 +89,21 @@ function groupTable(
   groups: readonly StoredGroup[],
   shown: Shown,
   named: ReadonlySet<string>,
+  kept: Kept,
 ): ExpectedTable {
   return {
     table: 'groups',
     key: ['id'],
+    beyond: ({ id }) => kept.group(id),
     rows: groups.map((group) => {
       const wire = groupOf(lens, group, shown.byTopic.has(group.id));
       const topic = named.has(group.id) ? lens.world.topics.get(group.topicId ?? '') : undefined;
       const about = topic ? topicOfGroup(lens, topic) : undefined;
+      // What a topic said of its conversation, before it lost it or was answered no more, is the last that is known.
+      const lastKnown = (said: unknown) => (value: unknown) => value === null || value === said;
       return {
-        title: null,
-        similarity_at_assignment: null,
+        title: lastKnown(group.title),
+        similarity_at_assignment: lastKnown(group.similarityAtAssignment),
         ...columns(wire),
         ...Object.fromEntries(aboutTopic.map((name) => [topicColumns[name], about?.[name] ?? null])),
       };
@@ -106,14 +125,15 @@ function topicGroups(
     rows: groups.flatMap(({ id, topicId, similarityAtAssignment }) => {
       const byTopic = shown.byTopic.has(id);
       if (topicId === null || !isListed.has(topicId) || !(byTopic || named.has(id))) return [];
-      const similarity = byTopic ? similarityAtAssignment : null;
+      const similarity = byTopic ? similarityAtAssignment : anything;
       return [{ topic_id: topicId, group_id: id, similarity_at_assignment: similarity }];
     }),
-    beyond: ({ topic_id: id }) => (isListed.has(String(id)) ? null : {}),
+    beyond: ({ topic_id: id }) =>
+      isListed.has(String(id)) && !lens.world.topics.get(String(id))?.migrated ? null : {},
   };
 }
 
-function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown): ExpectedTable {
+function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown, kept: Kept): ExpectedTable {
   const listed = new Set(shown.byPerson.map(({ group, person }) => `${group} ${person}`));
   const { authors, messages, people } = lens.world;
   const rows = new Map<string, Row>();
@@ -130,7 +150,12 @@ function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown): 
       });
     }
   }
-  return { table: 'group_people', key: ['group_id', 'person_id'], rows: [...rows.values()] };
+  return {
+    table: 'group_people',
+    key: ['group_id', 'person_id'],
+    rows: [...rows.values()],
+    beyond: ({ group_id: id }) => kept.group(id),
+  };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
@@ -143,7 +168,7 @@ function messagesOf(lens: Lens, group: StoredGroup): { group: string; message: W
 
 const apart = ['author', 'channel', 'quoteHighlights', 'reactions', 'replyTo', 'thread'];
 
-function messageTables(all: readonly { group: string; message: WireMessage }[]): ExpectedTable[] {
+function messageTables(all: readonly { group: string; message: WireMessage }[], kept: Kept): ExpectedTable[] {
   return [
     {
       table: 'messages',
@@ -156,12 +181,14 @@ function messageTables(all: readonly { group: string; message: WireMessage }[]):
         reply_to: copy(message.replyTo),
         thread: copy(message.thread),
       })),
+      beyond: ({ id }) => kept.message(id),
       lags: ['reply_to', 'thread', 'channel_channel_name', 'channel_server_name'],
     },
     {
       table: 'message_reactions',
       key: ['message_id', 'identifier'],
       rows: all.flatMap(({ message }) => message.reactions.map((reaction: object) => columns(reaction))),
+      beyond: ({ message_id: id }) => kept.message(id),
     },
     {
       table: 'message_quotes',
@@ -173,6 +200,7 @@ function messageTables(all: readonly { group: string; message: WireMessage }[]):
           ...columns(quote),
         })),
       ),
+      beyond: ({ message_id: id }) => kept.message(id),
     },
   ];
 }

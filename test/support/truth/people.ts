@@ -101,6 +101,8 @@ export function companyTables(lens: Lens): ExpectedTable[] {
       rows: all.flatMap((company) =>
         activityOf(lens, company).sourceStats.map((stat) => ({ company_id: company.id, ...columns(stat) })),
       ),
+      // The numbers of a company that is gone are the last that are known, as in its own row.
+      beyond: ({ company_id: id }) => (world.companies.has(String(id)) ? null : {}),
     },
   ];
 }

@@ -1,0 +1,25 @@
+-- Documents that something newer contradicts, and that nothing would ever bring up to date again.
+--
+--   $own_groups  whether the conversations of people with a company are asked for ('false': the company's hold them)
+--
+-- A person's own conversations, once the person has a company and the company's were fetched later.
+SELECT listed.endpoint, listed.id, listed.parent_id AS "parentId"
+FROM raw.documents AS listed
+JOIN main.people ON people.id = listed.parent_id
+JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = people.id
+JOIN ops.coverage AS companys ON companys.endpoint = 'company_groups' AND companys.entity_id = people.company_id
+WHERE NOT $own_groups
+  AND listed.endpoint = 'person_groups'
+  AND companys.error IS NULL
+  AND companys.fingerprint IS NOT NULL
+  AND companys.fetched_at > own.fetched_at
+UNION ALL
+-- An employee who by now says to be of another company, or of none: it is colleagues who bring the employees of a
+-- company, and there may be none left.
+SELECT employee.endpoint, employee.id, employee.parent_id
+FROM raw.documents AS employee
+JOIN main.people ON people.id = employee.id
+WHERE employee.endpoint = 'company_employees'
+  AND people.company_id IS DISTINCT FROM employee.parent_id
+  AND people.synced_at > employee.fetched_at
+ORDER BY 1, 3, 2
