@@ -80,37 +80,6 @@ describe('what is a document of its own inside another', () => {
   });
 });
 
-describe('what is a document of its own inside another', () => {
-  const rejected = (landing: Landing) =>
-    landing.rejections.map(({ endpoint, id, path }) => ({ endpoint, id, path }));
-
-  test('a bad person or author does not cost the topic that names it', () => {
-    const landing = new Landing(at);
-    const persons = [{ id: 'p', isBot: 'no' }, { displayName: 'nobody' }, { id: 'q' }];
-    landList(landing, 'topics', [{ id: 't', persons, authors: [{ id: 'a' }, { displayName: 'x' }] }]);
-    expect(ids(landing, 'topics')).toEqual(['t']);
-    expect(ids(landing, 'topic_persons')).toEqual(['q']);
-    expect(ids(landing, 'authors')).toEqual(['a']);
-    expect(rejected(landing)).toEqual([
-      { endpoint: 'authors', id: null, path: 'id' },
-      { endpoint: 'topic_persons', id: 'p', path: 'isBot' },
-      { endpoint: 'topic_persons', id: null, path: 'id' },
-    ]);
-  });
-
-  test('a bad message does not cost those that answer it, nor a bad author the message', () => {
-    const landing = new Landing(at);
-    const bad = { id: 'm1', isInternal: 'sometimes' };
-    const answer = { id: 'm2', replyTo: bad, thread: bad, author: { id: 'a', isBot: 'no' } };
-    landGroups(landing, 'topic_groups', 't', [{ group: { id: 'g' }, messages: [bad, answer] }]);
-    expect(ids(landing, 'messages')).toEqual(['m2']);
-    expect(rejected(landing)).toEqual([
-      { endpoint: 'messages', id: 'm1', path: 'isInternal' },
-      { endpoint: 'authors', id: 'a', path: 'isBot' },
-    ]);
-  });
-});
-
 describe('landGroups', () => {
   const message = (id: string, author: string) => ({
     id,
