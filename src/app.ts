@@ -6,15 +6,15 @@ import type { Attempt } from './api/events.js';
 import { Ledger } from './api/ledger.js';
 import { type Page, pages } from './api/paging.js';
 import { type Clock, systemClock } from './base/clock.js';
-import { ContractError, RefusedError, StorageError } from './base/errors.js';
-import { isObject } from './base/json.js';
+import { RefusedError, StorageError } from './base/errors.js';
 import { type Log, silentLog } from './base/log.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
+import { refuseAnother, whoAmI } from './sync/identity.js';
 import { runPlan } from './sync/plan.js';
 import type { PlanReport, SyncObserver, SyncOptions, SyncReport } from './sync/report.js';
 import { runSync } from './sync/run.js';
-import type { Identity, RunParts } from './sync/running.js';
+import { checkedSelection, type Identity, type RunParts } from './sync/running.js';
 import { createDataDir, filesOf } from './warehouse/engine.js';
 import { type Exported, type ExportFormat, exportAll, exportQuery } from './warehouse/export.js';
 import { openWarehouse } from './warehouse/open.js';
@@ -27,6 +27,8 @@ import type { Warehouse } from './warehouse/warehouse.js';
  * The one place where parts are put together: settings in, wired parts out, torn down in the reverse order on every
  * path. Nothing here decides anything that a part could decide itself.
  */
+
+export { refuseAnother };
 
 /** What every command has: its settings, and where it tells what happens. */
 export interface Setup {
@@ -54,20 +56,23 @@ export interface WorkerOptions {
 export type Observe = (api: Api) => SyncObserver;
 
 /** `signalhouse sync`. Throws what leaves nothing to report; everything else is in the report. */
-export function sync(
+export async function sync(
   access: Access,
   options: SyncOptions & WorkerOptions,
   observe: Observe,
 ): Promise<SyncReport> {
+  // A name that is none is told before a request is spent, and before a file is made.
+  checkedSelection(options.only);
   return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
 }
 
 /** `signalhouse plan`. */
-export function plan(
+export async function plan(
   access: Access,
   options: SyncOptions & WorkerOptions,
   observe: Observe,
 ): Promise<PlanReport> {
+  checkedSelection(options.only);
   return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
 }
 
@@ -256,39 +261,6 @@ export function connect({ config, credentials, log, programVersion, clock = syst
     userAgent: `signalhouse/${programVersion}`,
     clock,
   });
-}
-
-/** Asks whose key it is. Throws RefusedError for a key that the API does not take. */
-export async function whoAmI(api: Api, stop?: AbortSignal): Promise<Identity> {
-  const attempts: Attempt[] = [];
-  const seen = (attempt: Attempt) => void attempts.push(attempt);
-  api.events.on('attempt', seen);
-  try {
-    const { body, arrivedAt } = await api.call('whoami', {}, { priority: Priority.essential, signal: stop });
-    const organization = isObject(body) && isObject(body.organization) ? body.organization : undefined;
-    const { id, name } = organization ?? {};
-    if (organization === undefined || typeof id !== 'string' || id === '') {
-      const where = { endpoint: 'whoami', method: 'GET', path: '/whoami' };
-      throw new ContractError('GET /whoami: the answer names no organization', where, {
-        hint: 'Check that SIGNALHOUSE_BASE_URL is the address of a Product-Signals API.',
-      });
-    }
-    const known = { id, name: typeof name === 'string' ? name : null };
-    return { organization: known, body: organization, arrivedAt, attempts };
-  } finally {
-    api.events.off('attempt', seen);
-  }
-}
-
-/** Refuses to mix two organizations in one warehouse. */
-export function refuseAnother(owner: Organization | null, { organization }: Identity, dataDir: string): void {
-  if (owner === null || owner.id === organization.id) return;
-  const called = (one: { id: string; name: string | null }) =>
-    one.name ? `${one.name} (${one.id})` : one.id;
-  throw new RefusedError(
-    `the warehouse in ${dataDir} belongs to ${called(owner)}, and the key to ${called(organization)}`,
-    { hint: 'Use the key of the first, or point SIGNALHOUSE_DATA_DIR at another directory.' },
-  );
 }
 
 function limitsOf({ dataDir, warehouse }: Config) {

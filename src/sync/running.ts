@@ -112,7 +112,8 @@ export async function landOrganization({ parts: { identity }, context }: Running
   await context.batcher.add(landing);
 }
 
-function checkedSelection(only: readonly string[] | undefined): Selection {
+/** What `--only` selects. Throws a UsageError with every name that is neither a resource nor an endpoint. */
+export function checkedSelection(only: readonly string[] | undefined): Selection {
   const selection = select(only);
   if (selection.unknown.length === 0) return selection;
   const problems = selection.unknown.map((name) => ({

@@ -116,11 +116,13 @@ describe('sync', () => {
     expect(plan.stdout).toContain('left by the cap');
   });
 
-  it('refuses a resource that there is not, with the names of those there are', async () => {
-    const { code, stderr } = await signalhouse(['sync', '--only', 'topicz'], { env: env(filled) });
+  it('refuses a resource that there is not before anything is asked or made, with the names of those there are', async () => {
+    const dataDir = join(folders.make(), 'new');
+    const { code, stderr } = await signalhouse(['sync', '--only', 'topicz'], { env: env(dataDir) });
     expect(code).toBe(2);
     expect(stderr).toContain('--only: topicz');
     expect(stderr).toContain('topic_groups');
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   it('ends in order on SIGTERM: committed, published, summed up', async () => {
