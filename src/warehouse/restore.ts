@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { filesOf, type Limits, openFile, unfinished } from './engine.js';
-import { firstLine, freeBytes, lockConflict, storageFault } from './faults.js';
+import { firstLine, lockConflict, storageFault } from './faults.js';
 import type { Session } from './session.js';
 import { text } from './sql.js';
 
@@ -64,7 +64,9 @@ export async function openOrRestore(
 async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
   const session = await openFile(path, { ...limits, access: 'write', dataDir });
   try {
-    const [size] = await session.all<{ total_blocks: number; block_size: number }>('PRAGMA database_size');
+    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
+      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
+    );
     const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
     // Blocks that are free at its end need not be in the file: only then is it worth to ask which are in use.
     if (size && blocks < size.total_blocks) {
@@ -150,8 +152,8 @@ function refuseNewerFormat(worker: string, probe: string, reason: unknown): void
   if (!existsSync(worker)) return;
   const found = formatVersion(worker);
   const known = formatVersion(probe);
-  // The format of a file written for old readers is older than what this DuckDB can read: the newest is 10 above.
-  if (found !== undefined && known !== undefined && found > known && found <= known + 1000n) {
+  // Beyond any number that a format will have, it is garbage that happens to begin like a database.
+  if (found !== undefined && known !== undefined && found > known && found < 1000n) {
     throw new StorageError(
       `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${known})`,
       {
@@ -207,6 +209,3 @@ export function syncFile(path: string): void {
     closeSync(handle);
   }
 }
-
-/** How many bytes are free in the data directory, for whoever wants to warn early. */
-export const freeIn = freeBytes;

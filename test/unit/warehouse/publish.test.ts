@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { batchOf } from '../../../src/warehouse/batch.js';
 import { sqlDir } from '../../../src/warehouse/migrate.js';
 import { openPublished } from '../../../src/warehouse/query.js';
-import { at, doc, emptyDir, limits, open, runId } from './support.js';
+import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
 
 const published = (dir: string) => join(dir, 'signals.duckdb');
 
@@ -20,7 +20,7 @@ async function filled(dir: string, sql?: string) {
 }
 
 test('the snapshot has every table, view, comment and row, and the derived tables are fresh', async () => {
-  const dir = emptyDir();
+  const dir = await ready();
   const warehouse = await filled(dir);
   const done = await warehouse.publish();
   expect(done).toMatchObject({ path: published(dir), bytes: statSync(published(dir)).size });
@@ -55,7 +55,7 @@ test('the snapshot has every table, view, comment and row, and the derived table
 });
 
 test('readers keep the snapshot that they hold, and the next one finds the new', async () => {
-  const dir = emptyDir();
+  const dir = await ready();
   const warehouse = await filled(dir);
   await warehouse.publish();
   const before = await openPublished(dir, limits);
@@ -92,7 +92,7 @@ test('when it fails, the old snapshot stays, nothing is left behind, and the war
 });
 
 test('what a killed publisher left is cleared when the warehouse is opened; nothing else is', async () => {
-  const dir = emptyDir();
+  const dir = await ready();
   await (await filled(dir)).close();
   for (const name of ['.unfinished-signals-99.duckdb', '.unfinished-signals-99.duckdb.wal', 'notes.txt']) {
     writeFileSync(join(dir, name), 'x');

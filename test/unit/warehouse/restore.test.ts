@@ -11,14 +11,14 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../../src/warehouse/batch.js';
-import { doc, emptyDir, open, runId } from './support.js';
+import { doc, emptyDir, open, ready, runId } from './support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
 const broken = (dir: string) => readdirSync(dir).filter((name) => name.includes('.broken-'));
 
 /** A warehouse with a published topic, and one that came later. */
 async function filled(): Promise<string> {
-  const dir = emptyDir();
+  const dir = await ready();
   const warehouse = await open(dir);
   await warehouse.load(
     batchOf(runId, { documents: [doc('topics', 'published', 0, { title: 'x'.repeat(2000) })] }),

@@ -51,4 +51,4 @@ test('free blocks at the end of a file need not be there; blocks in use must', a
   const broken = await open();
   expect(broken.restored?.reason).toBeTruthy();
   await broken.close();
-});
+}, 60_000);

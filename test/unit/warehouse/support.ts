@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -21,9 +21,23 @@ export function emptyDir(): string {
   return path;
 }
 
-/** A warehouse with the project's own migrations and models, in real files. */
-export function open(dataDir = emptyDir(), options: Partial<OpenOptions> = {}): Promise<Warehouse> {
-  return openWarehouse({ dataDir, ...limits, ...options });
+let template: Promise<string> | undefined;
+
+/** A folder with a warehouse that is empty and up to date; migrated once in a test file, then copied. */
+export async function ready(): Promise<string> {
+  template ??= (async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    return dir;
+  })();
+  const dir = emptyDir();
+  copyFileSync(join(await template, 'worker.duckdb'), join(dir, 'worker.duckdb'));
+  return dir;
+}
+
+/** A warehouse with the project's own migrations and models, in real files; empty unless `dataDir` has one. */
+export async function open(dataDir?: string, options: Partial<OpenOptions> = {}): Promise<Warehouse> {
+  return openWarehouse({ dataDir: dataDir ?? (await ready()), ...limits, ...options });
 }
 
 /** The moment `second` seconds after an arbitrary start. */
