@@ -36,15 +36,13 @@ compared AS (
   SELECT
     parents.entity_id,
     md5(to_json(parents.betrayed_by)::VARCHAR) AS fingerprint,
-    CASE
-      WHEN coverage.fingerprint IS NULL THEN 'never'
-      WHEN coverage.fingerprint <> md5(to_json(parents.betrayed_by)::VARCHAR) THEN 'changed'
-      -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does
-      -- not come due in one night, and nothing is ever older than the age allowed.
-      WHEN epoch($now) - epoch(coverage.fetched_at)
-        > $max_age_seconds * (0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0))
-        THEN 'sweep'
-    END AS reason,
+    coverage.fingerprint AS known_fingerprint,
+    coverage.fetched_at AS fetched_at,
+    -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
+    -- come due in one night, and nothing is ever older than the age allowed.
+    epoch($now) - epoch(coverage.fetched_at)
+      > $max_age_seconds * (0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0))
+      AS is_old,
     parents.said[1] = 'true' AS is_vip,
     coalesce(parents.said[2], parents.said[3], parents.said[4]) AS last_activity,
     CASE
@@ -55,14 +53,26 @@ compared AS (
   LEFT JOIN ops.coverage AS coverage ON coverage.endpoint = $child AND coverage.entity_id = parents.entity_id
   LEFT JOIN conversations ON conversations.entity_id = parents.entity_id
   WHERE $condition
+),
+judged AS (
+  SELECT
+    *,
+    CASE
+      WHEN known_fingerprint IS NULL THEN 'never'
+      WHEN known_fingerprint <> fingerprint THEN 'changed'
+      WHEN is_old THEN 'sweep'
+    END AS reason
+  FROM compared
 )
 SELECT
   entity_id,
   fingerprint,
   reason,
+  -- Of what changed and is too old as well, everything is read again.
+  CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
   coalesce(is_vip, false) AS is_vip,
   last_activity,
   -- What changed is read newest first, up to the first page without news: usually the first or the second.
-  (CASE reason WHEN 'changed' THEN least(requests, 2) ELSE requests END)::BIGINT AS requests
-FROM compared
+  (CASE WHEN reason = 'changed' AND NOT is_old THEN least(requests, 2) ELSE requests END)::BIGINT AS requests
+FROM judged
 WHERE reason IS NOT NULL

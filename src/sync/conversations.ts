@@ -22,7 +22,7 @@ const readings = 2;
  * without news, provided that the list is then as long as what is known; the sweep reads all of it.
  */
 export async function fetchConversations(context: Context, task: Task): Promise<void> {
-  const known = task.reason === 'changed' ? await memberIds(context, task) : undefined;
+  const known = task.wholeAt ? await memberIds(context, task) : undefined;
   for (let attempt = 1; attempt <= readings; attempt += 1) {
     if (await readOnce(context, task, known, attempt === readings)) return;
   }
@@ -58,7 +58,8 @@ async function readOnce(
       return whole || isLastReading;
     }
     if (known && order.holds && isAllOf(known, ids, page) && (await bringsNoNews(context, landing))) {
-      landing.coverage.push(covered(task, page.arrivedAt, 200));
+      // The age stays that of the last whole reading, or what is busy every day would never be swept.
+      landing.coverage.push(covered(task, task.wholeAt ?? page.arrivedAt, 200));
       await context.batcher.add(landing);
       return true;
     }

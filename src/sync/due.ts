@@ -18,6 +18,11 @@ export interface Task {
   readonly fingerprint: string;
   readonly vip: boolean;
   readonly lastActivity: string;
+  /**
+   * When all of it was last read, where reading only what is new of it will do: it changed, and is not too old. Null
+   * asks for all of it.
+   */
+  readonly wholeAt: Date | null;
   /** Requests it costs: estimated where an answer has pages. */
   readonly requests: number;
 }
@@ -34,6 +39,7 @@ interface DueRow {
   reason: DueReason;
   is_vip: boolean;
   last_activity: string | null;
+  whole_at: Date | null;
   requests: number;
 }
 
@@ -58,6 +64,7 @@ export async function due(
         fingerprint: row.fingerprint,
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',
+        wholeAt: row.whole_at,
         requests: Number(row.requests),
       });
     }

@@ -130,12 +130,17 @@ describe('landList', () => {
   test("a topic's authors and persons become documents of their own", () => {
     const landing = new Landing(at);
     landList(landing, 'topics', [
-      { id: 't', authors: [{ id: 'a' }, { id: 'b' }], persons: [{ id: 'p', isStaff: true }] },
+      { id: 't', authors: [{ id: 'b' }, { id: 'a' }], persons: [{ id: 'q', isStaff: true }, { id: 'p' }] },
     ]);
-    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: 't', authorIds: ['a', 'b'] });
-    expect(ids(landing, 'authors')).toEqual(['a', 'b']);
-    expect(ids(landing, 'topic_persons')).toEqual(['p']);
-    expect(landing.sets).toMatchObject([{ endpoint: 'topic_persons', parentId: 't', ids: ['p'] }]);
+    // Of its authors in their order, of its people in one that nothing but another person changes.
+    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({
+      id: 't',
+      authorIds: ['b', 'a'],
+      personIds: ['p', 'q'],
+    });
+    expect(ids(landing, 'authors')).toEqual(['b', 'a']);
+    expect(ids(landing, 'topic_persons')).toEqual(['q', 'p']);
+    expect(landing.sets).toMatchObject([{ endpoint: 'topic_persons', parentId: 't', ids: ['q', 'p'] }]);
   });
 
   test("a person's colleagues become documents of the company", () => {

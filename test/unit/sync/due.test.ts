@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { byUrgency, countDue, due, type Task } from '../../../src/sync/due.js';
+import { children } from '../../../src/sync/resources.js';
+import type { ChildEndpoint, SyncSettings } from '../../../src/sync/settings.js';
+import { batchOf, type Coverage, type Document } from '../../../src/warehouse/batch.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { open, runId } from '../warehouse/support.js';
+
+const now = new Date('2026-03-01T00:00:00Z');
+const day = 86_400_000;
+const daysAgo = (days: number) => new Date(now.getTime() - days * day);
+
+const ages = Object.fromEntries(children.map(({ endpoint }) => [endpoint, 10]));
+const settings: SyncSettings = {
+  rateLimit: { requests: 120, windowMs: 60_000 },
+  api: { concurrency: 8, paging: { pageSize: 100 } },
+  sync: {
+    maxAgeDays: ages as Record<ChildEndpoint, number>,
+    personGroups: 'without_company',
+    scanAttempts: 3,
+    batch: { documents: 100, answers: 100, seconds: 5 },
+    deletes: { maxShare: 0.2, maxRows: 20 },
+    publishEveryMinutes: 0,
+  },
+};
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await open();
+});
+beforeEach(async () => {
+  for (const table of ['raw.documents', 'ops.coverage', 'people'])
+    await warehouse.run(`DELETE FROM ${table}`);
+});
+afterAll(() => warehouse.close());
+
+function item(endpoint: string, id: string, body: object = {}): Document {
+  return { endpoint, id, parentId: null, body: JSON.stringify({ id, ...body }), fetchedAt: daysAgo(1) };
+}
+
+function load(documents: readonly Document[], coverage: readonly Coverage[] = []): Promise<unknown> {
+  return warehouse.load(batchOf(runId, { documents, coverage }));
+}
+
+const of = (...endpoints: ChildEndpoint[]) => children.filter(({ endpoint }) => endpoints.includes(endpoint));
+const dueOf = (...endpoints: ChildEndpoint[]) => due(warehouse, of(...endpoints), settings, now);
+const brief = (tasks: readonly Task[]) => tasks.map(({ entityId, reason }) => `${entityId} ${reason}`);
+
+/** The fingerprint that an item has now. */
+async function fingerprints(endpoint: ChildEndpoint): Promise<Map<string, string>> {
+  await warehouse.run('DELETE FROM ops.coverage');
+  const tasks = await dueOf(endpoint);
+  return new Map(tasks.map(({ entityId, fingerprint }) => [entityId, fingerprint]));
+}
+
+function covered(endpoint: ChildEndpoint, entityId: string, more: Partial<Coverage>): Coverage {
+  const good = { fetchedAt: daysAgo(1), fingerprint: null, status: 200, error: null, reason: null };
+  return { endpoint, entityId, ...good, ...more };
+}
+
+describe('due', () => {
+  test('what was never fetched, what changed, and what is too old; nothing else', async () => {
+    const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
+    await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));
+    const fingerprint = await fingerprints('topic');
+    const as = (id: string, more: Partial<Coverage> = {}) =>
+      covered('topic', id, { fingerprint: fingerprint.get(id) ?? '', ...more });
+    await load(
+      [],
+      [
+        as('same'),
+        as('changed', { fingerprint: 'another' }),
+        as('old', { fetchedAt: daysAgo(11) }),
+        as('changed and old', { fingerprint: 'another', fetchedAt: daysAgo(11) }),
+        as('refused', { status: 404, error: 'no such topic', reason: 'NOT_FOUND' }),
+        as('unanswered', { fingerprint: null, status: null, error: 'timed out' }),
+      ],
+    );
+    const tasks = await dueOf('topic');
+    expect(brief(tasks)).toEqual([
+      'unanswered never',
+      'new never',
+      'changed and old changed',
+      'changed changed',
+      'old sweep',
+    ]);
+    // Reading only what is new will do where all of it was read not too long ago.
+    expect(Object.fromEntries(tasks.map(({ entityId, wholeAt }) => [entityId, wholeAt]))).toEqual({
+      new: null,
+      unanswered: null,
+      changed: daysAgo(1),
+      'changed and old': null,
+      old: null,
+    });
+  });
+
+  test('only the fields that betray a change of the child count', async () => {
+    const before = { updatedAt: '1', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
+    await load([item('topics', 't', before)]);
+    const known = (await fingerprints('topic_groups')).get('t') ?? '';
+    await load([], [covered('topic_groups', 't', { fingerprint: known })]);
+    await load([item('topics', 't', { ...before, similarity: 0.7, linkedTicket: { url: 'a?sig=2' } })]);
+    expect(await dueOf('topic_groups')).toEqual([]);
+    await load([item('topics', 't', { ...before, messageCount: 4 })]);
+    expect(brief(await dueOf('topic_groups'))).toEqual(['t changed']);
+  });
+
+  test('a field that appears, vanishes or becomes null is a change', async () => {
+    await load([item('topics', 't', { title: 'x', summary: 'y' })]);
+    const known = (await fingerprints('topic')).get('t') ?? '';
+    for (const body of [
+      { title: 'x' },
+      { title: 'x', summary: null },
+      { title: 'x', summary: 'y', priority: 'low' },
+    ]) {
+      await warehouse.run('DELETE FROM ops.coverage');
+      await load([item('topics', 't', body)], [covered('topic', 't', { fingerprint: known })]);
+      expect(brief(await dueOf('topic'))).toEqual(['t changed']);
+    }
+  });
+
+  test('the sweep is spread between half and all of the age', async () => {
+    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`);
+    await load(ids.map((id) => item('topics', id)));
+    const fingerprint = await fingerprints('topic');
+    const swept = async (days: number) => {
+      await warehouse.run('DELETE FROM ops.coverage');
+      await load(
+        [],
+        ids.map((id) =>
+          covered('topic', id, { fingerprint: fingerprint.get(id) ?? '', fetchedAt: daysAgo(days) }),
+        ),
+      );
+      return (await dueOf('topic')).length;
+    };
+    expect(await swept(4.9)).toBe(0);
+    const halfway = await swept(7.5);
+    expect(halfway).toBeGreaterThan(90);
+    expect(halfway).toBeLessThan(210);
+    expect(await swept(10.1)).toBe(300);
+  });
+
+  test('what is gone, or listed no more, is asked for nothing', async () => {
+    await load([
+      ...['there', 'gone', 'unlisted', 'unavailable'].map((id) => item('topics', id)),
+      item('topic_presence', 'gone', { deletedAt: '2026-01-01T00:00:00Z' }),
+      item('topic_presence', 'unlisted', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' }),
+      item('topic_presence', 'unavailable', { detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
+    ]);
+    const found = brief(await dueOf('topic', 'topic_groups', 'topic_people'));
+    expect(found.filter((line) => /gone|unlisted/.test(line))).toEqual([]);
+    // A migrated topic still names its people; its conversations answer as its detail does.
+    expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
+  });
+
+  test('conversations of people: of those without a company, once that is known', async () => {
+    const people = [
+      item('people', 'alone', { company: null }),
+      item('people', 'employed', { company: { id: 'c' } }),
+      item('people', 'unsaid'),
+    ];
+    await load(people);
+    expect(brief(await dueOf('person_groups'))).toEqual(['alone never']);
+    await load([item('person', 'unsaid', { company: null })]);
+    expect(brief(await dueOf('person_groups'))).toEqual(['alone never', 'unsaid never']);
+    const asked = async (personGroups: SyncSettings['sync']['personGroups']) => {
+      const wanted = { ...settings, sync: { ...settings.sync, personGroups } };
+      return (await due(warehouse, of('person_groups'), wanted, now)).length;
+    };
+    expect([await asked('all'), await asked('never')]).toEqual([3, 0]);
+  });
+
+  test('ids of digits where the path takes no others; no detail where the list says it all', async () => {
+    await load([item('people', '12'), item('people', 'p-1')]);
+    expect(brief(await dueOf('person_history'))).toEqual(['12 never']);
+    const whole = Object.fromEntries(
+      (of('channel')[0]?.skippedWhenListSaysAll ?? []).map((field) => [field, null]),
+    );
+    await load([item('channels', 'whole', { ...whole, id: 'whole' }), item('channels', 'part')]);
+    expect(brief(await dueOf('channel'))).toEqual(['part never']);
+  });
+
+  test('nothing is asked without a reason, and nothing that has one is forgotten', async () => {
+    const state = fc.record({
+      covered: fc.constantFrom('no', 'good', 'refused', 'unanswered'),
+      changed: fc.boolean(),
+      days: fc.constantFrom(1, 4, 11, 40),
+      gone: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(state, { minLength: 1, maxLength: 40 }), async (states) => {
+        await warehouse.run('DELETE FROM raw.documents');
+        await load(states.map((_, index) => item('companies', `c${index}`, { messageCount: index })));
+        const fingerprint = await fingerprints('company_activity');
+        const expected = new Set<string>();
+        const coverage: Coverage[] = [];
+        const presence: Document[] = [];
+        states.forEach((one, index) => {
+          const id = `c${index}`;
+          const known = one.changed ? 'another' : (fingerprint.get(id) ?? '');
+          const more = { fetchedAt: daysAgo(one.days), fingerprint: known };
+          if (one.covered === 'good') coverage.push(covered('company_activity', id, more));
+          if (one.covered === 'refused') {
+            coverage.push(covered('company_activity', id, { ...more, status: 400, error: 'refused' }));
+          }
+          if (one.covered === 'unanswered') {
+            coverage.push(
+              covered('company_activity', id, { ...more, fingerprint: null, status: null, error: 'reset' }),
+            );
+          }
+          if (one.gone) presence.push(item('company_presence', id, { deletedAt: '2026-01-01T00:00:00Z' }));
+          const settled = one.covered === 'good' || one.covered === 'refused';
+          const reason = !settled ? 'never' : one.changed ? 'changed' : one.days > 10 ? 'sweep' : null;
+          if (reason && !one.gone) expected.add(`${id} ${reason}`);
+        });
+        await load(presence, coverage);
+        const found = brief(await dueOf('company_activity'));
+        expect(new Set(found)).toEqual(expected);
+        expect(found).toHaveLength(expected.size);
+      }),
+      { numRuns: 8 },
+    );
+  });
+});
+
+describe('countDue', () => {
+  test('counts what due lists, and estimates the pages of conversations', async () => {
+    await load([
+      item('companies', 'small', { messageCount: 3, personCount: 1 }),
+      item('companies', 'large', { messageCount: 4_000 }),
+      ...Array.from({ length: 250 }, (_, index) => ({
+        ...item('company_groups', `g${index}`),
+        parentId: 'known',
+      })),
+      item('companies', 'known', { messageCount: 1 }),
+    ]);
+    const asked = of('company', 'company_groups', 'topic');
+    const lines = await countDue(warehouse, asked, settings, now);
+    expect(lines).toEqual([
+      { endpoint: 'company', never: 3, changed: 0, sweep: 0, due: 3, requests: 3 },
+      // One page; 1,000 conversations by the messages; 250 that are known.
+      { endpoint: 'company_groups', never: 3, changed: 0, sweep: 0, due: 3, requests: 1 + 10 + 3 },
+    ]);
+    const tasks = await due(warehouse, asked, settings, now);
+    expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
+  });
+});
+
+describe('the order', () => {
+  const task = fc.record({
+    child: fc.constantFrom(...children),
+    entityId: fc.constantFrom('a', 'b', 'c'),
+    reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
+    fingerprint: fc.constant(''),
+    vip: fc.boolean(),
+    lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
+    wholeAt: fc.constant(null),
+    requests: fc.constant(1),
+  });
+
+  test('never before changed before sweep, then by weight, VIPs and what was active last first', () => {
+    fc.assert(
+      fc.property(fc.array(task), (tasks) => {
+        const rank = { never: 0, changed: 1, sweep: 2 };
+        const place = (one: Task) => [
+          rank[one.reason],
+          one.child.weight,
+          one.vip ? 0 : 1,
+          -(one.lastActivity === '' ? 0 : Date.parse(one.lastActivity)),
+        ];
+        const sorted = [...tasks].sort(byUrgency);
+        for (let index = 1; index < sorted.length; index += 1) {
+          const [before, after] = [place(sorted[index - 1] as Task), place(sorted[index] as Task)];
+          const first = before.findIndex((value, at) => value !== after[at]);
+          if (first >= 0) expect(before[first]).toBeLessThan(after[first] as number);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import type { Attempt } from '../../../src/api/events.js';
+import { recordOf, Tally } from '../../../src/sync/tally.js';
+import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/batch.js';
+
+const attempt = (more: Partial<Attempt> = {}): Attempt => ({
+  endpoint: 'topics',
+  method: 'GET',
+  path: '/topics',
+  startedAt: new Date(0),
+  ms: 5,
+  bytes: 10,
+  attempt: 1,
+  status: 200,
+  errorKind: undefined,
+  requestId: undefined,
+  serverDate: undefined,
+  ...more,
+});
+const loaded = (more: Partial<Loaded> = {}): Loaded => ({
+  documents: { new: 0, changed: 0, removed: 0 },
+  rows: {},
+  newRejections: 0,
+  newDrift: [],
+  ...more,
+});
+const rejection = (id: string, path = 'title'): Rejection => ({
+  endpoint: 'topics',
+  parentId: null,
+  id,
+  path,
+  reason: 'is wrong',
+  body: '{}',
+  seenAt: new Date(0),
+});
+
+describe('Tally', () => {
+  test('counts every attempt, by endpoint, the most asked first', () => {
+    const tally = new Tally();
+    tally.attempt(attempt());
+    tally.attempt(attempt({ endpoint: 'topic', status: 429 }));
+    tally.attempt(attempt({ endpoint: 'topic', status: undefined, errorKind: 'reset' }));
+    expect(tally.requests).toEqual({ total: 3, rateLimited: 1, byEndpoint: { topic: 2, topics: 1 } });
+    expect(Object.keys(tally.requests.byEndpoint)).toEqual(['topic', 'topics']);
+  });
+
+  test('adds up rows by table and over all', () => {
+    const tally = new Tally();
+    const batch = batchOf('r');
+    tally.loaded(loaded({ rows: { topics: { new: 2, changed: 1, removed: 0 } } }), batch);
+    tally.loaded(
+      loaded({
+        rows: { topics: { new: 1, changed: 0, removed: 3 }, people: { new: 1, changed: 1, removed: 1 } },
+      }),
+      batch,
+    );
+    expect(tally.rows).toEqual({
+      people: { new: 1, changed: 1, removed: 1 },
+      topics: { new: 3, changed: 1, removed: 3 },
+    });
+    expect(tally.rowTotals).toEqual({ rowsNew: 4, rowsChanged: 2, rowsRemoved: 4 });
+  });
+
+  test('tells rejections that are news from those that are not, with ten examples at most', () => {
+    const tally = new Tally();
+    tally.loaded(loaded({ newRejections: 0 }), batchOf('r', { rejections: [rejection('known')] }));
+    expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
+    const rejections = Array.from({ length: 14 }, (_, index) =>
+      rejection(`t${index}`, index === 0 ? '' : 'title'),
+    );
+    tally.loaded(loaded({ newRejections: 14 }), batchOf('r', { rejections }));
+    expect(tally.rejected).toMatchObject({ new: 14, known: 1 });
+    expect(tally.rejected.examples).toHaveLength(10);
+    expect(tally.rejected.examples.slice(0, 2)).toEqual([
+      { endpoint: 'topics', entityId: 't0', message: 'the item: is wrong', hint: null },
+      { endpoint: 'topics', entityId: 't1', message: 'title: is wrong', hint: null },
+    ]);
+  });
+
+  test('keeps drift that is news', () => {
+    const tally = new Tally();
+    const drift = { endpoint: 'topics', path: 'mood', kind: 'unknown_field' as const, example: '"x"' };
+    tally.loaded(loaded({ newDrift: [{ ...drift, count: 3, seenAt: new Date(0) }] }), batchOf('r'));
+    expect(tally.drift).toEqual([drift]);
+  });
+
+  test('an attempt as a row: what did not come is null', () => {
+    expect(recordOf(attempt({ status: undefined, errorKind: 'reset' }))).toMatchObject({
+      endpoint: 'topics',
+      path: '/topics',
+      status: null,
+      error: 'reset',
+      requestId: null,
+    });
+    expect(recordOf(attempt({ requestId: 'r-1' }))).toMatchObject({
+      status: 200,
+      error: null,
+      requestId: 'r-1',
+    });
+  });
+});
