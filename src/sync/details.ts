@@ -1,4 +1,5 @@
 import { UnavailableError } from '../base/errors.js';
+import { minutesFor } from './budget-time.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
@@ -26,8 +27,9 @@ export async function fetchDetails(context: Context, children: readonly Child[])
     );
     if (tasks.length === 0) return forgetOvertaken(context);
     const tracker = new PhaseTracker(context.observer, tasks);
+    announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
-    await pool(tasks, context.config.api.concurrency + 4, async (task) => {
+    const work = pool(tasks, context.config.api.concurrency + 4, async (task) => {
       context.stop.throwIfAborted();
       tried.add(nameOf(task));
       const outcome = await fetchChild(context, task);
@@ -35,8 +37,16 @@ export async function fetchDetails(context: Context, children: readonly Child[])
       if (inARow >= failuresInARow) throw down(context);
       tracker.done(task, outcome);
     });
-    tracker.end();
+    await work.finally(() => tracker.end());
   }
+}
+
+/** Says how much there is to do, when it takes long enough for a person to wonder. */
+function announce({ config, observer }: Context, tasks: readonly Task[]): void {
+  const requests = tasks.reduce((sum, task) => sum + task.requests, 0);
+  const minutes = minutesFor(requests, config);
+  if (minutes >= 1)
+    observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
 }
 
 function nameOf(task: Task): string {

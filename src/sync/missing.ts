@@ -21,6 +21,8 @@ export interface Presence {
   readonly detailUnavailableReason: string | null;
   /** Not listed any more, but answered by id. */
   readonly unlistedSince: string | null;
+  /** When it was last answered so. */
+  readonly askedAt: string | null;
 }
 
 export const present: Presence = {
@@ -29,6 +31,7 @@ export const present: Presence = {
   mergedIntoId: null,
   detailUnavailableReason: null,
   unlistedSince: null,
+  askedAt: null,
 };
 
 /** The kinds of documents that go with an entity: its links to others. Its history stays. */
@@ -118,7 +121,7 @@ export async function settle(
     const note = `it misses ${missing.length} of ${known} known items: nothing was deleted (--accept-deletes lets it through)`;
     return { missing: missing.length, tombstoned: 0, restored, fused: true, note };
   }
-  const stale = await context.store.all<{ id: string }>(
+  const unlisted = await context.store.all<Asked>(
     fill(unlistedSql, {
       presence: literal(presence),
       max_age_seconds: String(context.config.sync.maxAgeDays[list.detail] * 86_400),
@@ -128,10 +131,10 @@ export async function settle(
   const unanswered = new Set(missing.flatMap((one) => (one.unanswered ? [one.id] : [])));
   const doubtful: Gone[] = [];
   let tombstoned = 0;
-  for (const { id } of [...missing, ...stale]) {
-    const gone = await askFor(context, list, presence, id);
+  for (const one of [...missing, ...unlisted]) {
+    const gone = await askFor(context, list, presence, one);
     if (gone === null) continue;
-    if (gone.reason !== undefined || unanswered.has(id)) {
+    if (gone.reason !== undefined || unanswered.has(gone.id)) {
       doubtful.push(gone);
       continue;
     }
@@ -167,16 +170,28 @@ interface Gone {
   readonly reason: string | undefined;
 }
 
+/** What is asked for by id, and since when it is known to be listed no more. */
+interface Asked {
+  readonly id: string;
+  readonly since?: string;
+}
+
 /** Asks for one item by id: lands what is answered, and gives null; or says that there is nothing. */
-async function askFor(context: Context, list: List, presence: string, id: string): Promise<Gone | null> {
+async function askFor(
+  context: Context,
+  list: List,
+  presence: string,
+  { id, since }: Asked,
+): Promise<Gone | null> {
   const child = unpaged(list.detail);
   try {
     const options = { priority: Priority.essential, signal: context.stop };
     const answer = await context.api.call(list.detail as 'topic', requestFor(child, id) as never, options);
     const landing = new Landing(answer.arrivedAt, context.shapes);
     landChild[child](landing, id, answer.body, { endpoint: child, method: 'GET', path: id });
-    const since = answer.arrivedAt.toISOString();
-    landing.document(presence, { id, parentId: null }, { ...present, unlistedSince: since });
+    const askedAt = answer.arrivedAt.toISOString();
+    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
+    landing.document(presence, { id, parentId: null }, unlisted);
     await context.batcher.add(landing);
     return null;
   } catch (error) {

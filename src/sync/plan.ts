@@ -1,8 +1,8 @@
 import { ExitCode, SignalhouseError } from '../base/errors.js';
+import { minutesFor } from './budget-time.js';
 import { countDue } from './due.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncObserver, SyncOptions } from './report.js';
-import { minutesFor } from './run.js';
 import { landOrganization, type RunParts, running } from './running.js';
 
 /**

@@ -1,4 +1,5 @@
 import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
+import { minutesFor } from './budget-time.js';
 import type { Context } from './context.js';
 import { fetchDetails } from './details.js';
 import { countDue } from './due.js';
@@ -8,7 +9,6 @@ import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
-import type { SyncSettings } from './settings.js';
 import { sweepOf } from './sweep.js';
 import type { Tally } from './tally.js';
 
@@ -126,10 +126,4 @@ function endOf(context: Context, work: Work, tally: Tally, ended: SignalhouseErr
   if (ended || work.listsFailed) return { outcome: 'failed', exitCode: ExitCode.failed, stoppedBy: null };
   if (incomplete) return { outcome: 'incomplete', exitCode: ExitCode.incomplete, stoppedBy: null };
   return { outcome: 'done', exitCode: ExitCode.done, stoppedBy: null };
-}
-
-/** Minutes that so many requests take at the configured rate. */
-export function minutesFor(requests: number, config: SyncSettings): number {
-  const { rateLimit } = config;
-  return (requests / rateLimit.requests) * (rateLimit.windowMs / 60_000);
 }

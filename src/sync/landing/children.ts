@@ -9,7 +9,8 @@ import { automationTemplate, storyDetail } from '../../contract/stories.js';
 import { topic, topicPerson } from '../../contract/topics.js';
 import type { UnpagedChild } from '../resources.js';
 import { landGroups } from './conversations.js';
-import { type ItemKey, idOf, type Landing } from './landing.js';
+import { type ItemKey, idOf } from './key.js';
+import type { Landing } from './landing.js';
 import { landEmployees, withoutEmployees } from './lists.js';
 
 type Land = (landing: Landing, entityId: string, body: unknown, where: Where) => void;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.js';
 import { author, entityGroup, message, topicGroup } from '../../contract/messages.js';
-import { idOf, type Landing } from './landing.js';
+import { idOf } from './key.js';
+import type { Landing } from './landing.js';
 
 /** Where a conversation was found: the kind of its document, and whose conversation it is. */
 export type GroupsOf = 'topic_groups' | 'company_groups' | 'person_groups';

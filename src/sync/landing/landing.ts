@@ -9,16 +9,12 @@ import type {
   MemberSet,
   Rejection,
 } from '../../warehouse/batch.js';
+import type { ItemKey } from './key.js';
 import { eachUnknown, known } from './known.js';
 import { Shapes } from './shapes.js';
 import { storable } from './storable.js';
 
 const exampleLength = 200;
-
-export interface ItemKey {
-  readonly id: string | null;
-  readonly parentId: string | null;
-}
 
 /** What is stored of an item, when it is not the item itself, for the parts that are documents of their own. */
 type Reduce = (item: Record<string, unknown>) => Record<string, unknown>;
@@ -167,10 +163,4 @@ function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
     path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
     reason: issue?.message ?? 'does not have the documented form',
   };
-}
-
-/** The id of an item when it is one: a non-empty string. */
-export function idOf(item: Record<string, unknown>, field = 'id'): string | null {
-  const value = item[field];
-  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -7,7 +7,8 @@ import { automationTemplate, storyListItem } from '../../contract/stories.js';
 import { topicListItem, topicListPerson } from '../../contract/topics.js';
 import type { ListName } from '../resources.js';
 import { landAuthors } from './conversations.js';
-import { idOf, type Landing } from './landing.js';
+import { idOf } from './key.js';
+import type { Landing } from './landing.js';
 
 /** What stands in a list's item as a document of its own is judged by itself: one bad person does not cost the topic. */
 const schemas: Record<ListName, z.ZodType> = {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ItemKey } from './landing.js';
+import type { ItemKey } from './key.js';
 
 /** A rejected item, kept for the case that not the item was at fault but the form. */
 export interface SetAside {

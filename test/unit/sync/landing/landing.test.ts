@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { landGroups } from '../../../../src/sync/landing/conversations.js';
 import { noteMissingFields } from '../../../../src/sync/landing/expected.js';
-import { idOf, Landing } from '../../../../src/sync/landing/landing.js';
+import { idOf } from '../../../../src/sync/landing/key.js';
+import { Landing } from '../../../../src/sync/landing/landing.js';
 import { landList } from '../../../../src/sync/landing/lists.js';
 import { Shapes } from '../../../../src/sync/landing/shapes.js';
 
