@@ -37,11 +37,12 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
 }
 
 /** Refused by the API itself: without the documented error body, it was something in front of it that said no. */
-function isTheApis(error: unknown): error is RejectedError {
+export function isTheApis(error: unknown): error is RejectedError {
   return error instanceof RejectedError && error.code !== undefined;
 }
 
-function isAboutOne(error: unknown): error is RejectedError | UnavailableError | ContractError {
+/** About this one request: whatever went wrong with it, others may go through. */
+export function isAboutOne(error: unknown): error is RejectedError | UnavailableError | ContractError {
   return (
     error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
   );

@@ -1,6 +1,7 @@
 import { Priority } from '../api/client.js';
-import { RejectedError } from '../base/errors.js';
+import type { Coverage } from '../warehouse/batch.js';
 import { requestFor } from './child-request.js';
+import { isAboutOne, isTheApis } from './children.js';
 import type { Context } from './context.js';
 import { landChild } from './landing/children.js';
 import { Landing } from './landing/landing.js';
@@ -36,13 +37,13 @@ const kinds = [
 
 /**
  * Says of what is gone into whom it was merged. The survivor's history names it; what no survivor names is asked for
- * its own history, once, since some services keep answering that.
+ * its own history, once, since some services keep answering that. A run that ends before leaves it to the next.
  */
-export async function resolveMerges(context: Context, runStartedAt: Date): Promise<void> {
+export async function resolveMerges(context: Context): Promise<void> {
   for (const kind of kinds) {
     await context.batcher.flush();
     await markMerged(context, kind);
-    for (const id of await unexplained(context, kind, runStartedAt)) await askOwnHistory(context, kind, id);
+    for (const id of await unexplained(context, kind)) await askOwnHistory(context, kind, id);
     await context.batcher.flush();
     await markMerged(context, kind);
   }
@@ -69,12 +70,9 @@ async function markMerged(context: Context, kind: Kind): Promise<void> {
   await context.batcher.flush();
 }
 
-async function unexplained(context: Context, kind: Kind, since: Date): Promise<string[]> {
+async function unexplained(context: Context, kind: Kind): Promise<string[]> {
   const rows = await context.store.all<{ id: string }>(
-    fill(unexplainedSql, {
-      presence: literal(kind.presence),
-      since: `TIMESTAMPTZ ${literal(since.toISOString())}`,
-    }),
+    fill(unexplainedSql, { presence: literal(kind.presence), history: literal(kind.history) }),
   );
   return rows.map(({ id }) => id).filter((id) => kind.history !== 'person_history' || /^\d+$/.test(id));
 }
@@ -85,13 +83,24 @@ async function askOwnHistory(context: Context, kind: Kind, id: string): Promise<
     const request = requestFor(kind.history, id) as never;
     const answer = await context.api.call(kind.history as 'topic_history', request, options);
     const landing = new Landing(answer.arrivedAt, context.shapes);
-    landChild[kind.history](landing, id, answer.body, {
-      endpoint: kind.history,
-      method: 'GET',
-      path: `of ${id}`,
-    });
+    const where = { endpoint: kind.history, method: 'GET', path: `of ${id}` };
+    landChild[kind.history](landing, id, answer.body, where);
+    landing.coverage.push(asked(kind, id, landing.fetchedAt, answer.status));
     await context.batcher.add(landing);
   } catch (error) {
-    if (!(error instanceof RejectedError)) throw error;
+    if (!isAboutOne(error)) throw error;
+    if (isTheApis(error)) {
+      const at = new Date(context.clock.now());
+      await context.batcher.add({ coverage: [asked(kind, id, at, error.status)] });
+      return;
+    }
+    const { message, hint = null } = error;
+    context.failures.push({ endpoint: kind.history, entityId: id, message, hint });
   }
+}
+
+/** That it was asked. It has no fingerprint: should the thing come back, its history is due like everything else. */
+function asked(kind: Kind, entityId: string, fetchedAt: Date, status: number): Coverage {
+  const reason = 'asked when gone';
+  return { endpoint: kind.history, entityId, fetchedAt, fingerprint: null, status, error: null, reason };
 }

@@ -43,7 +43,7 @@ async function fetchEverything(run: Running, work: Work): Promise<void> {
   await landOrganization(run);
   work.listsFailed = await readLists(context, selection.lists, work.scans, { settles: true });
   await fetchDetails(context, selection.children);
-  await resolveMerges(context, run.startedAt);
+  await resolveMerges(context);
 }
 
 /** How a run ended, and with which exit code. */

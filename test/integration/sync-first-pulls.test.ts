@@ -1,7 +1,11 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { quietDay } from '../../src/sandbox/world/advance.js';
 import { listItems } from '../support/list-items.js';
+import { differences, truthOf } from '../support/oracle.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
@@ -41,6 +45,20 @@ describe('pull after pull', () => {
     expect(report.requests.total).toBe(requests);
     expect(Math.abs(plan.requests.total - requests) / requests).toBeLessThanOrEqual(0.05);
     expect(await pulling.differences()).toEqual([]);
+  });
+
+  it('the comparison that says so misses no table and no column', async () => {
+    const spoiled = folders.make();
+    copyFileSync(join(pulling.dataDir, 'signals.duckdb'), join(spoiled, 'signals.duckdb'));
+    const tables = await spoil(sandbox, join(spoiled, 'signals.duckdb'));
+    expect(tables.length).toBe(25);
+    const found = await differences(sandbox, spoiled, { most: Number.POSITIVE_INFINITY });
+    for (const { table, columns } of tables) {
+      const own = found.filter((line) => line.startsWith(`${table} `));
+      expect([table, own.some((line) => line.endsWith('is missing'))]).toEqual([table, true]);
+      const seen = columns.filter((column) => own.some((line) => line.includes(`: ${column} is `)));
+      expect([table, seen]).toEqual([table, columns]);
+    }
   });
 
   it('the next one costs its lists, and changes no row', async () => {
@@ -88,6 +106,36 @@ describe('pull after pull', () => {
     expect(mostInAnyWindow).toBeGreaterThan(rate.requests / 2);
   });
 });
+
+/** Takes a row out of every table, and makes every column that is no key of another row null or something else. */
+async function spoil(sandbox: Sandbox, path: string): Promise<{ table: string; columns: string[] }[]> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  const rows = async (sql: string) => (await connection.run(sql)).getRowObjectsJson();
+  const spoiled: { table: string; columns: string[] }[] = [];
+  for (const { key, table } of truthOf(sandbox)) {
+    const columns = (
+      await rows(
+        `SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = '${table}'`,
+      )
+    ).flatMap(({ name }) => {
+      const isOurs = name === 'synced_at' || name === 'run_id';
+      return isOurs || key.includes(String(name)) ? [] : String(name);
+    });
+    const changed: string[] = [];
+    for (const column of columns) {
+      const [holding] = await rows(`SELECT count(*) > 1 AS some FROM ${table} WHERE ${column} IS NOT NULL`);
+      if (holding?.some !== true) continue;
+      await connection.run(`UPDATE ${table} SET ${column} = NULL`);
+      changed.push(column);
+    }
+    await connection.run(`DELETE FROM ${table} WHERE rowid = (SELECT min(rowid) FROM ${table})`);
+    spoiled.push({ table, columns: changed });
+  }
+  connection.closeSync();
+  instance.closeSync();
+  return spoiled;
+}
 
 /** Whose child a path asks for; undefined for a list. */
 function entityOf(path: string): string | undefined {
