@@ -24,7 +24,7 @@ const parts = [
     title: 'Tables',
     schema: 'main',
     of: 'tables',
-    text: 'What the API says, as rows. A column that copies another thing says in its comment that it may lag: it is as old as the answer it came with.',
+    text: 'What the API says, as rows. A column that copies another thing says in its comment that it may lag: it is as old as the answer it came with. The tables named `_versions` hold what it said before: how each row looked, from when to when.',
   },
   {
     title: 'raw: as it was said',
@@ -90,7 +90,7 @@ async function describe() {
   return `${[
     '# The tables and views',
     "Made from the comments in `sql/` by `npm run docs:schema`; change those, not this page. The same text is in the published file: `SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'topics'`.",
-    "All times are TIMESTAMPTZ in UTC. Ids are the API's, as text. Each table carries `synced_at` and `run_id`. Questions with their SQL and answers are in [cookbook.md](cookbook.md).",
+    "All times are TIMESTAMPTZ in UTC. Ids are the API's, as text. Each table carries `synced_at` and `run_id`, and one of versions `valid_from`, `valid_to` and `run_id`. Questions with their SQL and answers are in [cookbook.md](cookbook.md).",
     ...sections,
   ].join('\n\n')}\n`;
 }

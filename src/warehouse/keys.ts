@@ -31,6 +31,9 @@ export async function checkKeys(statements: Statements, models: Models): Promise
       table: `main.${quoted(table)}`,
       key,
     })),
+    ...models.documents.flatMap(({ versions }) =>
+      versions ? [{ table: `main.${quoted(versions.table)}`, key: [versions.key, 'valid_from'] }] : [],
+    ),
     ...otherKeys,
   ];
   const faults: KeyFault[] = [];

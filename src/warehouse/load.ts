@@ -1,7 +1,8 @@
 import type { Batch, Counts, Loaded } from './batch.js';
+import { cuts } from './cuts.js';
 import { writeLedger } from './ledger.js';
 import type { Models } from './models.js';
-import { cuts, observe, storeDocuments } from './observe.js';
+import { observe, storeDocuments } from './observe.js';
 import { type Columns, project } from './project.js';
 import type { Session, Statements } from './session.js';
 import { stage } from './stage.js';
@@ -21,7 +22,7 @@ export async function load(
     let documents: Counts = { new: 0, changed: 0, removed: 0 };
     if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
       await stage(tx, batch);
-      const bounds = [null, ...(await cuts(tx)), null];
+      const bounds = [null, ...(await cuts(tx, models.documents)), null];
       for (let index = 1; index < bounds.length; index += 1) {
         await observe(tx, batch.runId, { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null });
         await project(tx, models.documents, columns, (table, counts) => {

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { headerOf } from './header.js';
 import { sqlDir } from './migrate.js';
 import type { Statements } from './session.js';
-import { text } from './sql.js';
+import { quoted, text } from './sql.js';
+import { frame, observation, readVersions, type Versions } from './versions.js';
 
 interface ModelBase {
   /** The file's name without `.sql`. */
@@ -22,6 +24,8 @@ export interface DocumentModel extends ModelBase {
   readonly documents: readonly string[];
   /** Which column of a document says whose rows these are, and which column of the table holds it. */
   readonly scope: { readonly document: 'id' | 'parent_id'; readonly column: string };
+  /** What is remembered of its rows; most tables only say how things are now. */
+  readonly versions?: Versions;
 }
 
 /** A table computed whole from other tables. */
@@ -38,8 +42,12 @@ export interface Models {
   readonly derived: readonly DerivedModel[];
 }
 
-/** Reads a folder of models. Raises when a header is incomplete, or two models fill the same table. */
-export function readModels(folder: string = join(sqlDir, 'models')): Models {
+/**
+ * Reads the models in `models/` of a folder, and in `versions/` what is remembered of their rows. Raises when a header is
+ * incomplete, or two models fill the same table.
+ */
+export function readModels(sql: string = sqlDir): Models {
+  const folder = join(sql, 'models');
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   const models = names
     .sort()
@@ -47,20 +55,29 @@ export function readModels(folder: string = join(sqlDir, 'models')): Models {
   const tables = models.map(({ table }) => table);
   const twice = tables.find((table, index) => tables.indexOf(table) !== index);
   if (twice !== undefined) throw new Error(`two models fill the table ${twice}`);
+  const documents = models.filter((model) => model.from === 'documents');
   return {
-    documents: models.filter((model) => model.from === 'documents'),
+    documents: remembered(documents, readVersions(join(sql, 'versions'))),
     derived: inOrder(models.filter((model) => model.from === 'tables')),
   };
 }
 
+function remembered(models: readonly DocumentModel[], all: readonly Versions[]): DocumentModel[] {
+  for (const { table, of } of all) {
+    const observed = models.find((model) => model.table === of);
+    if (!observed || observed.key.join() !== observed.scope.column) {
+      throw new Error(`${table}: ${of} is no table of documents whose key is its scope`);
+    }
+  }
+  return models.map((model) => {
+    const versions = all.find(({ of }) => of === model.table);
+    return versions ? { ...model, versions } : model;
+  });
+}
+
 /** Reads one model: `-- key: value` lines on top, then the SELECT. */
 export function parseModel(name: string, text: string): Model {
-  const fields = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    if (!line.startsWith('--')) break;
-    const [, field, value] = /^--\s*(table|key|documents|scope|derived):\s*(.+?)\s*$/.exec(line) ?? [];
-    if (field !== undefined && value !== undefined) fields.set(field, value);
-  }
+  const fields = headerOf(text);
   const list = (field: string): string[] => {
     const value = fields.get(field);
     if (value === undefined) throw new Error(`model ${name} does not say its ${field}`);
@@ -132,34 +149,49 @@ export async function tableColumns(
 
 /**
  * Checks every model against its table, both ways: the table is there, every column of it is computed and none too
- * many, with the table's types, and key and scope are columns of it. Returns what is wrong, in words.
+ * many, with the table's types, and key and scope are columns of it. So it is with what is remembered of its rows.
+ * Returns what is wrong, in words.
  */
 export async function checkModels(statements: Statements, models: Models): Promise<string[]> {
   const tables = await tableColumns(statements);
   const problems: string[] = [];
-  for (const model of [...models.documents, ...models.derived]) {
-    const columns = tables.get(model.table);
+  const check = async (
+    name: string,
+    table: string,
+    named: readonly string[],
+    select: string,
+    given: string[],
+  ) => {
+    const columns = tables.get(table);
     if (!columns) {
-      problems.push(`model ${model.name}: there is no table ${model.table}`);
-      continue;
+      problems.push(`${name}: there is no table ${table}`);
+      return;
     }
-    const given = await statements.all<{ column_name: string; column_type: string }>(
-      `DESCRIBE ${projection(model, 'FROM raw.documents')}`,
+    const described = await statements.all<{ column_name: string; column_type: string }>(
+      `DESCRIBE ${select}`,
     );
-    const types = new Map(given.map(({ column_name, column_type }) => [column_name, column_type]));
-    for (const { name, type } of columns) {
-      const found = types.get(name);
-      if (found === undefined) problems.push(`model ${model.name} does not compute ${model.table}.${name}`);
-      else if (found !== type) problems.push(`model ${model.name} computes ${name} as ${found}, not ${type}`);
+    const types = new Map(described.map(({ column_name, column_type }) => [column_name, column_type]));
+    for (const { name: column, type } of columns) {
+      const found = types.get(column);
+      if (given.includes(column)) continue;
+      if (found === undefined) problems.push(`${name} does not compute ${table}.${column}`);
+      else if (found !== type) problems.push(`${name} computes ${column} as ${found}, not ${type}`);
     }
-    const known = new Set(columns.map(({ name }) => name));
-    for (const name of types.keys()) {
-      if (!known.has(name))
-        problems.push(`model ${model.name} computes ${name}, which ${model.table} has not`);
+    const known = new Set(columns.map((column) => column.name));
+    for (const column of types.keys()) {
+      if (!known.has(column)) problems.push(`${name} computes ${column}, which ${table} has not`);
     }
-    for (const name of [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])]) {
-      if (!known.has(name)) problems.push(`model ${model.name} names ${name}, which ${model.table} has not`);
+    for (const column of named) {
+      if (!known.has(column)) problems.push(`${name} names ${column}, which ${table} has not`);
     }
+  };
+  for (const model of [...models.documents, ...models.derived]) {
+    const named = [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])];
+    await check(`model ${model.name}`, model.table, named, projection(model, 'FROM raw.documents'), []);
+    if (model.from !== 'documents' || !model.versions) continue;
+    const { table, key } = model.versions;
+    const select = observation(model.versions, `FROM main.${quoted(model.table)}`);
+    await check(`versions ${table}`, table, [key, ...frame], select, ['valid_to']);
   }
   return problems;
 }

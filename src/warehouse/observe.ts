@@ -207,36 +207,6 @@ export async function storeDocuments(tx: Statements): Promise<Counts> {
   return { new: counts.new, changed: counts.changed, removed: counts.removed };
 }
 
-/**
- * The moments after which a batch has to be cut, so that a set takes away what a later answer of the same batch brings
- * back, just as if the two had come in two batches. Hardly ever any.
- */
-export async function cuts(tx: Statements): Promise<Date[]> {
-  const [worth] = await tx.all(`SELECT 1 WHERE
-    (SELECT max(fetched_at) FROM batch_documents) > (SELECT min(fetched_at) FROM batch_sets)`);
-  if (!worth) return [];
-  const kinds = list(
-    (await tx.all<{ endpoint: string }>('SELECT DISTINCT endpoint FROM batch_sets')).map((it) => it.endpoint),
-  );
-  const rows = await tx.all<{ at: Date }>(`
-    WITH standing AS (
-      SELECT endpoint, id, parent_id FROM raw.documents
-       WHERE endpoint IN (${kinds}) AND parent_id IN (SELECT parent_id FROM batch_sets)
-      UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${kinds})
-    ), dropped AS (
-      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN standing d USING (endpoint, parent_id)
-       WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
-    )
-    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
-     WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id
-        OR b.endpoint IN (${list(groupKinds)}) AND d.endpoint IN (${list(groupKinds)})
-    UNION
-    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
-     WHERE b.endpoint = ${text(messageKind)} AND d.endpoint IN (${list(groupKinds)})
-    ORDER BY "at"`);
-  return rows.map(({ at }) => at);
-}
-
 function list(kinds: readonly string[]): string {
   return kinds.map(text).join(', ');
 }

@@ -37,7 +37,7 @@ export interface OpenOptions extends Limits {
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const folder = options.sql ?? sqlDir;
   const migrations = readMigrations(join(folder, 'migrations'));
-  const models = readModels(join(folder, 'models'));
+  const models = readModels(folder);
   const log = options.log ?? silentLog;
   const { dataDir, wait } = options;
   const reading = options.access === 'read';

@@ -3,6 +3,7 @@ import { familyOf, namedById } from './families.js';
 import { type DocumentModel, type Model, projection } from './models.js';
 import type { Statements } from './session.js';
 import { quoted, text } from './sql.js';
+import { recordVersions } from './versions.js';
 
 /** A table as the loader needs it: its columns, in order. */
 export type Columns = ReadonlyMap<string, readonly { readonly name: string }[]>;
@@ -39,6 +40,7 @@ export async function project(
       else {
         const added = await tx.run(`INSERT INTO main.${quoted(model.table)} BY NAME ${select}`);
         found(model.table, { new: added, changed: 0, removed: 0 });
+        if (added > 0) await recordFirst(tx, model, columns, scopesOf(shared));
       }
     }
   }
@@ -66,8 +68,7 @@ function sharing(models: readonly DocumentModel[]): Shared[] {
 async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string>): Promise<boolean> {
   const { column } = shared;
   const kinds = list(shared.documents);
-  const scopes = `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
-    UNION SELECT ${column} FROM gone WHERE endpoint IN (${kinds})`;
+  const scopes = scopesOf(shared);
   // `known` has them already when an id alone names the thing and no set dropped what was not in the batch.
   const [first = ''] = shared.documents;
   const inKnown =
@@ -88,6 +89,26 @@ async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string
       WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows);
     CREATE OR REPLACE TEMP TABLE prior_scopes AS SELECT DISTINCT scope FROM prior`);
   return true;
+}
+
+/** Whose rows may have to be computed again, as SQL text. */
+function scopesOf({ column, documents }: Shared): string {
+  const kinds = list(documents);
+  return `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
+    UNION SELECT ${column} FROM gone WHERE endpoint IN (${kinds})`;
+}
+
+async function recordFirst(
+  tx: Statements,
+  { table, versions, scope }: DocumentModel,
+  columns: Columns,
+  scopes: string,
+): Promise<void> {
+  if (!versions) return;
+  await recordVersions(tx, versions, namesOf(columns, versions.table), {
+    changed: `SELECT * FROM main.${quoted(table)} WHERE ${quoted(scope.column)} IN (${scopes})`,
+    gone: `SELECT ${quoted(scope.column)}, synced_at FROM main.${quoted(table)} LIMIT 0`,
+  });
 }
 
 function documentsOf(shared: Shared, prior: boolean): string {
@@ -112,7 +133,7 @@ export async function replaceRows(
   scopes?: string,
 ): Promise<void> {
   const table = `main.${quoted(model.table)}`;
-  const names = (columns.get(model.table) ?? []).map(({ name }) => name);
+  const names = namesOf(columns, model.table);
   const scoped =
     scopes === undefined || model.from !== 'documents'
       ? ''
@@ -133,6 +154,16 @@ export async function replaceRows(
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
   if (!counts) throw new Error('counting gave no row');
+  const versions = model.from === 'documents' ? model.versions : undefined;
+  if (versions && counts.new + counts.changed + counts.removed > 0) {
+    // Before the rows go, which say when they were last seen.
+    await recordVersions(tx, versions, namesOf(columns, versions.table), {
+      changed: `SELECT * FROM projected WHERE rowid IN (
+        SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
+      gone: `SELECT ${model.key.map(quoted).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
+        SELECT rid FROM compared WHERE pid IS NULL)`,
+    });
+  }
   if (counts.removed + counts.changed + counts.stamped > 0) {
     await tx.run(`DELETE FROM ${table} WHERE rowid IN (
       SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`);
@@ -142,6 +173,11 @@ export async function replaceRows(
       SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`);
   }
   found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
+}
+
+/** The columns of a table, in their order. */
+export function namesOf(columns: Columns, table: string): string[] {
+  return (columns.get(table) ?? []).map(({ name }) => name);
 }
 
 function list(kinds: readonly string[]): string {

@@ -1,9 +1,10 @@
 import type { Counts, Loaded } from './batch.js';
 import { outOfMemory } from './faults.js';
 import { type Model, type Models, projection, storedDocuments } from './models.js';
-import { type Columns, replaceRows } from './project.js';
+import { type Columns, namesOf, replaceRows } from './project.js';
 import type { Session } from './session.js';
 import { quoted, text } from './sql.js';
+import { recordVersions } from './versions.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -23,11 +24,13 @@ export interface Rebuilt {
 /**
  * Computes every typed table anew from raw.documents, without one request. Table by table, each in a transaction: a
  * kill in the middle leaves each table either as it was or computed anew, and both say the same. `raw` and `ops` are
- * not touched.
+ * not touched. Versions are what was observed, and stay; where a row is read otherwise than by the program that observed
+ * it, a version begins with its youngest answer.
  */
 export async function rebuild(
   session: Session,
   models: Models,
+  columns: Columns,
   progress?: (step: RebuildProgress) => void,
 ): Promise<Rebuilt> {
   const started = performance.now();
@@ -35,7 +38,7 @@ export async function rebuild(
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    rows[model.table] = await withRoom(session, () => fill(session, model));
+    rows[model.table] = await withRoom(session, () => fill(session, model, columns));
   }
   await session.run('CHECKPOINT');
   const [counted] = await session.all<{ documents: number }>(
@@ -44,12 +47,24 @@ export async function rebuild(
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
 }
 
-async function fill(session: Session, model: Model): Promise<number> {
+async function fill(session: Session, model: Model, columns: Columns): Promise<number> {
   const table = `main.${quoted(model.table)}`;
   const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '', 'all');
   return session.transaction(async (tx) => {
+    const versions = model.from === 'documents' ? model.versions : undefined;
+    const key = model.key.map(quoted).join(', ');
+    if (versions)
+      await tx.run(`CREATE OR REPLACE TEMP TABLE before AS SELECT ${key}, synced_at FROM ${table}`);
     await tx.run(`DELETE FROM ${table}`);
-    return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
+    const rows = await tx.run(`INSERT INTO ${table} BY NAME ${select}`);
+    if (versions) {
+      await recordVersions(tx, versions, namesOf(columns, versions.table), {
+        changed: `FROM ${table}`,
+        gone: `FROM before ANTI JOIN ${table} USING (${key})`,
+      });
+      await tx.run('DROP TABLE temp.before');
+    }
+    return rows;
   });
 }
 

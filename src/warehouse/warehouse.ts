@@ -80,7 +80,7 @@ export class Warehouse {
 
   /** Computes every typed table anew from the raw documents. */
   rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
-    return rebuild(this.#session, this.#parts.models, progress);
+    return rebuild(this.#session, this.#parts.models, this.#parts.columns, progress);
   }
 
   /** Puts a consistent snapshot in the place of signals.duckdb. */

@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { migrate, readMigrations } from '../../../src/warehouse/migrate.js';
+import { migrate, readMigrations, sqlDir } from '../../../src/warehouse/migrate.js';
 import {
   checkModels,
+  type DocumentModel,
   type Model,
   parseModel,
   readModels,
@@ -20,12 +21,14 @@ async function migrated(): Promise<Session> {
   return session;
 }
 
-test('every model of the project fits its table, both ways, and every table of main has one', async () => {
+test('every model of the project fits its table, both ways, and nothing else fills a table of main', async () => {
   const session = await migrated();
   const models = readModels();
   expect(await checkModels(session, models)).toEqual([]);
+  const remembered = models.documents.flatMap(({ versions }) => versions?.table ?? []);
+  expect(remembered).toHaveLength(3);
   const filled = [...models.documents, ...models.derived].map(({ table }) => table);
-  expect(filled.sort()).toEqual([...(await tableColumns(session)).keys()].sort());
+  expect([...filled, ...remembered].sort()).toEqual([...(await tableColumns(session)).keys()].sort());
 });
 
 describe('a header', () => {
@@ -61,7 +64,8 @@ describe('a header', () => {
 
   test('derived models come after those they read, and not in a circle', () => {
     const folder = (models: Record<string, string>) => {
-      const path = join(emptyDir(), 'models');
+      const sql = emptyDir();
+      const path = join(sql, 'models');
       mkdirSync(path);
       for (const [table, from] of Object.entries(models)) {
         writeFileSync(
@@ -69,7 +73,7 @@ describe('a header', () => {
           `-- table: ${table}\n-- key: id\n-- derived: ${from}\nSELECT 1`,
         );
       }
-      return path;
+      return sql;
     };
     const order = readModels(folder({ a: 'b, messages', b: 'c', c: 'messages' })).derived;
     expect(order.map(({ table }) => table)).toEqual(['c', 'b', 'a']);
@@ -107,4 +111,32 @@ test('what does not fit is said in words', async () => {
   expect(await check(of(right, { key: ['nobody'] }))).toEqual([
     'model x names nobody, which authors has not',
   ]);
+});
+
+describe('what is remembered of rows', () => {
+  const observed = (select: string, key = 'topic_id'): DocumentModel => ({
+    ...(readModels().documents.find(({ table }) => table === 'topics') as DocumentModel),
+    versions: { table: 'topic_versions', of: 'topics', key, select },
+  });
+
+  test('fits its table like a model', async () => {
+    const session = await migrated();
+    const check = (model: DocumentModel) => checkModels(session, { documents: [model], derived: [] });
+    const right = readFileSync(join(sqlDir, 'versions/topic_versions.sql'), 'utf8');
+    expect(await check(observed(right))).toEqual([]);
+    expect(await check(observed(right.replace('  priority,', '  1 AS priority, 2 AS mood,'), 'id'))).toEqual([
+      'versions topic_versions computes priority as INTEGER, not VARCHAR',
+      'versions topic_versions computes mood, which topic_versions has not',
+      'versions topic_versions names id, which topic_versions has not',
+    ]);
+  });
+
+  test.each(['topic_people', 'merges', 'nowhere'])('is not of %s, whose rows have no id', (of) => {
+    const sql = emptyDir();
+    cpSync(join(sqlDir, 'models'), join(sql, 'models'), { recursive: true });
+    mkdirSync(join(sql, 'versions'));
+    const text = `-- table: some_versions\n-- of: ${of}\n-- key: id\nSELECT 1`;
+    writeFileSync(join(sql, 'versions/some_versions.sql'), text);
+    expect(() => readModels(sql)).toThrow(`some_versions: ${of} is no table of documents`);
+  });
 });

@@ -1,0 +1,72 @@
+import { groupKinds, messageKind } from './families.js';
+import type { DocumentModel } from './models.js';
+import type { Statements } from './session.js';
+import { text } from './sql.js';
+
+/**
+ * The moments after which a batch has to be cut, so that it leaves behind just what its answers would have, each in a
+ * batch of its own. Hardly ever any.
+ */
+export async function cuts(tx: Statements, models: readonly DocumentModel[]): Promise<Date[]> {
+  const moments = (await returns(tx)).map((at) => at.getTime());
+  for (const { earlier, later } of await changes(tx, models)) {
+    // As late as possible, so that one cut serves as many rows as it can.
+    if (!moments.some((at) => at >= earlier.getTime() && at < later.getTime())) {
+      moments.push(later.getTime() - 1);
+    }
+  }
+  return [...new Set(moments)].sort((a, b) => a - b).map((at) => new Date(at));
+}
+
+/** When a set takes away what a later answer of the same batch brings back. */
+async function returns(tx: Statements): Promise<Date[]> {
+  const [worth] = await tx.all(`SELECT 1 WHERE
+    (SELECT max(fetched_at) FROM batch_documents) > (SELECT min(fetched_at) FROM batch_sets)`);
+  if (!worth) return [];
+  const kinds = list(
+    (await tx.all<{ endpoint: string }>('SELECT DISTINCT endpoint FROM batch_sets')).map((it) => it.endpoint),
+  );
+  const rows = await tx.all<{ at: Date }>(`
+    WITH standing AS (
+      SELECT endpoint, id, parent_id FROM raw.documents
+       WHERE endpoint IN (${kinds}) AND parent_id IN (SELECT parent_id FROM batch_sets)
+      UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${kinds})
+    ), dropped AS (
+      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN standing d USING (endpoint, parent_id)
+       WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
+    )
+    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
+     WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id
+        OR b.endpoint IN (${list(groupKinds)}) AND d.endpoint IN (${list(groupKinds)})
+    UNION
+    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
+     WHERE b.endpoint = ${text(messageKind)} AND d.endpoint IN (${list(groupKinds)})
+    ORDER BY "at"`);
+  return rows.map(({ at }) => at);
+}
+
+/**
+ * When two answers of the batch say different things of a row whose versions are kept: there is a version for either.
+ * In the order of time; between `earlier` and `later` there has to be a cut. The same said again is no change.
+ */
+async function changes(
+  tx: Statements,
+  models: readonly DocumentModel[],
+): Promise<{ earlier: Date; later: Date }[]> {
+  const observed = models.filter(({ versions }) => versions !== undefined);
+  if (observed.length === 0) return [];
+  const pairs = observed.map(({ documents, scope }) => {
+    const about = `(PARTITION BY ${scope.document} ORDER BY fetched_at, seq)`;
+    return `
+      SELECT lag(fetched_at) OVER ${about} AS earlier, fetched_at AS later,
+             lag([endpoint, body_hash]) OVER ${about} IS DISTINCT FROM [endpoint, body_hash] AS other
+        FROM batch_documents WHERE endpoint IN (${list(documents)})`;
+  });
+  return tx.all(`
+    SELECT max(earlier) AS earlier, later FROM (${pairs.join(' UNION ALL ')})
+     WHERE earlier < later AND other GROUP BY later ORDER BY later`);
+}
+
+function list(kinds: readonly string[]): string {
+  return kinds.map(text).join(', ');
+}
