@@ -42,6 +42,8 @@ class ShiftingList {
   /** Everything that was listed at any time since the last `look`, and what was listed all the time. */
   ever = new Set<string>();
   throughout = new Set<string>();
+  /** Requests for one item by id. */
+  asked = 0;
   #made = 0;
   #script: Iterator<readonly Step[]> = [][Symbol.iterator]();
 
@@ -74,6 +76,7 @@ class ShiftingList {
 
   /** What GET by id answers. */
   item(id: string): unknown {
+    this.asked += 1;
     const isThere = this.listed.includes(id) || this.hidden.includes(id);
     if (isThere && !this.migrated.has(id) && !this.unanswered.has(id)) return { id };
     const where = { endpoint: 'topic', method: 'GET', path: `/topics/${id}` };
@@ -116,11 +119,16 @@ class ShiftingList {
 const topics = lists.find(({ name }) => name === 'topics')!;
 
 /** A context whose API is that list; what it brings is stored where there is a warehouse. */
-function contextOf(list: ShiftingList, scanAttempts: number, warehouse?: Warehouse): Context {
+function contextOf(
+  list: ShiftingList,
+  scanAttempts: number,
+  warehouse?: Warehouse,
+  now: () => number = () => Date.now(),
+): Context {
   const call = async (name: string, request?: AnyRequest): Promise<Answer> => {
     const body =
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
-    return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: new Date(now()), bytes: 0, attempts: 1 };
   };
   const load = async (batch: Parameters<Warehouse['load']>[0]) => {
     if (warehouse) return warehouse.load(batch);
@@ -136,7 +144,7 @@ function contextOf(list: ShiftingList, scanAttempts: number, warehouse?: Warehou
     store: warehouse,
     batcher: new Batcher({ runId: 'r', limits, load, onLoaded: () => undefined }),
     log: silentLog,
-    clock: systemClock,
+    clock: { ...systemClock, now },
     observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
     stop: new AbortController().signal,
     acceptDeletes: true,
@@ -247,8 +255,8 @@ describe('settling what such a list does not show', { timeout: 60_000 }, () => {
   beforeEach(empty);
 
   /** Reads the list and settles it, as a run does. */
-  async function run(list: ShiftingList, scanAttempts: number): Promise<ScanReport> {
-    const context = contextOf(list, scanAttempts, warehouse);
+  async function run(list: ShiftingList, scanAttempts: number, now?: number): Promise<ScanReport> {
+    const context = contextOf(list, scanAttempts, warehouse, now === undefined ? Date.now : () => now);
     const scans: ScanReport[] = [];
     await readLists(context, [topics], scans, { settles: true });
     await context.batcher.flush();
@@ -276,6 +284,35 @@ describe('settling what such a list does not show', { timeout: 60_000 }, () => {
     expect(await run(list, 1)).toMatchObject({ verified: true, missing: 1, tombstoned: 0 });
     expect(await run(list, 1)).toMatchObject({ verified: true, missing: 1, tombstoned: 1, restored: 1 });
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual(['t1']);
+    // t6 when it was missing, t1 when it was: what is back needs no asking.
+    expect(list.asked).toBe(2);
+  });
+
+  test('what was answered while it was not listed, and is removed then, is found out in the next run', async () => {
+    const list = new ShiftingList(20, { base: 1, size: 5 });
+    await run(list, 1);
+    list.script(accident);
+    expect(await run(list, 1)).toMatchObject({ verified: true, missing: 1, tombstoned: 0 });
+    list.listed.splice(list.listed.indexOf('t6'), 1);
+    list.removed.add('t6');
+    expect(await run(list, 1)).toMatchObject({ verified: true, restored: 0, tombstoned: 2 });
+    expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual(['t1', 't6']);
+  });
+
+  test('what is listed no more is asked about in each run of an hour, then ever more rarely', async () => {
+    const list = new ShiftingList(20, { base: 1, size: 5 });
+    await run(list, 1);
+    list.hidden.push(...list.listed.splice(4, 1));
+    const start = Date.now();
+    const asked: number[] = [];
+    for (const hours of [0, 0.5, 0.9, 1.1, 1.5, 2, 3, 5, 9, 12, 18, 24, 40, 48, 71, 72]) {
+      const before = list.asked;
+      await run(list, 1, start + hours * 3_600_000);
+      if (list.asked > before) asked.push(hours);
+    }
+    // Never later than the age that the sweep allows: a day, here.
+    expect(asked).toEqual([0, 0.5, 0.9, 2, 5, 12, 24, 48, 72]);
+    expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
   });
 
   test('a 404 of what is listed all the same proves nothing: it must be missing twice', async () => {
@@ -333,6 +370,7 @@ describe('settling what such a list does not show', { timeout: 60_000 }, () => {
             const list = new ShiftingList(items, pages);
             list.script(before);
             await readList(contextOf(list, 1), topics);
+            list.script([]);
             list.look();
             return list;
           };
