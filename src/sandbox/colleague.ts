@@ -26,8 +26,11 @@ function kind<T extends z.ZodRawShape>(
   apply: (given: z.infer<z.ZodObject<T>>, context: Context) => unknown,
 ) {
   const schema = z.strictObject({ kind: text, ...shape });
-  return (given: unknown, context: Context) =>
-    apply(schema.parse(given) as z.infer<z.ZodObject<T>>, context) ?? null;
+  return (given: unknown, context: Context) => {
+    // The name of the change is no part of what is changed.
+    const { kind: _, ...needed } = schema.parse(given) as { kind: string };
+    return apply(needed as z.infer<z.ZodObject<T>>, context) ?? null;
+  };
 }
 
 const topicFields = z.strictObject({

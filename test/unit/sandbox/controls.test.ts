@@ -79,6 +79,10 @@ describe('/__sandbox/change', () => {
       content: 'One thing',
       editedAt: expect.any(String),
     });
+    await change({ kind: 'react', messageId, identifier: 'tada', unicode: null });
+    expect((await messages()).at(-1).reactions).toEqual([
+      { count: 1, identifier: 'tada', messageId, unicode: null },
+    ]);
     await change({ kind: 'deleteMessage', messageId });
     expect((await messages()).at(-1).deletedAt).toEqual(expect.any(String));
     await change({ kind: 'removeMessage', messageId });
