@@ -111,10 +111,18 @@ describe('a version', () => {
     await load([listed(30, 'low')]);
     expect(await versions()).toEqual(['t1 0-10 low', 't1 30- low']);
     await load([], { removed });
-    // It was seen for no time at all.
+    // The last one was seen for no time at all.
     expect(await versions()).toEqual(['t1 0-10 low']);
     await load([listed(10, 'low')]);
     expect(await versions()).toEqual(['t1 0- low']);
+  });
+
+  test('ends like that though nothing is known of the row', async () => {
+    await load([doc('topics', 't1', 0)]);
+    await load([doc('topic', 't1', 10, { summary: 'Nothing that is observed.' })]);
+    const removed = ['topics', 'topic'].map((endpoint) => ({ endpoint, id: 't1', parentId: null }));
+    await load([], { removed });
+    expect(await versions()).toEqual(['t1 0-10']);
   });
 
   test('goes with the document that said it, when that is withdrawn', async () => {
