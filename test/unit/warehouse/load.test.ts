@@ -133,6 +133,23 @@ describe('sets', () => {
     expect(await ids('groups')).toEqual(['g1', 'g2', 'g3', 'g4']);
   });
 
+  test('what an answer takes away and a later one of the same batch brings back is there, and new', async () => {
+    const back = group('g2', 't1', 20);
+    await warehouse.load(
+      batchOf(runId, {
+        documents: [back, message('m2', 'g2', 20)],
+        sets: [members('topic_groups', 't1', 10, ['g1']), members('topic_groups', 't1', 20, ['g1', 'g2'])],
+      }),
+    );
+    expect(await ids('messages')).toEqual(['m1', 'm2']);
+    expect(
+      await warehouse.all("SELECT id, fetched_at FROM raw.documents WHERE id IN ('g2', 'm2') ORDER BY id"),
+    ).toEqual([
+      { id: 'g2', fetched_at: at(20) },
+      { id: 'm2', fetched_at: at(20) },
+    ]);
+  });
+
   test('an empty set removes everything, a removal one document', async () => {
     await warehouse.load(batchOf(runId, { removed: [{ endpoint: 'messages', id: 'm1', parentId: 'g1' }] }));
     expect(await ids('messages')).toEqual(['m2']);
