@@ -117,6 +117,20 @@ it('what is gone and stays gone costs nothing', async () => {
   expect(topic).toBeLessThanOrEqual(1);
 });
 
+it('a merge whose survivor is gone too is explained, even when the run that saw it was cut short', async () => {
+  const [a, b] = busyTopics()
+    .slice(-2)
+    .map(({ id }) => id) as [string, string];
+  change('mergeTopics', { sourceIds: [a], targetId: b });
+  change('deleteTopic', { topicId: b });
+  const cut = await pulling.sync(['--max-requests', '12']);
+  expect([cut.code, cut.report.outcome, cut.report.scans[0]?.tombstoned]).toEqual([0, 'stopped', 2]);
+  expect(await endOf('topics', a)).toEqual(deleted);
+  expect(await pulling.sync()).toMatchObject({ code: 0 });
+  expect(await endOf('topics', a)).toEqual(mergedInto(b));
+  expect(await endOf('topics', b)).toEqual(deleted);
+});
+
 it('what comes back loses its tombstone, and gets its children again', async () => {
   change('restoreTopic', { topicId: gone.topic });
   change('restorePerson', { personId: gone.person });

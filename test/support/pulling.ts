@@ -1,12 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { vi } from 'vitest';
 import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
 import { type Comparing, differences } from './oracle.js';
 import { type Folders, type Ran, type Running, start } from './signalhouse.js';
+
+// Each test starts several programs, which on a busy machine take their time.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 /** An organization that is pulled in a second, and has some of everything. */
 export const smallTown: Partial<WorldSizes> = {
