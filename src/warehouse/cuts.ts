@@ -1,5 +1,6 @@
 import { groupKinds, messageKind } from './families.js';
 import type { DocumentModel } from './models.js';
+import { sharesMoment } from './observe.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
 
@@ -47,7 +48,8 @@ async function returns(tx: Statements): Promise<Date[]> {
 
 /**
  * When two answers of the batch say different things of a row whose versions are kept: there is a version for either.
- * In the order of time; between `earlier` and `later` there has to be a cut. The same said again is no change.
+ * In the order of time; between `earlier` and `later` there has to be a cut. The same said again is no change, unless a
+ * sibling spoke at the same moment: now it is the later one.
  */
 async function changes(
   tx: Statements,
@@ -59,8 +61,10 @@ async function changes(
     const about = `(PARTITION BY ${scope.document} ORDER BY fetched_at, seq)`;
     return `
       SELECT lag(fetched_at) OVER ${about} AS earlier, fetched_at AS later,
-             lag([endpoint, body_hash]) OVER ${about} IS DISTINCT FROM [endpoint, body_hash] AS other
-        FROM batch_documents WHERE endpoint IN (${list(documents)})`;
+             lag([endpoint, body_hash]) OVER ${about} IS DISTINCT FROM [endpoint, body_hash]
+               OR lag(shares) OVER ${about} AS other
+        FROM (SELECT *, ${sharesMoment(`s.${scope.document}`)} AS shares
+                FROM batch_documents s WHERE endpoint IN (${list(documents)}))`;
   });
   return tx.all(`
     SELECT max(earlier) AS earlier, later FROM (${pairs.join(' UNION ALL ')})

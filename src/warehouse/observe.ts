@@ -83,6 +83,13 @@ async function findKnown(tx: Statements, withRemoved: boolean): Promise<void> {
           FROM raw.documents WHERE rowid IN (SELECT rid FROM hits))`);
 }
 
+/** Whether another document about the same thing was seen at the very moment, as an SQL expression. */
+export function sharesMoment(about: string): string {
+  const window = `(PARTITION BY ${about}, s.fetched_at)`;
+  const document = '[s.endpoint, s.parent_id]';
+  return `min(${document}) OVER ${window} IS DISTINCT FROM max(${document}) OVER ${window}`;
+}
+
 async function decideWrites(tx: Statements, runId: string): Promise<void> {
   // Most documents of a first pull are seen once and were never stored: only the others need the windows.
   await tx.run(`CREATE OR REPLACE TEMP TABLE busy AS
@@ -93,7 +100,8 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
        FROM sightings ANTI JOIN busy USING (family, within, id)
      UNION ALL
      (WITH placed AS (
-       SELECT s.*, k.rid, k.body_hash AS old_hash, k.fetched_at AS old_at, k.sibling_at
+       SELECT s.*, k.rid, k.body_hash AS old_hash, k.fetched_at AS old_at, k.sibling_at,
+              ${sharesMoment('s.family, s.within, s.id')} AS shares
          FROM (FROM sightings SEMI JOIN busy USING (family, within, id)) s LEFT JOIN known k
            ON k.endpoint = s.endpoint AND k.id = s.id AND k.parent_id IS NOT DISTINCT FROM s.parent_id
         -- An answer that was overtaken by a later one, in an earlier batch, says nothing any more.
@@ -103,7 +111,9 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
          row_number() OVER this AS nth,
          row_number() OVER (PARTITION BY endpoint, id, parent_id ORDER BY fetched_at DESC, seq DESC) AS nth_last,
          lag(body_hash, 1, old_hash) OVER this IS DISTINCT FROM body_hash AS other_content,
-         lag([endpoint, parent_id]) OVER about IS DISTINCT FROM [endpoint, parent_id] AS after_other,
+         -- "Or as old": two siblings of one answer share their stamp, and neither may look unseen beside the other.
+         lag([endpoint, parent_id]) OVER about IS DISTINCT FROM [endpoint, parent_id] OR lag(shares) OVER about
+           AS after_other,
          lag(seq) OVER about IS NULL AS first_about
        FROM placed
        WINDOW this AS (PARTITION BY endpoint, id, parent_id ORDER BY fetched_at, seq),
@@ -111,7 +121,6 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
      ), started AS (
        SELECT *,
          rid IS NULL AND nth = 1 OR other_content
-           -- "Or as old": two siblings of one answer share their stamp, and neither may look unseen beside the other.
            OR CASE WHEN first_about THEN coalesce(sibling_at >= old_at, false) ELSE after_other END AS starts
        FROM ordered
      ), stamps AS (

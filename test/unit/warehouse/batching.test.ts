@@ -38,6 +38,12 @@ const topicAnswers: fc.Arbitrary<Made> = fc.oneof(
       (second) =>
         only([doc('topic_presence', id, second, { deletedAt: gone ? at(1).toISOString() : null })]),
   ),
+  // One answer that says both.
+  fc.tuple(topics, content).map(
+    ([id, title]): Made =>
+      (second) =>
+        only([doc('topic', id, second, { title }), doc('topic_presence', id, second, { deletedAt: null })]),
+  ),
 );
 
 /** Conversations with their messages, complete for what they were asked of; a conversation may come by both ways. */
@@ -190,4 +196,25 @@ test(
     );
   },
   runs * 10_000,
+);
+
+test.each([
+  { kinds: ['channels', 'channel'], again: 'channels', stamp: 20 },
+  { kinds: ['channel', 'channels'], again: 'channels', stamp: 20 },
+  { kinds: ['channels'], again: 'channels', stamp: 10 },
+  { kinds: ['channels', 'channels'], again: 'channels', stamp: 10 },
+])(
+  'after $kinds of one moment, $again seen again has the stamp $stamp, in one batch as in two',
+  async (it) => {
+    const answer = it.kinds.map((kind) => doc(kind, 'c1', 10, { channelName: kind }));
+    const again = doc(it.again, 'c1', 20, { channelName: it.again });
+    await empty(oneByOne);
+    await empty(batched);
+    await oneByOne.load(batchOf(runId, { documents: answer }));
+    await oneByOne.load(batchOf(runId, { documents: [again] }));
+    await batched.load(batchOf(runId, { documents: [...answer, again] }));
+    expect(await contents(batched)).toEqual(await contents(oneByOne));
+    const [stamp] = await batched.all('SELECT fetched_at FROM raw.documents WHERE endpoint = $1', [it.again]);
+    expect(stamp).toEqual({ fetched_at: at(it.stamp) });
+  },
 );

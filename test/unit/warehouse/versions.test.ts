@@ -6,7 +6,7 @@ import { type Batch, batchOf, type Document } from '../../../src/warehouse/batch
 import { sqlDir } from '../../../src/warehouse/migrate.js';
 import { observation, parseVersions, readVersions } from '../../../src/warehouse/versions.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { at, doc, emptyDir, open, runId } from './support.js';
+import { at, doc, emptyDir, members, open, runId } from './support.js';
 
 const all = readVersions(join(sqlDir, 'versions'));
 
@@ -61,6 +61,52 @@ describe('a version', () => {
     ]);
     const expected = ['t1 10-20 low', 't1 20-40 high', 't1 40-50 high active', 't1 50- default active'];
     expect(await versions(['priority', 'graph_status'])).toEqual(expected);
+  });
+
+  test('is made for each of several rows that change at different moments', async () => {
+    const one = (id: string, second: number, priority: string) => doc('topics', id, second, { priority });
+    const first = [one('t1', 10, 'a'), one('t2', 10, 'a'), one('t1', 12, 'b'), one('t3', 20, 'a')];
+    await load([...first, one('t2', 30, 'b'), one('t3', 30, 'b')]);
+    const expected = ['t1 10-12 a', 't1 12- b', 't2 10-30 a', 't2 30- b', 't3 20-30 a', 't3 30- b'];
+    expect(await versions()).toEqual(expected);
+  });
+
+  test('is made where one document says what another said, and takes something away by it', async () => {
+    await load([doc('topic', 't1', 0, { priority: 'low', graphStatus: 'active' })]);
+    await load([listed(10, 'high'), doc('topic', 't1', 20, { title: 'One', priority: 'high' })]);
+    const expected = ['t1 0-10 low active', 't1 10-20 high active', 't1 20- high'];
+    expect(await versions(['priority', 'graph_status'])).toEqual(expected);
+  });
+
+  test('is made where one of two documents of the same moment is said again', async () => {
+    const own = doc('topic', 't1', 10, { title: 'One', priority: 'high' });
+    for (const [first, second] of [
+      [listed(10, 'low'), own],
+      [own, listed(10, 'low')],
+    ] as const) {
+      await empty(warehouse);
+      await load([first, second, { ...first, fetchedAt: at(20) }]);
+      const inOne = await versions();
+      await empty(warehouse);
+      await load([first, second]);
+      await load([{ ...first, fetchedAt: at(20) }]);
+      expect(inOne).toEqual(await versions());
+      await empty(warehouse);
+      await load([first, second, { ...second, fetchedAt: at(20) }]);
+      const alsoInOne = await versions();
+      await empty(warehouse);
+      await load([first, second]);
+      await load([{ ...second, fetchedAt: at(20) }]);
+      expect(alsoInOne).toEqual(await versions());
+    }
+  });
+
+  test('is made beside whatever else cuts a batch', async () => {
+    const person = (second: number) => doc('topic_people', 'p1', second, { displayName: 'Ada' }, 't1');
+    const sets = [members('topic_people', 't1', 20, [])];
+    await load([person(5), listed(10, 'low'), listed(20, 'high'), person(30)], { sets });
+    expect(await versions()).toEqual(['t1 10-20 low', 't1 20- high']);
+    expect(await warehouse.all('FROM topic_people')).toHaveLength(1);
   });
 
   test('is not made where what is observed stays the same', async () => {
