@@ -76,7 +76,7 @@ async function attach(path: string, options: Limits & { spill: string }): Promis
 
 /**
  * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is ever fetched from
- * the network: extensions are neither installed nor loaded on demand. The write-ahead log is folded in every 64 MB: at
+ * the network: extensions are neither installed nor loaded on demand. The write-ahead log is folded in every 32 MB: at
  * DuckDB's own 16 MB, checkpoints take a quarter of a bulk load's time, and what is not folded in stands in memory.
  */
 export async function openInstance(
@@ -88,7 +88,7 @@ export async function openInstance(
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: options.spill,
-    checkpoint_threshold: '64MB',
+    checkpoint_threshold: '32MB',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',

@@ -16,6 +16,7 @@ import type { Models } from './models.js';
 import type { Columns } from './project.js';
 import { refreshDerived } from './rebuild.js';
 import { syncFile } from './restore.js';
+import { withRoom } from './room.js';
 import type { Session } from './session.js';
 import { quoted, text } from './sql.js';
 
@@ -46,10 +47,12 @@ export async function publish(
   const remove = () => {
     for (const path of [temporary, `${temporary}.wal`]) rmSync(path, { force: true });
   };
-  remove();
   let tables: number;
   try {
-    tables = await copyInto(session, temporary, parts.viewsDir);
+    tables = await withRoom(session, () => {
+      remove();
+      return copyInto(session, temporary, parts.viewsDir);
+    });
     syncFile(temporary);
     renameSync(temporary, published);
   } catch (error) {

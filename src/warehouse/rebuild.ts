@@ -1,9 +1,9 @@
 import type { Counts, Loaded } from './batch.js';
-import { outOfMemory } from './faults.js';
 import { type Model, type Models, projection, storedDocuments } from './models.js';
 import { type Columns, namesOf, replaceRows } from './project.js';
+import { withRoom } from './room.js';
 import type { Session } from './session.js';
-import { quoted, text } from './sql.js';
+import { quoted } from './sql.js';
 import { recordVersions } from './versions.js';
 
 export interface RebuildProgress {
@@ -68,32 +68,6 @@ async function fill(session: Session, model: Model, columns: Columns): Promise<n
   });
 }
 
-/**
- * Loading a batch touches few documents, a rebuild joins all of a kind with all of its siblings: measured on 750,000
- * documents, 128 MB is too little and 256 MB is enough.
- */
-const room = '512MB';
-
-/** Runs `work`; when the configured memory is too little for it, once more with at least `room`. */
-async function withRoom<T>(session: Session, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const [limit] = await session.all<{ memory: string; small: boolean }>(
-      `SELECT current_setting('memory_limit') AS memory,
-              parse_formatted_bytes(current_setting('memory_limit')) < parse_formatted_bytes($1) AS small`,
-      [room],
-    );
-    if (!outOfMemory(error) || !limit?.small) throw error;
-    await session.run(`SET memory_limit = ${text(room)}`);
-    try {
-      return await work();
-    } finally {
-      await session.run(`SET memory_limit = ${text(limit.memory)}`);
-    }
-  }
-}
-
 /** Computes the tables that are derived from other tables, and exchanges the rows that differ. */
 export async function refreshDerived(
   session: Session,
@@ -102,12 +76,14 @@ export async function refreshDerived(
 ): Promise<Loaded['rows']> {
   const rows: Record<string, Counts> = {};
   for (const model of models.derived) {
-    await session.transaction(async (tx) => {
-      await replaceRows(tx, model, projection(model, ''), columns, (table, counts) => {
-        if (counts.new + counts.changed + counts.removed > 0) rows[table] = counts;
+    const work = () =>
+      session.transaction(async (tx) => {
+        await replaceRows(tx, model, projection(model, ''), columns, (table, counts) => {
+          if (counts.new + counts.changed + counts.removed > 0) rows[table] = counts;
+        });
+        await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
       });
-      await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
-    });
+    await withRoom(session, work);
   }
   return rows;
 }

@@ -8,6 +8,7 @@ import type { Columns } from './project.js';
 import { type Published, publish } from './publish.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './rebuild.js';
 import type { Restored } from './restore.js';
+import { withRoom } from './room.js';
 import { finishRun, organization, type RunEnd, type RunStart, startRun } from './runs.js';
 import type { Session, Statements } from './session.js';
 import type { Params } from './values.js';
@@ -70,7 +71,8 @@ export class Warehouse {
 
   /** Stores a batch, documents, rows and state in one transaction. */
   load(batch: Batch): Promise<Loaded> {
-    return load(this.#session, this.#parts.models, this.#parts.columns, batch);
+    const { models, columns } = this.#parts;
+    return withRoom(this.#session, () => load(this.#session, models, columns, batch));
   }
 
   /** Computes the derived tables anew; `publish` and `rebuild` do so themselves. */
