@@ -68,7 +68,9 @@ test('appended rows are all there, whatever they hold', async () => {
     5000,
   );
   expect(
-    await session.all('SELECT sum(n) AS n, count(moment) AS moments, max(moment) AS last, sum(d) AS d FROM t'),
+    await session.all(
+      'SELECT sum(n) AS n, count(moment) AS moments, max(moment) AS last, sum(d) AS d FROM t',
+    ),
   ).toEqual([{ n: 12_497_500, moments: 2500, last: at, d: 6_248_750 }]);
 });
 
