@@ -1,6 +1,5 @@
 import { groupKinds, messageKind } from './families.js';
 import type { DocumentModel } from './models.js';
-import { sharesMoment } from './observe.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
 
@@ -48,8 +47,8 @@ async function returns(tx: Statements): Promise<Date[]> {
 
 /**
  * When two answers of the batch say different things of a row whose versions are kept: there is a version for either.
- * In the order of time; between `earlier` and `later` there has to be a cut. The same said again is no change, unless a
- * sibling spoke at the same moment: now it is the later one.
+ * In the order of time; between `earlier` and `later` there has to be a cut. The same said again is no change, but only
+ * where nothing else was said beside it: a document that is seen again may win over one that it lost to.
  */
 async function changes(
   tx: Statements,
@@ -57,18 +56,18 @@ async function changes(
 ): Promise<{ earlier: Date; later: Date }[]> {
   const observed = models.filter(({ versions }) => versions !== undefined);
   if (observed.length === 0) return [];
-  const pairs = observed.map(({ documents, scope }) => {
-    const about = `(PARTITION BY ${scope.document} ORDER BY fetched_at, seq)`;
-    return `
-      SELECT lag(fetched_at) OVER ${about} AS earlier, fetched_at AS later,
-             lag([endpoint, body_hash]) OVER ${about} IS DISTINCT FROM [endpoint, body_hash]
-               OR lag(shares) OVER ${about} AS other
-        FROM (SELECT *, ${sharesMoment(`s.${scope.document}`)} AS shares
-                FROM batch_documents s WHERE endpoint IN (${list(documents)}))`;
-  });
+  const moments = observed.map(
+    ({ table, documents, scope }) => `
+      SELECT ${text(table)} AS of, ${scope.document} AS about, fetched_at AS later,
+             min([endpoint, body_hash]) AS least, max([endpoint, body_hash]) AS most
+        FROM batch_documents WHERE endpoint IN (${list(documents)}) GROUP BY about, later`,
+  );
   return tx.all(`
-    SELECT max(earlier) AS earlier, later FROM (${pairs.join(' UNION ALL ')})
-     WHERE earlier < later AND other GROUP BY later ORDER BY later`);
+    SELECT max(earlier) AS earlier, later FROM (
+      SELECT later, lag(later) OVER w AS earlier,
+             least = most AND lag(least) OVER w = least AND lag(most) OVER w = most AS again
+        FROM (${moments.join(' UNION ALL ')}) WINDOW w AS (PARTITION BY of, about ORDER BY later))
+     WHERE earlier IS NOT NULL AND NOT again GROUP BY later ORDER BY later`);
 }
 
 function list(kinds: readonly string[]): string {

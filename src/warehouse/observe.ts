@@ -83,13 +83,6 @@ async function findKnown(tx: Statements, withRemoved: boolean): Promise<void> {
           FROM raw.documents WHERE rowid IN (SELECT rid FROM hits))`);
 }
 
-/** Whether another document about the same thing was seen at the very moment, as an SQL expression. */
-export function sharesMoment(about: string): string {
-  const window = `(PARTITION BY ${about}, s.fetched_at)`;
-  const document = '[s.endpoint, s.parent_id]';
-  return `min(${document}) OVER ${window} IS DISTINCT FROM max(${document}) OVER ${window}`;
-}
-
 async function decideWrites(tx: Statements, runId: string): Promise<void> {
   // Most documents of a first pull are seen once and were never stored: only the others need the windows.
   await tx.run(`CREATE OR REPLACE TEMP TABLE busy AS
@@ -101,11 +94,13 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
      UNION ALL
      (WITH placed AS (
        SELECT s.*, k.rid, k.body_hash AS old_hash, k.fetched_at AS old_at, k.sibling_at,
-              ${sharesMoment('s.family, s.within, s.id')} AS shares
+              min([s.endpoint, s.parent_id]) OVER moment IS DISTINCT FROM max([s.endpoint, s.parent_id]) OVER moment
+                AS shares
          FROM (FROM sightings SEMI JOIN busy USING (family, within, id)) s LEFT JOIN known k
            ON k.endpoint = s.endpoint AND k.id = s.id AND k.parent_id IS NOT DISTINCT FROM s.parent_id
         -- An answer that was overtaken by a later one, in an earlier batch, says nothing any more.
         WHERE k.fetched_at IS NULL OR s.fetched_at >= k.fetched_at
+       WINDOW moment AS (PARTITION BY s.family, s.within, s.id, s.fetched_at)
      ), ordered AS (
        SELECT *,
          row_number() OVER this AS nth,

@@ -101,6 +101,18 @@ describe('a version', () => {
     }
   });
 
+  test('is made where an answer says the same again, and more', async () => {
+    const more = doc('topic', 't1', 20, { priority: 'high' });
+    for (const answer of [
+      [listed(20, 'low'), more],
+      [more, listed(20, 'low')],
+    ]) {
+      await empty(warehouse);
+      await load([listed(10, 'low'), ...answer]);
+      expect(await versions()).toEqual(['t1 10-20 low', 't1 20- high']);
+    }
+  });
+
   test('is made beside whatever else cuts a batch', async () => {
     const person = (second: number) => doc('topic_people', 'p1', second, { displayName: 'Ada' }, 't1');
     const sets = [members('topic_people', 't1', 20, [])];
