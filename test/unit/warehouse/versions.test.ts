@@ -113,6 +113,15 @@ describe('a version', () => {
     }
   });
 
+  test('begins where it was first said, though two documents say it again', async () => {
+    const both = (second: number) => [
+      listed(second, 'low'),
+      doc('topic', 't1', second, { priority: 'high' }),
+    ];
+    await load([...both(10), ...both(20)]);
+    expect(await versions()).toEqual(['t1 10- high']);
+  });
+
   test('is made beside whatever else cuts a batch', async () => {
     const person = (second: number) => doc('topic_people', 'p1', second, { displayName: 'Ada' }, 't1');
     const sets = [members('topic_people', 't1', 20, [])];
