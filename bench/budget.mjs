@@ -4,7 +4,7 @@ import { makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const requests = 1_200;
 const limit = 120;
-const windowMs = 3_000;
+const windowMs = 10_000;
 
 export async function benchBudget() {
   const sandbox = await startSandbox({
@@ -23,7 +23,7 @@ export async function benchBudget() {
   try {
     const { report } = await worker(['sync', '--max-requests', String(requests)], env, data.dir);
     const spans = await worker(
-      ['sql', 'SELECT epoch(max(at)) - epoch(min(at)) AS seconds, count(*) AS requests FROM ops.requests'],
+      ['sql', 'SELECT epoch(max("at")) - epoch(min("at")) AS seconds, count(*) AS requests FROM ops.requests'],
       env,
       data.dir,
     );
