@@ -23,7 +23,10 @@ export async function benchBudget() {
   try {
     const { report } = await worker(['sync', '--max-requests', String(requests)], env, data.dir);
     const spans = await worker(
-      ['sql', 'SELECT epoch(max("at")) - epoch(min("at")) AS seconds, count(*) AS requests FROM ops.requests'],
+      [
+        'sql',
+        'SELECT epoch(max("at")) - epoch(min("at")) AS seconds, count(*) AS requests FROM ops.requests',
+      ],
       env,
       data.dir,
     );
