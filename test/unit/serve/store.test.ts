@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -44,7 +44,6 @@ it('says what the file system says, keeps the old value, and goes on', async () 
   await store.save(memory('kept'));
   await rm(folder, { recursive: true });
   await expect(store.save(memory('lost'))).rejects.toThrow('ENOENT');
-  const { mkdir } = await import('node:fs/promises');
   await mkdir(folder);
   await store.save(memory('again'));
   expect(JSON.parse(await readFile(join(folder, 'schedule.json'), 'utf8'))).toEqual(memory('again'));
