@@ -1,7 +1,7 @@
 import { count, counted, duration } from '../../base/units.js';
 import type { Budget } from '../facts.js';
+import type { Iso } from '../iso.js';
 import { type Html, html } from './html.js';
-import { clock } from './parts.js';
 
 const width = 720;
 const height = 120;
@@ -16,14 +16,14 @@ export function budgetChart({ slices, sliceMinutes }: Budget): Html {
       size === 0
         ? null
         : html`<rect class="${kind}" x="${shown(index * step + step * 0.1)}" y="${shown(height - size)}" width="${shown(step * 0.8)}" height="${shown(size)}"/>`;
-    const told = `${from.slice(11, 16)}Z: ${counted(requests, 'request')}, ${count(rateLimited)} refused`;
+    const told = `${hour(from)}: ${counted(requests, 'request')}, ${count(rateLimited)} refused`;
     return html`<g><title>${told}</title>${bar('requests', tall)}${bar('refused', refused)}</g>`;
   });
   const first = slices[0];
   const last = slices.at(-1);
   return html`<figure id="budget-chart" data-live>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${summary({ slices, sliceMinutes })}" preserveAspectRatio="none"><line class="base" x1="0" y1="${height}" x2="${width}" y2="${height}"/>${bars}</svg>
-<figcaption><span>${first ? clock(first.from) : null}</span><span>highest bar: ${count(most)} in ${duration(sliceMinutes * 60_000)}</span><span>${last ? clock(last.from) : null}</span></figcaption>
+<figcaption><span>${first ? hour(first.from) : null}</span><span>highest bar: ${count(most)} in ${duration(sliceMinutes * 60_000)}</span><span>${last ? hour(last.from) : null}</span></figcaption>
 </figure>`;
 }
 
@@ -34,6 +34,11 @@ export function summary({ slices, sliceMinutes }: Pick<Budget, 'slices' | 'slice
   const refused = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
   const span = duration(slices.length * sliceMinutes * 60_000);
   return `${counted(total, 'request')} in the last ${span}, ${count(refused)} of them refused with 429.`;
+}
+
+/** `10:05Z`: the day is clear from the few hours that are shown. */
+function hour(at: Iso): string {
+  return `${at.slice(11, 16)}Z`;
 }
 
 function shown(length: number): string {

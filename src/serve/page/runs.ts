@@ -67,12 +67,17 @@ export function jobsSection({ jobs }: ScheduleView, now: number): Html {
     html`${job.name}<br><span class="quiet">${job.run}</span>`,
     html`${clock(job.nextAt)}<br><span class="quiet">${job.cron} ${job.timezone}</span>`,
     job.last
-      ? html`${outcome(job.last)}<br>${since(job.last.endedAt, now)}`
+      ? html`${outcome(job.last)} ${since(job.last.endedAt, now)}${lastSuccess(job, now)}`
       : html`<span class="quiet">never ran</span>`,
-    since(job.lastSuccessAt, now),
   ]);
-  const columns = [{ name: 'Job' }, { name: 'Next' }, { name: 'Last' }, { name: 'Last success' }];
+  const columns = [{ name: 'Job' }, { name: 'Next' }, { name: 'Last' }];
   return section('jobs', 'Jobs', table('jobs', 'Jobs, by when they are next', columns, rows));
+}
+
+/** Where the last run was none. */
+function lastSuccess({ last, lastSuccessAt }: JobView, now: number): Html | null {
+  if (last?.endedAt === lastSuccessAt) return null;
+  return html`<br><span class="quiet">last success ${since(lastSuccessAt, now)}</span>`;
 }
 
 function upcoming(jobs: readonly JobView[]): JobView[] {
@@ -85,18 +90,10 @@ export function historySection({ history }: ScheduleView, now: number): Html {
     .slice(0, shownRuns)
     .map((run) => [
       html`${run.job}<br><span class="quiet">${run.trigger}</span>`,
-      outcome(run),
-      since(run.startedAt ?? run.endedAt, now),
-      took(run),
+      html`${outcome(run)} ${since(run.startedAt ?? run.endedAt, now)}${took(run)}`,
       html`<span class="message">${run.message}</span>`,
     ]);
-  const columns = [
-    { name: 'Job' },
-    { name: 'Outcome' },
-    { name: 'Started' },
-    { name: 'Took', number: true },
-    { name: 'What it says' },
-  ];
+  const columns = [{ name: 'Job' }, { name: 'How it went' }, { name: 'What it says' }];
   return section('history', 'Last runs', table('history', 'Last runs, youngest first', columns, rows));
 }
 
@@ -104,7 +101,9 @@ function outcome({ outcome: name }: RunRecord): Html {
   return badge(tones[name], name);
 }
 
-function took({ startedAt, endedAt }: RunRecord): string {
+function took({ startedAt, endedAt }: RunRecord): Html | null {
   const [from, to] = [millis(startedAt), millis(endedAt)];
-  return from === null || to === null ? '-' : duration(to - from);
+  return from === null || to === null
+    ? null
+    : html`<br><span class="quiet">took ${duration(to - from)}</span>`;
 }

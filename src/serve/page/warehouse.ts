@@ -10,29 +10,33 @@ const most = 20;
 const words: Readonly<Record<FreshnessState, readonly [Tone, string]>> = {
   fresh: ['good', 'fresh'],
   stale: ['bad', 'stale'],
-  never: ['warn', 'not complete yet'],
+  never: ['warn', 'incomplete'],
   open: ['quiet', 'no objective'],
 };
 
 export function freshnessSection({ freshness }: Facts, now: number): Html {
   const rows = freshness.map((one) => [
     one.resource,
-    badge(...words[freshnessState(one, now)]),
-    since(one.at, now),
-    one.objectiveMinutes === null ? '-' : objective(one, now),
+    html`${badge(...words[freshnessState(one, now)])} ${since(one.at, now)}`,
+    one.objectiveMinutes === null ? '-' : objective(one, one.objectiveMinutes, now),
   ]);
-  const columns = [{ name: 'Resource' }, { name: 'State' }, { name: 'Complete' }, { name: 'Objective' }];
+  const columns = [{ name: 'Resource' }, { name: 'Last complete' }, { name: 'Objective' }];
   return section('freshness', 'Freshness', table('freshness', 'How fresh each resource is', columns, rows));
 }
 
 /** The share of the objective that is used up, as a bar and in words. */
-function objective(one: Freshness, now: number): Html {
-  const minutes = one.objectiveMinutes ?? 0;
-  const allowed = `within ${duration(minutes * 60_000)}`;
+function objective(one: Freshness, minutes: number, now: number): Html {
   const age = ageMinutes(one, now);
-  if (age === null) return html`${allowed}`;
+  if (age === null) return html`within ${plainly(minutes)}`;
   const label = `${one.resource}: age against its objective`;
-  return html`${allowed}<br><meter aria-label="${label}" min="0" max="${minutes}" high="${minutes * 0.8}" optimum="0" value="${Math.min(age, minutes).toFixed(1)}"></meter>`;
+  const value = Math.min(age, minutes).toFixed(1);
+  return html`within ${plainly(minutes)}<br><meter aria-label="${label}" min="0" max="${minutes}" high="${minutes * 0.8}" optimum="0" value="${value}"></meter>`;
+}
+
+/** An objective as it was set: `45 min`, `6 h`, `7 d`. */
+function plainly(minutes: number): string {
+  if (minutes % 60 !== 0) return duration(minutes * 60_000);
+  return minutes > 1440 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
 }
 
 export function budgetSection({ budget }: Facts): Html {
@@ -72,21 +76,12 @@ export function rejectedSection({ rejected }: Facts, now: number): Html {
     .slice(0, most)
     .map(({ endpoint, records, lastSeenAt, example }) => [
       endpoint,
-      count(records),
-      since(lastSeenAt, now),
+      html`${counted(records, 'record')}<br><span class="quiet">last ${since(lastSeenAt, now)}</span>`,
       html`<span class="message">${example}</span>`,
     ]);
-  const columns = [
-    { name: 'Endpoint' },
-    { name: 'Records', number: true },
-    { name: 'Last seen' },
-    { name: 'Example' },
-  ];
-  return section(
-    'rejected',
-    'Rejected records',
-    table('rejected', 'Set aside: ops.rejected_records', columns, rows),
-  );
+  const columns = [{ name: 'Endpoint' }, { name: 'Set aside' }, { name: 'Example' }];
+  const shown = table('rejected', 'Set aside: ops.rejected_records', columns, rows);
+  return section('rejected', 'Rejected records', shown, unshown('rejected-more', rejected.length));
 }
 
 export function driftSection({ drift }: Facts, now: number): Html {
@@ -94,23 +89,16 @@ export function driftSection({ drift }: Facts, now: number): Html {
     .slice(0, most)
     .map(({ endpoint, path, kind, occurrences, firstSeenAt }) => [
       html`${endpoint}<br><code>${path}</code>`,
-      kind.replaceAll('_', ' '),
-      count(occurrences),
+      html`${kind.replaceAll('_', ' ')}<br><span class="quiet">${counted(occurrences, 'time')}</span>`,
       since(firstSeenAt, now),
     ]);
-  const columns = [
-    { name: 'Where' },
-    { name: 'What' },
-    { name: 'Times', number: true },
-    { name: 'First seen' },
-  ];
-  const more = drift.length > most ? html`<p class="quiet">and ${count(drift.length - most)} more</p>` : null;
-  return section(
-    'drift',
-    'Schema drift',
-    table('drift', 'Not as documented: ops.schema_drift', columns, rows),
-    more,
-  );
+  const columns = [{ name: 'Where' }, { name: 'What' }, { name: 'First seen' }];
+  const shown = table('drift', 'Not as documented: ops.schema_drift', columns, rows);
+  return section('drift', 'Schema drift', shown, unshown('drift-more', drift.length));
+}
+
+function unshown(id: string, lines: number): Html {
+  return html`<p id="${id}" class="quiet" data-live>${lines > most ? `and ${count(lines - most)} more` : ''}</p>`;
 }
 
 export function filesSection({ files, rows }: Facts): Html {

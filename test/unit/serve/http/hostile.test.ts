@@ -54,6 +54,7 @@ it('hangs up on who never ends the headers, and on who never ends the body', asy
     ...Array.from({ length: 5 }, async () => expect((await fetch(`${server.url}/healthz`)).status).toBe(200)),
   ]);
   expect(statusOf(slowHeaders)).toBe(408);
+  expect(JSON.parse(slowHeaders.slice(slowHeaders.indexOf('\r\n\r\n')))).toMatchObject({ code: 'timeout' });
   expect(statusOf(slowBody)).toBe(408);
   expect(statusOf(silent)).toBe(408);
   expect(taken).toBe(0);
