@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExitCode } from '../../base/errors.js';
+import { ExitCode } from '../../base/errors.js';
 import type { Iso } from '../iso.js';
 import type { Store } from '../store.js';
 
@@ -33,7 +33,7 @@ export interface RunRecord {
   readonly startedAt: Iso | null;
   readonly endedAt: Iso;
   /** Null when it was skipped. */
-  readonly exitCode: number | null;
+  readonly exitCode: ExitCode | null;
   readonly message: string;
 }
 
@@ -69,11 +69,18 @@ export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
       dueAt: moment.nullable(),
       startedAt: moment.nullable(),
       endedAt: moment,
-      exitCode: z.number().int().nullable(),
+      exitCode: z.enum(ExitCode).nullable(),
       message: z.string(),
     }),
   ),
 });
+
+/** The exit code of `serve --once`: that of the first run that failed, else whether one was incomplete. */
+export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
+  const failed = records.find(({ outcome }) => outcome === 'failed');
+  if (failed) return failed.exitCode ?? ExitCode.failed;
+  return records.some(({ outcome }) => outcome === 'incomplete') ? ExitCode.incomplete : ExitCode.done;
+}
 
 /** The memory after a run: everything but an interrupted one settles what was due. */
 export function remembered(memory: ScheduleMemory, record: RunRecord): ScheduleMemory {

@@ -80,6 +80,7 @@ export class Scheduler {
   /** Takes up what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
   async start(): Promise<void> {
     await this.#recall();
+    if (this.#stop.signal.aborted) return;
     const now = this.#clock.now();
     for (const job of this.#options.jobs) {
       const settled = this.#settledDue(job);

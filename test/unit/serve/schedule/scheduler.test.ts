@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockedError, RefusedError, UsageError } from '../../../../src/base/errors.js';
+import { exitCodeOf } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
 import { brief, clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
 
@@ -269,6 +270,14 @@ describe('the end', () => {
     expect(records).toMatchObject([{ outcome: 'interrupted', endedAt: '2026-05-20T10:00:10.000Z' }]);
   });
 
+  it('begins nothing when the end comes before the beginning is over', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock });
+    await Promise.all([scheduler.start(), scheduler.stop()]);
+    await pass(24 * hour);
+    expect(records).toEqual([]);
+  });
+
   it('does not wait for ever for a job that hears nothing', async () => {
     const clock = clockAt('2026-05-20T10:00:00Z');
     const { scheduler } = scheduling([nightly], { clock, run: () => clock.sleep(hour).then(() => done) });
@@ -289,6 +298,23 @@ describe('once', () => {
     ]);
     const again = scheduling(jobs, { clock, memory });
     expect(await clock.run(again.scheduler.runOnce())).toEqual([]);
+  });
+
+  it('ends with the exit code that its runs add up to', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const results = { fine: done, lacking: { ...done, outcome: 'incomplete', exitCode: 3 } } as const;
+    const run: RunJob = async (one) => {
+      if (one.name === 'refused') throw new RefusedError('the key is refused');
+      return one.name === 'lacking' ? results.lacking : results.fine;
+    };
+    const codes = [['fine'], ['fine', 'lacking'], ['lacking', 'refused', 'fine'], []].map(async (names) => {
+      const { scheduler } = scheduling(
+        names.map((name) => job(name, '@daily')),
+        { clock, run },
+      );
+      return exitCodeOf(await scheduler.runOnce());
+    });
+    expect(await Promise.all(codes)).toEqual([0, 3, 5, 0]);
   });
 
   it('ends early when it is told to stop', async () => {
