@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Batcher } from './batcher.js';
+import type { Recent } from './landing/recent.js';
 import type { Shapes } from './landing/shapes.js';
 import type { Failure, SyncObserver } from './report.js';
 import type { SyncSettings } from './settings.js';
@@ -24,6 +25,8 @@ export interface Context {
   readonly failures: Failure[];
   /** What the items of this run look like. */
   readonly shapes: Shapes;
+  /** What its conversations said when they were last landed. */
+  readonly recent: Recent;
   /** Histories of which an answer showed less than it counts. */
   readonly shortHistories: Set<string>;
   /** What a reader should know. */

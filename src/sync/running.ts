@@ -8,6 +8,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { Batcher } from './batcher.js';
 import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
+import { Recent } from './landing/recent.js';
 import { Shapes } from './landing/shapes.js';
 import type { SyncObserver, SyncOptions } from './report.js';
 import { type Selection, select, selectable } from './resources.js';
@@ -82,6 +83,7 @@ export async function running<T>(
     stop: stop.signal,
     acceptDeletes: options.acceptDeletes ?? false,
     shapes: new Shapes(),
+    recent: new Recent(),
     failures: [],
     shortHistories: new Set(),
     notes: [...restoredNote(parts.warehouse)],
