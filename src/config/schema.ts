@@ -103,7 +103,7 @@ const sync = section({
     .describe('How often a list is read in one run until it verifies.'),
   batch: section({
     documents: positive.default(5_000).describe('A batch is committed when it holds this many documents,'),
-    answers: positive.default(200).describe('or the answers of this many requests,'),
+    answers: positive.default(50).describe('or the answers of this many requests,'),
     seconds: z.number().min(0.1).default(5).describe('or when it is this old.'),
   }),
   deletes: section({
