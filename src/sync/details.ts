@@ -1,5 +1,5 @@
+import { minutesFor } from '../api/budget-time.js';
 import { UnavailableError } from '../base/errors.js';
-import { minutesFor } from './budget-time.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';

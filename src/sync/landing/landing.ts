@@ -9,11 +9,11 @@ import type {
   MemberSet,
   Rejection,
 } from '../../warehouse/batch.js';
+import { storable } from '../../warehouse/storable.js';
 import type { ItemKey } from './key.js';
 import { eachUnknown, known } from './known.js';
 import { Recent } from './recent.js';
 import { Shapes } from './shapes.js';
-import { storable } from './storable.js';
 
 const exampleLength = 200;
 
