@@ -1,11 +1,11 @@
 import { minutesFor } from '../api/budget-time.js';
 import { UnavailableError } from '../base/errors.js';
+import { pool } from '../base/pool.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
 import { forgetOvertaken } from './overtaken.js';
 import { PhaseTracker } from './phases.js';
-import { pool } from './pool.js';
 import type { Child } from './resources.js';
 
 /** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
