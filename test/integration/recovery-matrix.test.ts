@@ -36,7 +36,7 @@ afterAll(async () => {
 describe.each(killPoints.filter(({ always }) => always || KILL_RUNS))(
   'kill -9 in a $command from $from, $name',
   ({ command, from, at, publishes }) => {
-    it('breaks no file, loses nothing and costs a batch at most', async () => {
+    it('breaks no file, loses nothing, and nothing committed is fetched again', async () => {
       const victim = killing.directory(from, own.make());
       const { signal, code, stderr } = await victim.killed(command, at);
       // A program that ends otherwise has never come to that point: its name is out of date.
@@ -48,7 +48,7 @@ describe.each(killPoints.filter(({ always }) => always || KILL_RUNS))(
 );
 
 describe.each(moments)('kill -9 at any moment, from $from, $share', ({ from, share }) => {
-  it('breaks no file, loses nothing and costs a batch at most', async () => {
+  it('breaks no file, loses nothing, and nothing committed is fetched again', async () => {
     const { ms } = await killing.undisturbed(from);
     const victim = killing.directory(from, own.make());
     const { signal, code } = await victim.killedAfter(share * ms);
