@@ -104,9 +104,8 @@ function restoredNote({ restored }: Warehouse): string[] {
   const instead = restored.snapshotFrom
     ? `the snapshot published ${restored.snapshotFrom.toISOString()} took its place`
     : 'there was no snapshot, so the warehouse started empty';
-  return [
-    `worker.duckdb could not be opened (${restored.reason}) and is now ${restored.movedTo}; ${instead}`,
-  ];
+  const moved = restored.movedTo === null ? '' : ` and is now ${restored.movedTo}`;
+  return [`worker.duckdb could not be opened (${restored.reason})${moved}; ${instead}`];
 }
 
 /** Stores the organization, as the API said it. */
