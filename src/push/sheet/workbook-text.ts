@@ -1,0 +1,12 @@
+import { fitting, showable } from './cell-text.js';
+import { inWorkbook } from './neutral.js';
+
+/** Characters that an XML parser changes, or that XML advises against: a workbook has `_x000D_` for them. */
+const delicate = /[\r\x7f-\x9f\uFDD0-\uFDEF\uFFFD]/g;
+
+/** Text as it is given to the XML of a workbook, before its signs are escaped. */
+export function workbookText(text: string): string {
+  return fitting(inWorkbook(showable(text)))
+    .replace(/_x(?=[0-9a-f]{4}_)/gi, '_x005F_x')
+    .replace(delicate, (sign) => `_x${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`);
+}
