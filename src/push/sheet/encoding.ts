@@ -24,7 +24,7 @@ export function decoded(bytes: Uint8Array): Decoded {
 /** What Windows-1252 has from 0x80 to 0x9f, where Latin-1 has control characters; five of them mean nothing. */
 const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** Node's own decoder of this name (20 to 24) gives Latin-1: quotes, dashes and the euro would be lost. */
+/** Node's own decoder of this name gives Latin-1 in some releases (20.20 is one): dashes and the euro would be lost. */
 function fromWindows1252(bytes: Uint8Array): string {
   const latin1 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   return latin1.replace(/[\x80-\x9f]/g, (sign) => windows1252.charAt(sign.charCodeAt(0) - 0x80));

@@ -68,7 +68,7 @@ describe.skipIf(!office)('LibreOffice', () => {
     await writeSheet(book, spec);
     const page = readFileSync(join(saved(dir, book, 'html'), 'book.html'), 'utf8');
     const coloured = [...page.matchAll(/<td[^>]*bgcolor="#FFE699"[^>]*>(.*?)<\/td>/gis)];
-    // It shows a boolean that a rule has coloured as a number; the value stays a boolean.
+    // As a web page it writes a boolean under a rule as 1; the test above shows that it is still TRUE.
     expect(coloured.map(([, inner = '']) => inner.replace(/<[^>]*>/g, ''))).toEqual(['high', '1']);
   });
 });
