@@ -12,6 +12,11 @@ describe('text with separators', () => {
     expect(grid.separator).toBe(separator);
   });
 
+  test('separators within quotes do not count', async () => {
+    const grid = await readBytes('a,"b; c; d"\n1,2\n');
+    expect(grid.columns).toEqual(['a', 'b; c; d']);
+  });
+
   test('a single column needs no separator', async () => {
     expect(table(await readBytes('topic_id\nt1\nt2'))).toEqual([['topic_id'], ['t1'], ['t2']]);
   });

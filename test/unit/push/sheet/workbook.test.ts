@@ -28,7 +28,7 @@ describe('a workbook', () => {
         <row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2"><v>1.5</v></c><c r="C2" t="b"><v>1</v></c>
         <c r="D2" s="1"><v>46000</v></c><c r="E2" s="2"><v>3</v></c><c r="F2" t="e"><f>A9</f><v>#REF!</v></c>
         <c r="G2" t="str"><f>A1&amp;"x"</f><v>namex</v></c><c r="H2" t="str"><f>""</f><v></v></c>
-        <c r="I2" s="3"><v>46000.43090277778</v></c><c r="J2" t="d"><v>2026-01-02T03:04:05Z</v></c>
+        <c r="I2" s="3"><v>46000.00282407407</v></c><c r="J2" t="d"><v>2026-01-02T03:04:05Z</v></c>
         <c r="K2" t="inlineStr"><is><t>a_x000D_b_x005F_x0041_</t></is></c><c r="L2" t="inlineStr"><is><t><![CDATA[<b>]]></t></is></c></row>`,
     });
     expect((await readBytes(bytes)).rows[0]?.cells).toEqual([
@@ -40,7 +40,7 @@ describe('a workbook', () => {
       '#REF!',
       'namex',
       null,
-      new Date('2025-12-09T10:20:30Z'),
+      new Date('2025-12-09T00:04:04Z'),
       new Date('2026-01-02T03:04:05Z'),
       'a\rb_x0041_',
       '<b>',

@@ -55,6 +55,15 @@ describe('a grid written again', () => {
     ]);
   });
 
+  test('a column without a name keeps its place', async () => {
+    const out = join(folder(), 'mine.xlsx');
+    await writeGrid(out, await readBytes('a,,c\n1,2,3\n'), added.slice(1, 2));
+    expect(await readSheet({ path: out })).toMatchObject({
+      columns: ['a', '', 'c', 'error'],
+      rows: [{ number: 2, cells: ['1', '2', '3'] }],
+    });
+  });
+
   test('columns of an earlier result are replaced', async () => {
     const out = join(folder(), 'mine.csv');
     writeFileSync(out, 'id,Result,x,error\nt1,conflict,1,gone\n');

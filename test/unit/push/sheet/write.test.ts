@@ -103,6 +103,17 @@ describe('a workbook that we write', () => {
   });
 });
 
+test('names that every object has are text like any other', async () => {
+  const names = Object.getOwnPropertyNames(Object.prototype);
+  const one: SheetSpec = {
+    name: 'Topics',
+    columns: [{ key: 'k', type: 'text' }],
+    rows: names.map((name) => [name]),
+  };
+  const grid = await readSheet({ path: await written('.xlsx', one) });
+  expect(grid.rows.map(({ cells }) => cells[0])).toEqual(names);
+});
+
 describe('a CSV file that we write', () => {
   test('is what Excel takes: a mark, CRLF, and no formulas', async () => {
     const bytes = readFileSync(await written('.csv'), 'utf8');
