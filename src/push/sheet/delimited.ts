@@ -78,6 +78,10 @@ function* slices(bytes: Buffer): Generator<Buffer> {
 }
 
 function broken(error: CsvError, row: number, name: string): Error {
+  if (error.code === 'CSV_MAX_RECORD_SIZE') {
+    const hint = 'Is a quote (") missing before it, or are the line breaks between the rows gone?';
+    return refusal(name, `has a row ${row} that is longer than that of any table`, hint, error);
+  }
   return refusal(
     name,
     `cannot be read from row ${row} on: a quote (") opens a cell there and is never closed`,

@@ -109,6 +109,7 @@ describe('what is no table', () => {
     ['a web page', '<html><table><tr><td>a</td></tr></table></html>', 'is a web page'],
     ['a column twice', 'topic_id,Priority,priority\n', 'two columns named "priority" (B and C)'],
     ['an open quote', 'a,b\n1,2\n3,"x\n4,5\n', 'from row 3 on: a quote'],
+    ['a row without an end', `a,b\n${'x'.repeat(17_000_000)}`, 'has a row 2 that is longer than'],
     ['a cell that is too long', `a\n${'x'.repeat(maxCellChars + 1)}\n`, 'cell A2'],
     ['too many columns', `a\n${'1,'.repeat(maxColumns + 1)}\n`, 'more than 500 columns'],
     ['too many rows', `a\n${'1\n'.repeat(maxRows + 1)}`, 'more than 200,000 rows'],
