@@ -8,11 +8,12 @@ import { type Page, pages } from './api/paging.js';
 import { type Clock, systemClock } from './base/clock.js';
 import { RefusedError, StorageError } from './base/errors.js';
 import { type Log, silentLog } from './base/log.js';
+import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
 import { refuseAnother, whoAmI } from './sync/identity.js';
 import { runPlan } from './sync/plan.js';
-import type { PlanReport, SyncObserver, SyncOptions, SyncReport } from './sync/report.js';
+import type { PlanReport, SyncOptions, SyncReport } from './sync/report.js';
 import { runSync } from './sync/run.js';
 import { checkedSelection, type Identity, type RunParts } from './sync/running.js';
 import { createDataDir, filesOf } from './warehouse/engine.js';
@@ -53,7 +54,7 @@ export interface WorkerOptions {
 }
 
 /** Makes the observer of a run, once there is a client whose budget it can watch. */
-export type Observe = (api: Api) => SyncObserver;
+export type Observe = (api: Api) => RunObserver;
 
 /** `signalhouse sync`. Throws what leaves nothing to report; everything else is in the report. */
 export async function sync(

@@ -53,7 +53,7 @@ const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size 
 
 const warehouse = section({
   memoryLimit: memory
-    .default('192MB')
+    .default('128MB')
     .describe(
       'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
     ),

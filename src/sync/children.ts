@@ -52,7 +52,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId } = task;
   const endpoint = unpaged(child.endpoint);
   const answer = await ask(context, task, requestFor(endpoint, entityId));
-  const landing = new Landing(answer.arrivedAt, context.shapes);
+  const landing = new Landing(answer.arrivedAt, context.shapes, context.recent);
   landChild[endpoint](landing, entityId, answer.body, { endpoint, method: 'GET', path: `of ${entityId}` });
   if (isShort(answer.body)) context.shortHistories.add(`${endpoint} ${entityId}`);
   landing.coverage.push(covered(task, answer.arrivedAt, answer.status));

@@ -1,10 +1,12 @@
 import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
+import type { RunObserver } from '../base/observer.js';
+import type { Batcher } from '../warehouse/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Batcher } from './batcher.js';
+import type { Recent } from './landing/recent.js';
 import type { Shapes } from './landing/shapes.js';
-import type { Failure, SyncObserver } from './report.js';
+import type { Failure } from './report.js';
 import type { SyncSettings } from './settings.js';
 
 /** What every step of one run has at hand. */
@@ -16,7 +18,7 @@ export interface Context {
   readonly batcher: Batcher;
   readonly log: Log;
   readonly clock: Clock;
-  readonly observer: SyncObserver;
+  readonly observer: RunObserver;
   /** Ends every waiting; what has been sent is left to finish. */
   readonly stop: AbortSignal;
   readonly acceptDeletes: boolean;
@@ -24,6 +26,8 @@ export interface Context {
   readonly failures: Failure[];
   /** What the items of this run look like. */
   readonly shapes: Shapes;
+  /** What its conversations said when they were last landed. */
+  readonly recent: Recent;
   /** Histories of which an answer showed less than it counts. */
   readonly shortHistories: Set<string>;
   /** What a reader should know. */

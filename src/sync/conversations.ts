@@ -24,26 +24,29 @@ const readings = 2;
 export async function fetchConversations(context: Context, task: Task): Promise<void> {
   const known = task.wholeAt ? await memberIds(context, task) : undefined;
   for (let attempt = 1; attempt <= readings; attempt += 1) {
-    if (await readOnce(context, task, known, attempt === readings)) return;
+    const shown = new Set<string>();
+    if (await readOnce(context, task, known, shown, attempt === readings)) return;
+    // What the next reading shows no more may be taken away, and has to be whole when another list brings it.
+    context.recent.forget(shown);
   }
 }
 
-/** One reading from the first page on; false when it did not hold still and is not the last one. */
+/** One reading from the first page on, of what `ids` gathers; false when it did not hold still and is not the last one. */
 async function readOnce(
   context: Context,
   task: Task,
   known: ReadonlySet<string> | undefined,
+  ids: Set<string>,
   isLastReading: boolean,
 ): Promise<boolean> {
   const { child, entityId } = task;
   const { query } = requestFor(child.endpoint, entityId);
-  const ids = new Set<string>();
   const order = new NewestFirst();
   let withoutId = 0;
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop };
   for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
-    const landing = new Landing(page.arrivedAt, context.shapes);
+    const landing = new Landing(page.arrivedAt, context.shapes, context.recent);
     const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;

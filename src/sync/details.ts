@@ -1,11 +1,11 @@
+import { minutesFor } from '../api/budget-time.js';
 import { UnavailableError } from '../base/errors.js';
-import { minutesFor } from './budget-time.js';
+import { pool } from '../base/pool.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
 import { forgetOvertaken } from './overtaken.js';
 import { PhaseTracker } from './phases.js';
-import { pool } from './pool.js';
 import type { Child } from './resources.js';
 
 /** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
@@ -21,6 +21,8 @@ export async function fetchDetails(context: Context, children: readonly Child[])
   let inARow = 0;
   for (;;) {
     await context.batcher.flush();
+    // Between two rounds things are taken away; within one, nothing is that a child of another has brought.
+    context.recent.forgetAll();
     const now = new Date(context.clock.now());
     const tasks = (await due(context.store, children, context.config, now)).filter(
       (task) => !tried.has(nameOf(task)),
@@ -29,7 +31,7 @@ export async function fetchDetails(context: Context, children: readonly Child[])
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
-    const work = pool(tasks, context.config.api.concurrency + 4, async (task) => {
+    const work = pool(tasks, context.config.api.concurrency + 2, async (task) => {
       context.stop.throwIfAborted();
       tried.add(nameOf(task));
       const outcome = await fetchChild(context, task);

@@ -1,6 +1,6 @@
+import type { RunObserver } from '../base/observer.js';
 import type { ChildOutcome } from './children.js';
 import type { Task } from './due.js';
-import type { SyncObserver } from './report.js';
 
 interface Phase {
   readonly name: string;
@@ -14,12 +14,12 @@ interface Phase {
  * the edge of two phases; the observer sees one phase end before the next starts all the same.
  */
 export class PhaseTracker {
-  readonly #observer: SyncObserver;
+  readonly #observer: RunObserver;
   readonly #phases = new Map<string, Phase>();
   readonly #order: Phase[];
   #current = -1;
 
-  constructor(observer: SyncObserver, tasks: readonly Task[]) {
+  constructor(observer: RunObserver, tasks: readonly Task[]) {
     this.#observer = observer;
     const totals = new Map<string, number>();
     for (const task of tasks) totals.set(phaseOf(task), (totals.get(phaseOf(task)) ?? 0) + 1);

@@ -1,8 +1,9 @@
+import { minutesFor } from '../api/budget-time.js';
 import { ExitCode, SignalhouseError } from '../base/errors.js';
-import { minutesFor } from './budget-time.js';
+import type { RunObserver } from '../base/observer.js';
 import { countDue } from './due.js';
 import { readLists } from './lists.js';
-import type { PlanReport, ScanReport, SyncObserver, SyncOptions } from './report.js';
+import type { PlanReport, ScanReport, SyncOptions } from './report.js';
 import { landOrganization, type RunParts, running } from './running.js';
 
 /**
@@ -12,7 +13,7 @@ import { landOrganization, type RunParts, running } from './running.js';
 export async function runPlan(
   parts: RunParts,
   options: SyncOptions,
-  observer: SyncObserver,
+  observer: RunObserver,
 ): Promise<PlanReport> {
   const uncapped: SyncOptions = { ...options, maxRequests: undefined, maxMinutes: undefined };
   return running(parts, 'plan', uncapped, observer, async (run) => {

@@ -1,5 +1,6 @@
+import { minutesFor } from '../api/budget-time.js';
 import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
-import { minutesFor } from './budget-time.js';
+import type { RunObserver } from '../base/observer.js';
 import type { Context } from './context.js';
 import { fetchDetails } from './details.js';
 import { countDue } from './due.js';
@@ -7,7 +8,7 @@ import { noteMissingFields } from './landing/expected.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
-import type { ScanReport, SyncObserver, SyncOptions, SyncReport } from './report.js';
+import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
 import { sweepOf } from './sweep.js';
 import type { Tally } from './tally.js';
@@ -20,7 +21,7 @@ import type { Tally } from './tally.js';
 export async function runSync(
   parts: RunParts,
   options: SyncOptions,
-  observer: SyncObserver,
+  observer: RunObserver,
 ): Promise<SyncReport> {
   return running(parts, 'sync', options, observer, async (run) => {
     const work: Work = { scans: [], listsFailed: false };

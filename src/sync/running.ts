@@ -1,19 +1,22 @@
 import type { Api } from '../api/client.js';
 import type { Attempt } from '../api/events.js';
+import { recordOf } from '../api/record.js';
 import type { Clock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { RunObserver } from '../base/observer.js';
+import { Stop } from '../base/stop.js';
 import { organization } from '../contract/service.js';
+import { Batcher } from '../warehouse/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { Batcher } from './batcher.js';
 import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
+import { Recent } from './landing/recent.js';
 import { Shapes } from './landing/shapes.js';
-import type { SyncObserver, SyncOptions } from './report.js';
+import type { SyncOptions } from './report.js';
 import { type Selection, select, selectable } from './resources.js';
 import type { SyncSettings } from './settings.js';
-import { Stop } from './stop.js';
-import { recordOf, Tally } from './tally.js';
+import { Tally } from './tally.js';
 
 /** The answer of whoami, which came before the warehouse was opened. */
 export interface Identity {
@@ -50,7 +53,7 @@ export async function running<T>(
   parts: RunParts,
   command: 'sync' | 'plan',
   options: SyncOptions,
-  observer: SyncObserver,
+  observer: RunObserver,
   work: (running: Running) => Promise<T>,
 ): Promise<T> {
   const selection = checkedSelection(options.only);
@@ -82,6 +85,7 @@ export async function running<T>(
     stop: stop.signal,
     acceptDeletes: options.acceptDeletes ?? false,
     shapes: new Shapes(),
+    recent: new Recent(),
     failures: [],
     shortHistories: new Set(),
     notes: [...restoredNote(parts.warehouse)],
@@ -100,9 +104,8 @@ function restoredNote({ restored }: Warehouse): string[] {
   const instead = restored.snapshotFrom
     ? `the snapshot published ${restored.snapshotFrom.toISOString()} took its place`
     : 'there was no snapshot, so the warehouse started empty';
-  return [
-    `worker.duckdb could not be opened (${restored.reason}) and is now ${restored.movedTo}; ${instead}`,
-  ];
+  const moved = restored.movedTo === null ? '' : ` and is now ${restored.movedTo}`;
+  return [`worker.duckdb could not be opened (${restored.reason})${moved}; ${instead}`];
 }
 
 /** Stores the organization, as the API said it. */

@@ -1,4 +1,4 @@
-import type { BatchLimits } from './batcher.js';
+import type { BatchLimits } from '../warehouse/batcher.js';
 
 /** What hangs on the items of a list, each with an endpoint of its own to ask. */
 export type ChildEndpoint =

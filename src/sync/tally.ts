@@ -1,5 +1,5 @@
 import type { Attempt } from '../api/events.js';
-import type { Batch, Counts, Loaded, RequestRecord } from '../warehouse/batch.js';
+import type { Batch, Counts, Loaded } from '../warehouse/batch.js';
 import type { Failure, SyncReport } from './report.js';
 
 const mostExamples = 10;
@@ -72,20 +72,4 @@ export class Tally {
       removed: sum.removed + counts.removed,
     };
   }
-}
-
-/** An attempt as a row of ops.requests. */
-export function recordOf(attempt: Attempt): RequestRecord {
-  return {
-    at: attempt.startedAt,
-    endpoint: attempt.endpoint,
-    method: attempt.method,
-    path: attempt.path,
-    status: attempt.status ?? null,
-    ms: attempt.ms,
-    bytes: attempt.bytes,
-    attempt: attempt.attempt,
-    error: attempt.errorKind ?? null,
-    requestId: attempt.requestId ?? null,
-  };
 }

@@ -2,14 +2,22 @@ import { groupKinds, messageKind } from './families.js';
 import type { DocumentModel } from './models.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
+import type { Staged } from './stage.js';
 
 /**
  * The moments after which a batch has to be cut, so that it leaves behind just what its answers would have, each in a
- * batch of its own. Hardly ever any.
+ * batch of its own. Hardly ever any. Reads `standing` (see `findStanding`).
  */
-export async function cuts(tx: Statements, models: readonly DocumentModel[]): Promise<Date[]> {
-  const moments = (await returns(tx)).map((at) => at.getTime());
-  for (const { earlier, later } of await changes(tx, models)) {
+export async function cuts(
+  tx: Statements,
+  models: readonly DocumentModel[],
+  staged: Staged,
+): Promise<Date[]> {
+  const moments = (await returns(tx, staged)).map((at) => at.getTime());
+  const observed = models.filter(
+    ({ versions, documents }) => versions !== undefined && documents.some((kind) => staged.kinds.has(kind)),
+  );
+  for (const { earlier, later } of await changes(tx, observed)) {
     // As late as possible, so that one cut serves as many rows as it can.
     if (!moments.some((at) => at >= earlier.getTime() && at < later.getTime())) {
       moments.push(later.getTime() - 1);
@@ -19,20 +27,15 @@ export async function cuts(tx: Statements, models: readonly DocumentModel[]): Pr
 }
 
 /** When a set takes away what a later answer of the same batch brings back. */
-async function returns(tx: Statements): Promise<Date[]> {
-  const [worth] = await tx.all(`SELECT 1 WHERE
-    (SELECT max(fetched_at) FROM batch_documents) > (SELECT min(fetched_at) FROM batch_sets)`);
-  if (!worth) return [];
-  const kinds = list(
-    (await tx.all<{ endpoint: string }>('SELECT DISTINCT endpoint FROM batch_sets')).map((it) => it.endpoint),
-  );
+async function returns(tx: Statements, { setKinds, mayReturn }: Staged): Promise<Date[]> {
+  if (!mayReturn) return [];
+  const kinds = list(setKinds);
   const rows = await tx.all<{ at: Date }>(`
-    WITH standing AS (
-      SELECT endpoint, id, parent_id FROM raw.documents
-       WHERE endpoint IN (${kinds}) AND parent_id IN (SELECT parent_id FROM batch_sets)
+    WITH members AS (
+      SELECT endpoint, id, parent_id FROM standing
       UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${kinds})
     ), dropped AS (
-      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN standing d USING (endpoint, parent_id)
+      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN members d USING (endpoint, parent_id)
        WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
     )
     SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
@@ -54,9 +57,8 @@ async function changes(
   tx: Statements,
   models: readonly DocumentModel[],
 ): Promise<{ earlier: Date; later: Date }[]> {
-  const observed = models.filter(({ versions }) => versions !== undefined);
-  if (observed.length === 0) return [];
-  const moments = observed.map(
+  if (models.length === 0) return [];
+  const moments = models.map(
     ({ table, documents, scope }) => `
       SELECT ${text(table)} AS of, ${scope.document} AS about, fetched_at AS later,
              min([endpoint, body_hash]) AS least, max([endpoint, body_hash]) AS most

@@ -6,6 +6,7 @@ import { observe, storeDocuments } from './observe.js';
 import { type Columns, project } from './project.js';
 import type { Session, Statements } from './session.js';
 import { stage } from './stage.js';
+import { findStanding } from './standing.js';
 
 /**
  * Loads a batch in one transaction: documents, the typed rows that follow from them, and the state that says so. The
@@ -21,10 +22,12 @@ export async function load(
     const rows = new Map<string, Counts>();
     let documents: Counts = { new: 0, changed: 0, removed: 0 };
     if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
-      await stage(tx, batch);
-      const bounds = [null, ...(await cuts(tx, models.documents)), null];
+      const staged = await stage(tx, batch);
+      await findStanding(tx, staged.setKinds);
+      const bounds = [null, ...(await cuts(tx, models.documents, staged)), null];
       for (let index = 1; index < bounds.length; index += 1) {
-        await observe(tx, batch.runId, { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null });
+        const range = { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null };
+        await observe(tx, batch.runId, staged, range);
         await project(tx, models.documents, columns, (table, counts) => {
           const sum = plus(rows.get(table), counts);
           if (sum.new + sum.changed + sum.removed > 0) rows.set(table, sum);

@@ -2,6 +2,8 @@ import type { Counts } from './batch.js';
 import { familyOf, familySql, groupKinds, messageKind, namedById, withinSql } from './families.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
+import type { Staged } from './stage.js';
+import { findStanding } from './standing.js';
 
 /**
  * From what was staged to what has to be done to raw.documents, without touching it yet. Leaves behind:
@@ -18,13 +20,15 @@ import { text } from './sql.js';
  * thing): otherwise "the later one wins" would be decided by a stale stamp. The window functions below find the last
  * such start among several sightings in one batch, exactly as batches of one sighting each would have.
  */
-export async function observe(tx: Statements, runId: string, range: TimeRange): Promise<void> {
-  await tx.run(
-    `CREATE OR REPLACE TEMP VIEW sightings AS SELECT * FROM batch_documents WHERE ${within(range)}`,
-  );
-  await findKnown(tx, range.upTo === null);
+export async function observe(
+  tx: Statements,
+  runId: string,
+  staged: Staged,
+  range: TimeRange,
+): Promise<void> {
+  await findKnown(tx, staged, range);
   await decideWrites(tx, runId);
-  await decideGone(tx, range);
+  await decideGone(tx, staged, range);
   await tx.run(`CREATE OR REPLACE TEMP TABLE written AS
     SELECT w.*, g.body FROM batch_given g JOIN writes w USING (seq)`);
 }
@@ -47,19 +51,14 @@ function within({ after, upTo }: TimeRange): string {
  * Two steps, because only the key columns of a million documents may be read, and the rest of the few that match:
  * measured on a million documents, 20 ms instead of 40, and no more with long bodies.
  */
-async function findKnown(tx: Statements, withRemoved: boolean): Promise<void> {
-  await tx.run(`CREATE OR REPLACE TEMP VIEW wanted AS
-    SELECT endpoint, id, parent_id FROM sightings
-    ${withRemoved ? 'UNION ALL SELECT endpoint, id, parent_id FROM batch_removed' : ''}`);
-  const kinds = await tx.all<{ endpoint: string; loose: boolean }>(
-    'SELECT endpoint, bool_or(parent_id IS NULL) AS loose FROM wanted GROUP BY endpoint ORDER BY endpoint',
-  );
+async function findKnown(tx: Statements, { kinds }: Staged, range: TimeRange): Promise<void> {
+  const all = [...kinds];
   const byId = [
     ...new Set(
-      kinds.filter((it) => namedById(it.endpoint) || it.loose).flatMap((it) => familyOf(it.endpoint)),
+      all.filter(([kind, { loose }]) => namedById(kind) || loose).flatMap(([kind]) => familyOf(kind)),
     ),
   ];
-  const withParent = [...new Set(kinds.flatMap((it) => familyOf(it.endpoint)))].filter(
+  const withParent = [...new Set(all.flatMap(([kind]) => familyOf(kind)))].filter(
     (kind) => !byId.includes(kind),
   );
   const scans = [
@@ -70,23 +69,27 @@ async function findKnown(tx: Statements, withRemoved: boolean): Promise<void> {
         ]
       : []),
   ];
-  await tx.run('CREATE OR REPLACE TEMP TABLE hits (rid BIGINT)');
-  for (const scan of scans) {
-    await tx.run(`INSERT INTO hits SELECT rowid FROM raw.documents d WHERE ${scan}`);
-  }
-  await tx.run(`CREATE OR REPLACE TEMP TABLE known AS
-    SELECT *, max(fetched_at) OVER (
-        PARTITION BY family, within, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
-      ) AS sibling_at
-      FROM (
-        SELECT rowid AS rid, endpoint, id, parent_id, body_hash, fetched_at, ${familySql} AS family, ${withinSql} AS within
-          FROM raw.documents WHERE rowid IN (SELECT rid FROM hits))`);
+  await tx.run(`
+    CREATE OR REPLACE TEMP VIEW sightings AS SELECT * FROM batch_documents WHERE ${within(range)};
+    CREATE OR REPLACE TEMP VIEW wanted AS SELECT endpoint, id, parent_id FROM sightings
+      ${range.upTo === null ? 'UNION ALL SELECT endpoint, id, parent_id FROM batch_removed' : ''};
+    CREATE OR REPLACE TEMP TABLE hits (rid BIGINT);
+    ${scans.map((scan) => `INSERT INTO hits SELECT rowid FROM raw.documents d WHERE ${scan};`).join('\n')}
+    CREATE OR REPLACE TEMP TABLE known AS
+      SELECT *, max(fetched_at) OVER (
+          PARTITION BY family, within, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
+        ) AS sibling_at
+        FROM (
+          SELECT rowid AS rid, endpoint, id, parent_id, body_hash, fetched_at, ${familySql} AS family,
+                 ${withinSql} AS within
+            FROM raw.documents WHERE rowid IN (SELECT rid FROM hits));
+    -- Most documents of a first pull are seen once and were never stored: only the others need windows.
+    CREATE OR REPLACE TEMP TABLE busy AS
+      SELECT family, within, id FROM sightings GROUP BY ALL HAVING count(*) > 1
+      UNION SELECT family, within, id FROM known`);
 }
 
 async function decideWrites(tx: Statements, runId: string): Promise<void> {
-  // Most documents of a first pull are seen once and were never stored: only the others need the windows.
-  await tx.run(`CREATE OR REPLACE TEMP TABLE busy AS
-    SELECT family, within, id FROM sightings GROUP BY ALL HAVING count(*) > 1 UNION SELECT family, within, id FROM known`);
   await tx.run(
     `CREATE OR REPLACE TEMP TABLE writes AS
      SELECT seq, endpoint, id, parent_id, body_hash, fetched_at, $1 AS run_id, NULL::BIGINT AS rid, NULL AS old_hash
@@ -129,11 +132,11 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
   );
 }
 
-async function decideGone(tx: Statements, range: TimeRange): Promise<void> {
+async function decideGone(tx: Statements, { setKinds }: Staged, range: TimeRange): Promise<void> {
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE gone (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
     CREATE OR REPLACE TEMP VIEW gone_rows AS SELECT rid FROM gone WHERE rid IS NOT NULL`);
-  await dropOutsiders(tx, range);
+  await dropOutsiders(tx, setKinds, range);
   if (range.upTo === null) {
     const removed = `EXISTS (FROM batch_removed r
       WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
@@ -153,18 +156,15 @@ async function dropWrites(tx: Statements, condition: string): Promise<void> {
 }
 
 /** Documents that stand under a parent whose set does not name them, and were not seen after it. */
-async function dropOutsiders(tx: Statements, range: TimeRange): Promise<void> {
-  await tx.run(`CREATE OR REPLACE TEMP VIEW sets AS SELECT * FROM batch_sets WHERE ${within(range)}`);
-  const kinds = await tx.all<{ endpoint: string }>('SELECT DISTINCT endpoint FROM sets ORDER BY endpoint');
+async function dropOutsiders(tx: Statements, kinds: readonly string[], range: TimeRange): Promise<void> {
   if (kinds.length === 0) return;
+  // What the first range stored and took away stands in the tables by now.
+  if (range.after !== null) await findStanding(tx, kinds);
   const outside = `
     EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.fetched_at >= d.fetched_at
               AND NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id))`;
   await tx.run(`
-    CREATE OR REPLACE TEMP TABLE hits AS SELECT rowid AS rid FROM raw.documents
-      WHERE endpoint IN (${list(kinds.map((it) => it.endpoint))}) AND parent_id IN (SELECT parent_id FROM sets);
-    CREATE OR REPLACE TEMP TABLE standing AS
-      SELECT rowid AS rid, endpoint, id, parent_id, fetched_at FROM raw.documents WHERE rowid IN (SELECT rid FROM hits);
+    CREATE OR REPLACE TEMP VIEW sets AS SELECT * FROM batch_sets WHERE ${within(range)};
     INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM standing d WHERE ${outside}`);
   await dropWrites(tx, outside);
 }

@@ -6,12 +6,13 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { filesOf, type Limits, openFile, unfinished } from './engine.js';
@@ -21,8 +22,8 @@ import { text } from './sql.js';
 
 /** That the live file could not be opened, and what was done about it. */
 export interface Restored {
-  /** Where the broken file is now. */
-  readonly movedTo: string;
+  /** Where the broken file is now; null when there was none, because it had been moved before. */
+  readonly movedTo: string | null;
   /** When the snapshot that took its place was published; null when there was none, and the warehouse starts empty. */
   readonly snapshotFrom: Date | null;
   /** What DuckDB said of the broken file. */
@@ -33,6 +34,9 @@ export interface Restored {
  * Opens the live file for writing. A file that DuckDB cannot open, though it opens another one in the same place, is
  * broken: it is moved aside, never deleted, and the published snapshot takes its place. A locked file, a full or
  * read-only disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
+ *
+ * A live file that is missing beside a snapshot or a log is restored as well: whoever moved it aside was killed before
+ * the snapshot stood in its place. To start empty instead would forget what is remembered of earlier states.
  */
 export async function openOrRestore(
   dataDir: string,
@@ -42,6 +46,7 @@ export async function openOrRestore(
   const { worker } = filesOf(dataDir);
   let reason: unknown;
   try {
+    if (isMissing(dataDir)) throw new Error('it is not there');
     return { session: await openWhole(worker, dataDir, limits), restored: null };
   } catch (error) {
     // Raised as it is: whoever claims the file waits for its holder, or names it.
@@ -58,6 +63,17 @@ export async function openOrRestore(
       : 'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
   );
   return { session: await openWhole(worker, dataDir, limits), restored };
+}
+
+function isMissing(dataDir: string): boolean {
+  const { worker, published } = filesOf(dataDir);
+  return !existsSync(worker) && (existsSync(published) || logsOf(worker).length > 0);
+}
+
+/** The write-ahead logs of a file: there may be more than one when a checkpoint was interrupted. */
+function logsOf(path: string): string[] {
+  const name = `${basename(path)}.wal`;
+  return readdirSync(dirname(path)).flatMap((it) => (it.startsWith(name) ? [join(dirname(path), it)] : []));
 }
 
 /** DuckDB reads blocks as it needs them, and opens a file that lost its end: so its length is checked as well. */
@@ -170,14 +186,16 @@ async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): 
   const movedTo = `${worker}.broken-${stamp}`;
   const copy = join(dataDir, `${unfinished}restore-${process.pid}.duckdb`);
   const snapshotFrom = await copySnapshot(published, copy, dataDir, limits);
+  const wasThere = existsSync(worker);
   try {
-    if (existsSync(`${worker}.wal`)) renameSync(`${worker}.wal`, `${movedTo}.wal`);
-    if (existsSync(worker)) renameSync(worker, movedTo);
+    // The file goes before its logs: without them it might open, at a state older than that of the snapshot.
+    if (wasThere) renameSync(worker, movedTo);
+    for (const log of logsOf(worker)) renameSync(log, `${movedTo}${log.slice(worker.length)}`);
     if (snapshotFrom) renameSync(copy, worker);
   } finally {
     rmSync(copy, { force: true });
   }
-  return { movedTo, snapshotFrom, reason: firstLine(messageOf(reason)) };
+  return { movedTo: wasThere ? movedTo : null, snapshotFrom, reason: firstLine(messageOf(reason)) };
 }
 
 /** A copy of the snapshot that is known to open; null when there is none, or it is broken as well. */

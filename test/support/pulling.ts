@@ -69,7 +69,7 @@ export class Pulling {
   }
 
   /** A new data directory for the sandbox. */
-  static into(folders: Folders, sandbox: Sandbox, settings: object = {}): Pulling {
+  static into(folders: Pick<Folders, 'make'>, sandbox: Sandbox, settings: object = {}): Pulling {
     return new Pulling(sandbox, join(folders.make(), 'data'), settings);
   }
 

@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.js';
-import type { SyncObserver } from '../../sync/report.js';
+import type { RunObserver } from '../../base/observer.js';
 
 /** Progress without a terminal: a log line when a phase starts and one when it ends. */
-export function loggedProgress(log: Log): SyncObserver {
+export function loggedProgress(log: Log): RunObserver {
   let phase = '';
   return {
     phase(name, total) {

@@ -1,4 +1,4 @@
-import type { SyncObserver } from '../../sync/report.js';
+import type { RunObserver } from '../../base/observer.js';
 import { cut, shown } from '../text/cell.js';
 import { type BudgetView, etaMs, type Pace } from './eta.js';
 import { progressLine } from './line.js';
@@ -16,7 +16,7 @@ const clear = '\r\u001b[K';
  * Progress on a terminal: one line a phase, redrawn in place, of which the last stays. Nothing is written that stands
  * there already, so that it does not flicker; what others write goes through `around`, above the line.
  */
-export class TerminalProgress implements SyncObserver {
+export class TerminalProgress implements RunObserver {
   readonly #screen: Screen;
   #budget: (() => BudgetView) | undefined;
   #pace: () => Pace = () => ({ answerMs: 0, concurrency: 1 });

@@ -1,6 +1,6 @@
 import type { Api } from '../../api/client.js';
 import type { Log } from '../../base/log.js';
-import type { SyncObserver } from '../../sync/report.js';
+import type { RunObserver } from '../../base/observer.js';
 import type { BudgetView, Pace } from './eta.js';
 import { loggedProgress } from './logged.js';
 import type { TerminalProgress } from './terminal.js';
@@ -13,7 +13,7 @@ export function observerOf(
   api: Api,
   ground: { readonly progress: TerminalProgress | undefined; readonly log: Log },
   concurrency: number,
-): SyncObserver {
+): RunObserver {
   const { progress, log } = ground;
   if (!progress) return loggedProgress(log);
   let answerMs = 0;

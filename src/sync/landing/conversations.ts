@@ -22,7 +22,8 @@ const ownFields = message.extend({
 
 /**
  * Lands conversations: the group, its messages and their authors are documents of their own, so that each is stored
- * once whoever brings it. Gives the ids of every group that has one, rejected ones included: they are there.
+ * once whoever brings it. What the run has landed just so already, is not landed again. Gives the ids of every group
+ * that has one, rejected ones included: they are there.
  */
 export function landGroups(
   landing: Landing,
@@ -38,7 +39,11 @@ export function landGroups(
     (item) => ({ id: groupId(item), parentId }),
     ({ messages: _, ...rest }) => rest,
   );
-  for (const item of landed) landMessages(landing, groupId(item) as string, item.messages as unknown[]);
+  for (const item of landed) {
+    const id = groupId(item) as string;
+    if (landing.recent.isSaid(id, item.messages, landing.fetchedAt)) continue;
+    landMessages(landing, id, item.messages as unknown[]);
+  }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
 }
 

@@ -9,10 +9,11 @@ import type {
   MemberSet,
   Rejection,
 } from '../../warehouse/batch.js';
+import { storable } from '../../warehouse/storable.js';
 import type { ItemKey } from './key.js';
 import { eachUnknown, known } from './known.js';
+import { Recent } from './recent.js';
 import { Shapes } from './shapes.js';
-import { storable } from './storable.js';
 
 const exampleLength = 200;
 
@@ -38,10 +39,14 @@ export class Landing {
 
   readonly #shapes: Shapes;
 
-  /** Without the shapes of a whole run, a change of form is recognized within this answer alone. */
+  /**
+   * Without the shapes of a whole run, a change of form is recognized within this answer alone; without what the run
+   * has landed recently, everything in the answer lands.
+   */
   constructor(
     readonly fetchedAt: Date,
     shapes: Shapes = new Shapes(),
+    readonly recent: Recent = new Recent(),
   ) {
     this.#shapes = shapes;
   }

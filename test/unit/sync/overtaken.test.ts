@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Part } from '../../../src/sync/batcher.js';
 import type { Context } from '../../../src/sync/context.js';
 import { forgetOvertaken } from '../../../src/sync/overtaken.js';
 import { batchOf, type Coverage } from '../../../src/warehouse/batch.js';
+import type { Part } from '../../../src/warehouse/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { at, doc, open, runId } from '../warehouse/support.js';
 

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RunObserver } from '../../../src/base/observer.js';
 import type { ChildOutcome } from '../../../src/sync/children.js';
 import type { Task } from '../../../src/sync/due.js';
 import { PhaseTracker } from '../../../src/sync/phases.js';
-import type { SyncObserver } from '../../../src/sync/report.js';
 import { children } from '../../../src/sync/resources.js';
 
 type Told = ['phase', string, number | null] | ['progress', number, number | null] | ['end', string];
 
-function listener(): { told: Told[]; observer: SyncObserver } {
+function listener(): { told: Told[]; observer: RunObserver } {
   const told: Told[] = [];
-  const observer: SyncObserver = {
+  const observer: RunObserver = {
     phase: (name, total) => void told.push(['phase', name, total]),
     progress: (done, total) => void told.push(['progress', done, total]),
     phaseEnd: (text) => void told.push(['end', text]),

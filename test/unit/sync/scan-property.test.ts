@@ -7,7 +7,6 @@ import { systemClock } from '../../../src/base/clock.js';
 import { RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import { migratedReason } from '../../../src/contract/topics.js';
-import { Batcher } from '../../../src/sync/batcher.js';
 import { fetchChild } from '../../../src/sync/children.js';
 import type { Context } from '../../../src/sync/context.js';
 import type { Task } from '../../../src/sync/due.js';
@@ -15,6 +14,7 @@ import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { children, lists } from '../../../src/sync/resources.js';
 import { readList } from '../../../src/sync/scan.js';
+import { Batcher } from '../../../src/warehouse/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir, open } from '../warehouse/support.js';
 

@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockedError, StoppedError, StorageError } from '../../../src/base/errors.js';
+import { removeLeftovers } from '../../../src/warehouse/engine.js';
 import { sqlDir } from '../../../src/warehouse/migrate.js';
 import { openWarehouse } from '../../../src/warehouse/open.js';
 import { at, emptyDir, limits, open } from './support.js';
@@ -232,4 +233,22 @@ describe('migrations', () => {
     const newer = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
     await expect(open(dir, { sql: newer, access: 'read' })).rejects.toThrow(/older program/);
   });
+});
+
+test('what others spilled is removed, and never what this process spills: opening may have spilled already', async () => {
+  const dir = emptyDir();
+  mkdirSync(join(dir, '.unfinished-spill-99-left'));
+  const warehouse = await open(dir, { memoryLimit: '64MB' });
+  const spilled = () => readdirSync(dir).filter((name) => name.startsWith('.unfinished-spill-'));
+  expect(spilled()).toEqual([]);
+  await warehouse.run(
+    'CREATE TEMP TABLE large AS SELECT repeat(md5(i::VARCHAR), 8) AS words FROM range(400_000) t(i)',
+  );
+  expect(spilled()).toEqual([expect.stringContaining(`-${process.pid}-`)]);
+  removeLeftovers(dir);
+  expect(await warehouse.all('SELECT sum(length(words)) AS bytes FROM temp.large')).toEqual([
+    { bytes: 102_400_000 },
+  ]);
+  await warehouse.close();
+  expect(spilled()).toEqual([]);
 });

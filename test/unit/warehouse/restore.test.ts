@@ -3,6 +3,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -80,6 +81,23 @@ test('a write-ahead log that does not replay goes aside with its file', async ()
   expect(topics).toContain('published');
   expect(restored).not.toBeNull();
   expect(broken(dir).some((name) => name.endsWith('.wal'))).toBe(true);
+});
+
+test('a file that was moved aside, by a run that was killed before the snapshot took its place, is not started anew', async () => {
+  const dir = await filled();
+  const log = await logOfAnotherDatabase();
+  renameSync(worker(dir), `${worker(dir)}.broken-20260101T000000Z`);
+  // The log of the file that is gone belongs to no other.
+  writeFileSync(`${worker(dir)}.wal`, log);
+  const { topics, restored } = await topicsOf(dir);
+  expect(topics).toEqual(['published']);
+  expect(restored).toMatchObject({
+    movedTo: null,
+    snapshotFrom: expect.any(Date),
+    reason: 'it is not there',
+  });
+  expect(broken(dir).filter((name) => name.endsWith('.wal'))).toHaveLength(1);
+  expect((await topicsOf(dir)).restored).toBeNull();
 });
 
 /** What a killed process leaves beside its file: a log, here of a table that the file above does not have. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoppedError } from '../../../src/base/errors.js';
-import { Stop } from '../../../src/sync/stop.js';
+import { Stop } from '../../../src/base/stop.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,10 @@
-import { StoppedError } from '../base/errors.js';
-import type { SyncOptions } from './report.js';
+import { StoppedError } from './errors.js';
+
+export interface StopOptions {
+  /** The first signal of a person or of the system. */
+  readonly stop?: AbortSignal | undefined;
+  readonly maxMinutes?: number | undefined;
+}
 
 /** The one signal that ends a run in order, whatever asks for it: a person, a cap on time, a cap on requests. */
 export class Stop {
@@ -8,7 +13,7 @@ export class Stop {
   readonly #onAsked: () => void;
   readonly #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: SyncOptions) {
+  constructor(options: StopOptions) {
     this.#asked = options.stop;
     this.#onAsked = () => this.because('a signal asked it to stop');
     if (this.#asked?.aborted) this.#onAsked();

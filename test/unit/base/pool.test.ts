@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pool } from '../../../src/sync/pool.js';
+import { pool } from '../../../src/base/pool.js';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

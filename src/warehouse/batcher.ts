@@ -1,4 +1,4 @@
-import { type Batch, batchOf, type Loaded, type RequestRecord } from '../warehouse/batch.js';
+import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
   readonly documents: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Batcher } from '../../../src/sync/batcher.js';
 import type { Batch, Document, Loaded } from '../../../src/warehouse/batch.js';
+import { Batcher } from '../../../src/warehouse/batcher.js';
 
 const nothing: Loaded = {
   documents: { new: 0, changed: 0, removed: 0 },
