@@ -1,0 +1,45 @@
+-- Puts the states of changes that are in $changes (JSON) in the place of the older ones.
+CREATE OR REPLACE TEMP TABLE changed AS
+SELECT unnest(from_json($changes::JSON, '[{
+  "id": "VARCHAR", "revision": "BIGINT", "entityType": "VARCHAR", "entityId": "VARCHAR", "status": "VARCHAR",
+  "idempotencyKey": "VARCHAR", "wanted": "JSON", "base": "JSON", "baseFrom": "VARCHAR", "baseAt": "TIMESTAMPTZ",
+  "overwrite": "BOOLEAN", "requestedBy": "VARCHAR", "queuedAt": "TIMESTAMPTZ", "source": "VARCHAR",
+  "sourceHash": "VARCHAR", "sourceRow": "BIGINT", "importId": "VARCHAR", "body": "VARCHAR",
+  "firstSentAt": "TIMESTAMPTZ", "sentAt": "TIMESTAMPTZ", "attempts": "BIGINT", "remoteBefore": "JSON",
+  "remoteAfter": "JSON", "errorCode": "VARCHAR", "error": "VARCHAR", "settledAt": "TIMESTAMPTZ",
+  "supersededBy": "VARCHAR"
+}]'), recursive := true);
+
+DELETE FROM ops.changes WHERE id IN (SELECT id FROM changed);
+
+INSERT INTO ops.changes BY NAME
+SELECT
+  id,
+  revision,
+  entityType AS entity_type,
+  CASE WHEN entityType = 'topic' THEN entityId END AS topic_id,
+  CASE WHEN entityType = 'company' THEN entityId END AS company_id,
+  status,
+  idempotencyKey AS idempotency_key,
+  wanted,
+  base,
+  baseFrom AS base_from,
+  baseAt AS base_at,
+  overwrite,
+  requestedBy AS requested_by,
+  queuedAt AS queued_at,
+  source,
+  sourceHash AS source_hash,
+  sourceRow AS source_row,
+  importId AS import_id,
+  body::JSON AS body,
+  firstSentAt AS first_sent_at,
+  sentAt AS sent_at,
+  attempts,
+  nullif(remoteBefore, 'null') AS remote_before,
+  nullif(remoteAfter, 'null') AS remote_after,
+  errorCode AS error_code,
+  error,
+  settledAt AS settled_at,
+  supersededBy AS superseded_by
+FROM changed;

@@ -1,0 +1,46 @@
+CREATE OR REPLACE VIEW change_log AS
+SELECT
+  changes.id AS change_id,
+  changes.entity_type,
+  coalesce(changes.topic_id, changes.company_id) AS entity_id,
+  coalesce(topics.title, companies.name) AS title,
+  field.name AS field,
+  changes.base ->> field.name AS base_value,
+  changes.wanted ->> field.name AS wanted_value,
+  changes.remote_before ->> field.name AS remote_before,
+  changes.remote_after ->> field.name AS remote_after,
+  changes.status,
+  changes.error_code,
+  changes.error,
+  changes.requested_by,
+  changes.queued_at,
+  changes.settled_at,
+  changes.source,
+  changes.source_row,
+  changes.attempts,
+  changes.superseded_by
+FROM ops.changes
+CROSS JOIN unnest(json_keys(changes.wanted)) AS field (name)
+LEFT JOIN topics ON topics.id = changes.topic_id
+LEFT JOIN companies ON companies.id = changes.company_id;
+
+COMMENT ON VIEW change_log IS 'Who wanted what to be changed, when, and what became of it? One row per field of each change that was ever queued for the API.';
+COMMENT ON COLUMN change_log.change_id IS 'The change (ops.changes.id); its requests are in ops.change_attempts.';
+COMMENT ON COLUMN change_log.entity_type IS 'topic or company.';
+COMMENT ON COLUMN change_log.entity_id IS 'The topic (topics.id) or company (companies.id).';
+COMMENT ON COLUMN change_log.title IS 'Title of the topic or name of the company, as it is now.';
+COMMENT ON COLUMN change_log.field IS 'The column that was to change.';
+COMMENT ON COLUMN change_log.base_value IS 'What the person saw. NULL for no value.';
+COMMENT ON COLUMN change_log.wanted_value IS 'What the person wanted. NULL for no value.';
+COMMENT ON COLUMN change_log.remote_before IS 'What the API had right before it was sent, or when the conflict was found. NULL for no value, or before it was looked at.';
+COMMENT ON COLUMN change_log.remote_after IS 'What the API had afterwards. NULL for no value, or when it was not carried out.';
+COMMENT ON COLUMN change_log.status IS 'What became of it (ops.changes.status).';
+COMMENT ON COLUMN change_log.error_code IS 'The code of what went wrong. NULL when all went well.';
+COMMENT ON COLUMN change_log.error IS 'What went wrong, in words. NULL when all went well.';
+COMMENT ON COLUMN change_log.requested_by IS 'Who wanted it.';
+COMMENT ON COLUMN change_log.queued_at IS 'When it was queued (UTC).';
+COMMENT ON COLUMN change_log.settled_at IS 'When it came to its end (UTC). NULL while it is open.';
+COMMENT ON COLUMN change_log.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
+COMMENT ON COLUMN change_log.source_row IS 'Its row in the file.';
+COMMENT ON COLUMN change_log.attempts IS 'Requests that were made for it.';
+COMMENT ON COLUMN change_log.superseded_by IS 'The change that took its place.';

@@ -1,0 +1,37 @@
+import type { Api } from '../api/client.js';
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import type { RunObserver } from '../base/observer.js';
+import type { Batcher } from '../warehouse/batcher.js';
+import type { EntityType } from './fields.js';
+import type { Queue } from './queue/queue.js';
+import type { OnConflict } from './reconcile.js';
+
+/** The settings that a push goes by, in the shape of the configuration; config/default.yaml says what each means. */
+export interface PushSettings {
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+  readonly api: { readonly concurrency: number; readonly paging: { readonly pageSize: number } };
+  readonly sync: { readonly batch: { documents: number; answers: number; seconds: number } };
+  readonly push: {
+    readonly onConflict: OnConflict | 'skip';
+    readonly companiesPerRequest: number;
+    readonly remoteFreshSeconds: number;
+  };
+}
+
+/** What every step of one push has at hand. */
+export interface PushContext {
+  readonly config: PushSettings;
+  readonly api: Api;
+  readonly queue: Queue;
+  readonly batcher: Batcher;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly observer: RunObserver;
+  /** Ends every waiting; what has been sent is left to finish. */
+  readonly stop: AbortSignal;
+  readonly onConflict: OnConflict;
+  /** How many of each the warehouse knows: what reading their lists costs. */
+  readonly known: Readonly<Record<EntityType, number>>;
+  readonly notes: string[];
+}

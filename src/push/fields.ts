@@ -1,0 +1,81 @@
+import { priorities, settableLifecycleStates } from '../contract/topics.js';
+
+/** What can be changed in the API by what it documents: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
+export type EntityType = 'topic' | 'company';
+
+/** A value of a field; null where there is none. */
+export type Value = string | boolean | null;
+
+/** Fields by the names of their columns. */
+export type Values = Readonly<Record<string, Value>>;
+
+export interface Field {
+  /** The column of the typed table, of a sheet, and of `base` and `wanted`. */
+  readonly name: string;
+  /** Where it stands in the body of a PATCH. */
+  readonly path: readonly string[];
+  readonly kind: 'text' | 'boolean';
+  /** The values that a client may set; any text when absent. */
+  readonly allowed?: readonly string[];
+}
+
+/** The reason of an archiving is used only together with `archived`: the two are one wish. */
+export const archivedReason = 'archived_reason';
+
+const topic: readonly Field[] = [
+  { name: 'priority', path: ['priority'], kind: 'text', allowed: priorities },
+  { name: 'lifecycle_state', path: ['lifecycleState'], kind: 'text', allowed: settableLifecycleStates },
+  { name: 'archived', path: ['archived'], kind: 'boolean' },
+  { name: archivedReason, path: ['archivedReason'], kind: 'text' },
+];
+
+const connections = ['email', 'github', 'linkedin', 'phone', 'twitter'] as const;
+
+const company: readonly Field[] = [
+  { name: 'name', path: ['name'], kind: 'text' },
+  { name: 'primary_domain', path: ['primaryDomain'], kind: 'text' },
+  { name: 'logo_url', path: ['logoUrl'], kind: 'text' },
+  { name: 'is_vip', path: ['isVip'], kind: 'boolean' },
+  ...connections.map(
+    (name): Field => ({ name: `connections_${name}`, path: ['connections', name], kind: 'text' }),
+  ),
+];
+
+export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
+
+/** The body of a PATCH that sets these values; the API's names, nested where it nests. */
+export function bodyOf(entity: EntityType, values: Values): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const { name, path } of fieldsOf[entity]) {
+    if (values[name] === undefined) continue;
+    const [first = name, second] = path;
+    if (second === undefined) body[first] = values[name];
+    else body[first] = { ...(body[first] as object | undefined), [second]: values[name] };
+  }
+  return body;
+}
+
+/** The values of an entity as an answer of the API shows them; what it does not show is left out. */
+export function valuesIn(entity: EntityType, said: Readonly<Record<string, unknown>>): Values {
+  const values: Record<string, Value> = {};
+  for (const { name, path, kind } of fieldsOf[entity]) {
+    const shown = name === 'archived' ? archivedIn(said) : at(said, path);
+    if (shown === undefined) continue;
+    values[name] = kind === 'boolean' ? shown === true : typeof shown === 'string' ? shown : null;
+  }
+  return values;
+}
+
+/** Archived is what has a time of archiving (State fields of a topic). */
+function archivedIn(said: Readonly<Record<string, unknown>>): boolean | undefined {
+  return said.archivedAt === undefined ? undefined : said.archivedAt !== null;
+}
+
+function at(said: unknown, path: readonly string[]): unknown {
+  let value = said;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
