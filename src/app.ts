@@ -105,7 +105,7 @@ export async function withWorker<T>(
       wait: options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined,
       guard: (owner) => refuseAnother(owner, identity, config.dataDir),
     });
-    scope.defer('warehouse', () => warehouse.close());
+    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     return work({ config, api, warehouse, identity, log, clock, programVersion });
   });
 }
@@ -123,7 +123,7 @@ export async function withWarehouse<T>(
   return Scope.run(async (scope) => {
     const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
-    scope.defer('warehouse', () => warehouse.close());
+    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     return work(warehouse);
   });
 }
@@ -262,6 +262,11 @@ export function connect({ config, credentials, log, programVersion, clock = syst
     userAgent: `signalhouse/${programVersion}`,
     clock,
   });
+}
+
+/** Whoever was told to end has no time to write the file anew. */
+function closingOf({ warehouse }: Config, { stop }: WorkerOptions) {
+  return stop?.aborted ? {} : { compactWhen: warehouse.compact };
 }
 
 function limitsOf({ dataDir, warehouse }: Config) {

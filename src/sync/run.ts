@@ -110,6 +110,8 @@ async function finish(run: Running, options: SyncOptions, work: Work, ended: unk
     error: ended && end.outcome === 'failed' ? messageOf(ended) : null,
     summary: report,
   });
+  // After the end is written down, which is what the next run goes by, and before it is published.
+  await parts.warehouse.trim(parts.config.retention, now);
   context.observer.phase('publish', null);
   const published = await parts.warehouse.publish();
   context.observer.phaseEnd(`${(published.bytes / 1e6).toFixed(1)} MB`);

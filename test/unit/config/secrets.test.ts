@@ -31,7 +31,9 @@ function problemsOf(work: () => unknown): unknown[] {
 describe('the secrets of serve', () => {
   it('come from the environment or from a file that it names, and are absent otherwise', () => {
     expect(load({}).secrets).toEqual({ token: undefined, webhookUrl: undefined });
-    expect(load({ SIGNALHOUSE_SERVE_TOKEN: '', SIGNALHOUSE_SERVE_TOKEN_FILE: '' }).secrets.token).toBeUndefined();
+    expect(
+      load({ SIGNALHOUSE_SERVE_TOKEN: '', SIGNALHOUSE_SERVE_TOKEN_FILE: '' }).secrets.token,
+    ).toBeUndefined();
     expect(load({ SIGNALHOUSE_SERVE_TOKEN_FILE: 'token' }).secrets.token).toBe('a-token-from-a-file');
     const both = { SIGNALHOUSE_SERVE_TOKEN: 'a-token-of-its-own', SIGNALHOUSE_SERVE_TOKEN_FILE: 'nowhere' };
     expect(load(both).secrets.token).toBe('a-token-of-its-own');
