@@ -130,10 +130,11 @@ export class Queue {
   }
 
   /** Notes something about changes that stay in their status: another try. */
-  note(changes: readonly Change[], patch: Patch): Change[] {
+  note(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
     const noted = changes.map((given): Change => {
       const change = this.#changes.get(given.id) ?? given;
-      return { ...change, ...patch, revision: change.revision + 1 };
+      const set = typeof patch === 'function' ? patch(change) : patch;
+      return { ...change, ...set, revision: change.revision + 1 };
     });
     this.#keep(noted);
     return noted;
