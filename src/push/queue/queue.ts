@@ -7,6 +7,7 @@ import { pushSql } from '../sql.js';
 import { Journal } from './journal.js';
 
 const changesSql = pushSql('changes');
+const stageSql = pushSql('stage_changes');
 const saveSql = pushSql('save_changes');
 
 /** What a new change is made of; the queue gives it its id, its key and its first status. */
@@ -146,7 +147,8 @@ export class Queue {
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.#store.transaction(async (tx) => {
-      await tx.run(saveSql, { changes: JSON.stringify(saving) });
+      await tx.run(stageSql, { changes: JSON.stringify(saving) });
+      await tx.run(saveSql);
     });
   }
 
