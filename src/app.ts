@@ -11,6 +11,11 @@ import { type Log, silentLog } from './base/log.js';
 import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
+import { previewPush } from './push/preview.js';
+import { readQueue } from './push/queue/overlay.js';
+import { Queue } from './push/queue/queue.js';
+import type { PushOptions, PushPreview, PushReport } from './push/report.js';
+import { knownEntities, runPush } from './push/run.js';
 import { refuseAnother, whoAmI } from './sync/identity.js';
 import { runPlan } from './sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from './sync/report.js';
@@ -67,6 +72,55 @@ export async function sync(
   return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
 }
 
+/** `signalhouse push`. Throws what leaves nothing to report; everything else is in the report. */
+export async function push(
+  access: Access,
+  options: PushOptions & WorkerOptions,
+  observe: Observe,
+): Promise<PushReport> {
+  refuseWithoutWarehouse(access.config.dataDir);
+  return withWorker(access, options, (parts) =>
+    withQueue(parts, (queue) => runPush({ ...parts, queue }, options, observe(parts.api))),
+  );
+}
+
+/** `signalhouse push --dry-run`: reads the published file and the API; nothing is held, nothing is changed. */
+export async function pushPreview(
+  access: Access,
+  options: Pick<PushOptions, 'onConflict'> & WorkerOptions,
+  observe: Observe,
+): Promise<PushPreview> {
+  const { config } = access;
+  refuseWithoutWarehouse(config.dataDir);
+  return Scope.run(async (scope) => {
+    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    scope.defer('snapshot', () => snapshot.close());
+    const api = connect(access);
+    scope.defer('client', () => api.close());
+    const identity = await whoAmI(api, options.stop);
+    const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
+    refuseAnother(owner ?? null, identity, config.dataDir);
+    const changes = await readQueue(snapshot, config.dataDir);
+    const known = await knownEntities(snapshot);
+    const { organization } = identity;
+    const stop = options.stop ?? new AbortController().signal;
+    return previewPush({ config, api, changes, known, organization, stop }, options, observe(api));
+  });
+}
+
+/** The queue of an open warehouse, with what the journal knows better. */
+async function withQueue<T>(
+  { warehouse, config, clock }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config'>,
+  work: (queue: Queue) => Promise<T>,
+): Promise<T> {
+  const queue = await Queue.open(warehouse, config.dataDir, clock);
+  try {
+    return await work(queue);
+  } finally {
+    queue.close();
+  }
+}
+
 /** `signalhouse plan`. */
 export async function plan(
   access: Access,
@@ -77,6 +131,9 @@ export async function plan(
   return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
 }
 
+/** What a run has at hand, with every setting. */
+export type WorkerParts = RunParts & { readonly config: Config };
+
 /**
  * A worker: the client, which has shown who it is, and the warehouse of that organization. A key that is refused
  * leaves no file behind, and a key of another organization changes none.
@@ -84,7 +141,7 @@ export async function plan(
 export async function withWorker<T>(
   access: Access,
   options: WorkerOptions,
-  work: (parts: RunParts) => Promise<T>,
+  work: (parts: WorkerParts) => Promise<T>,
 ): Promise<T> {
   const { config, log, programVersion, clock = systemClock } = access;
   return Scope.run(async (scope) => {
@@ -117,9 +174,7 @@ export async function withWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { dataDir } = config;
-  // Only its name is looked at: a handle on the live file, once closed, would free the lock of whoever holds it.
-  if (!existsSync(filesOf(dataDir).worker) && !existsSync(filesOf(dataDir).published))
-    throw noWarehouse(dataDir);
+  refuseWithoutWarehouse(dataDir);
   return Scope.run(async (scope) => {
     const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
@@ -179,6 +234,12 @@ export async function inspect({ config, log }: Setup): Promise<Inspection | null
 
 function sizeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}
+
+/** Only names are looked at: a handle on the live file, once closed, would free the lock of whoever holds it. */
+function refuseWithoutWarehouse(dataDir: string): void {
+  const { worker, published } = filesOf(dataDir);
+  if (!existsSync(worker) && !existsSync(published)) throw noWarehouse(dataDir);
 }
 
 function noWarehouse(dataDir: string): StorageError {

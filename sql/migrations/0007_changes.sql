@@ -70,7 +70,6 @@ CREATE TABLE ops.change_attempts (
   path VARCHAR,
   status INTEGER,
   error_code VARCHAR,
-  error VARCHAR,
   request_id VARCHAR,
   ms DOUBLE,
   run_id VARCHAR
@@ -84,7 +83,6 @@ COMMENT ON COLUMN ops.change_attempts.method IS 'HTTP method.';
 COMMENT ON COLUMN ops.change_attempts.path IS 'Path, relative to the base address.';
 COMMENT ON COLUMN ops.change_attempts.status IS 'HTTP status of the answer. NULL when none came.';
 COMMENT ON COLUMN ops.change_attempts.error_code IS 'What kind of failure it was (limited, server_error, reset, ...). NULL when it went well.';
-COMMENT ON COLUMN ops.change_attempts.error IS 'What went wrong, in words. NULL when it went well.';
 COMMENT ON COLUMN ops.change_attempts.request_id IS 'Id of the request as the service named it in a header. NULL where it did not.';
 COMMENT ON COLUMN ops.change_attempts.ms IS 'Milliseconds from sending to the end of the answer, or to giving up.';
 COMMENT ON COLUMN ops.change_attempts.run_id IS 'Run that sent it (ops.runs).';

@@ -1,15 +1,4 @@
--- Puts the states of changes that are in $changes (JSON) in the place of the older ones.
-CREATE OR REPLACE TEMP TABLE changed AS
-SELECT unnest(from_json($changes::JSON, '[{
-  "id": "VARCHAR", "revision": "BIGINT", "entityType": "VARCHAR", "entityId": "VARCHAR", "status": "VARCHAR",
-  "idempotencyKey": "VARCHAR", "wanted": "JSON", "base": "JSON", "baseFrom": "VARCHAR", "baseAt": "TIMESTAMPTZ",
-  "overwrite": "BOOLEAN", "requestedBy": "VARCHAR", "queuedAt": "TIMESTAMPTZ", "source": "VARCHAR",
-  "sourceHash": "VARCHAR", "sourceRow": "BIGINT", "importId": "VARCHAR", "body": "VARCHAR",
-  "firstSentAt": "TIMESTAMPTZ", "sentAt": "TIMESTAMPTZ", "attempts": "BIGINT", "remoteBefore": "JSON",
-  "remoteAfter": "JSON", "errorCode": "VARCHAR", "error": "VARCHAR", "settledAt": "TIMESTAMPTZ",
-  "supersededBy": "VARCHAR"
-}]'), recursive := true);
-
+-- Puts the states of changes that stage_changes.sql has laid out in the place of the older ones.
 DELETE FROM ops.changes WHERE id IN (SELECT id FROM changed);
 
 INSERT INTO ops.changes BY NAME

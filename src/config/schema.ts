@@ -133,12 +133,27 @@ const sync = section({
     .describe('After SIGTERM: finish what is in flight, commit, publish.'),
 });
 
+const push = section({
+  onConflict: z
+    .enum(['report', 'overwrite', 'skip'])
+    .default('report')
+    .describe('What somebody else changed meanwhile: report it (exit 3), overwrite it, or skip it.'),
+  companiesPerRequest: positive
+    .max(1_000)
+    .default(50)
+    .describe('Companies that one request changes at most.'),
+  remoteFreshSeconds: positive
+    .default(300)
+    .describe('What the API has is read again before a change is sent when it was read longer ago.'),
+});
+
 export const settings = z.strictObject({
   dataDir: text.default('./data').describe('Where the warehouse and everything beside it lives.'),
   api,
   rateLimit,
   warehouse,
   sync,
+  push,
   serve,
   retention,
   log: section({

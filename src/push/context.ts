@@ -3,7 +3,9 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Batcher } from '../warehouse/batcher.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
 import type { EntityType } from './fields.js';
+import type { Patience } from './patience.js';
 import type { Queue } from './queue/queue.js';
 import type { OnConflict } from './reconcile.js';
 
@@ -25,6 +27,8 @@ export interface PushContext {
   readonly api: Api;
   readonly queue: Queue;
   readonly batcher: Batcher;
+  /** For questions to what is committed. */
+  readonly store: Pick<Warehouse, 'all'>;
   readonly log: Log;
   readonly clock: Clock;
   readonly observer: RunObserver;
@@ -33,5 +37,6 @@ export interface PushContext {
   readonly onConflict: OnConflict;
   /** How many of each the warehouse knows: what reading their lists costs. */
   readonly known: Readonly<Record<EntityType, number>>;
+  readonly patience: Patience;
   readonly notes: string[];
 }

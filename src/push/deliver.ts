@@ -1,40 +1,34 @@
 import { type Answer, Priority } from '../api/client.js';
-import {
-  ContractError,
-  messageOf,
-  RefusedError,
-  RejectedError,
-  StoppedError,
-  UnavailableError,
-} from '../base/errors.js';
+import { messageOf, RefusedError, RejectedError, StoppedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { changedCompanies } from '../contract/companies.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
-import { type Values, valuesIn } from './fields.js';
+import { type EntityType, type Values, valuesIn } from './fields.js';
 import type { Delivery } from './judge.js';
 import { isAsAllWanted, pick } from './reconcile.js';
 import { keep, readOne } from './remote.js';
+import { pushSql } from './sql.js';
+
+const storedCompaniesSql = pushSql('stored_companies');
 
 /** Pauses before a request that met a conflict is sent again: another one under its key may still be at work. */
 const pausesMs = [1_000, 3_000, 10_000];
-
-/** How a delivery ended: settled, or still open because no answer came. */
-export type Delivered = 'settled' | 'open';
 
 /**
  * Sends a request that is stored already (`sending`), and settles its changes by what the API answers. Under the same
  * key and body it may be sent any number of times: the API carries it out once. Without an answer the changes stay
  * `sending`. Throws RefusedError, after putting them back into the queue, and StoppedError.
  */
-export async function deliver(context: PushContext, delivery: Delivery): Promise<Delivered> {
+export async function deliver(context: PushContext, delivery: Delivery): Promise<void> {
   for (let round = 0; ; round += 1) {
     try {
-      await settle(context, delivery, await send(context, delivery));
-      return 'settled';
+      const answer = await send(context, delivery);
+      context.patience.answered();
+      return await settle(context, delivery, answer);
     } catch (error) {
       if (error instanceof RejectedError && error.status === 409) {
-        if (await isCarriedOut(context, delivery)) return 'settled';
+        if (await isCarriedOut(context, delivery)) return;
         const pause = pausesMs[round];
         if (pause === undefined) return giveUp(context, delivery, error);
         await context.clock.sleep(pause, context.stop);
@@ -56,15 +50,12 @@ function send({ api, stop }: PushContext, { entityType, key, body, changes }: De
   );
 }
 
-/** Settles each change by its part of a good answer. */
-async function settle(
-  context: PushContext,
-  { entityType, changes }: Delivery,
-  answer: Answer,
-): Promise<void> {
+/** Settles each change by its part of a good answer, and brings the warehouse in step. */
+async function settle(context: PushContext, delivery: Delivery, answer: Answer): Promise<void> {
+  const { entityType, changes } = delivery;
   const results = entityType === 'topic' ? null : resultsIn(answer.body);
-  const ids = new Set(changes.map(({ entityId }) => entityId));
-  for (const id of ids) {
+  const said = new Map<string, unknown>();
+  for (const id of new Set(changes.map(({ entityId }) => entityId))) {
     const mine = changes.filter(({ entityId }) => entityId === id);
     const result = results ? results.get(id) : { said: answer.body };
     if (!result) fail(context, mine, 'no_result', 'The API answered without a result for this company.');
@@ -72,11 +63,29 @@ async function settle(
     else {
       const after = isObject(result.said) ? valuesIn(entityType, result.said) : null;
       for (const change of mine) settleOne(context, change, after);
-      const body = result.said;
-      if (entityType === 'topic') await keep(context, entityType, id, { body, arrivedAt: answer.arrivedAt });
+      said.set(id, result.said);
     }
   }
-  if (entityType === 'company') await keepCompanies(context, answer);
+  if (delivery.again) await lookAgain(context, entityType, [...said.keys()]);
+  else if (entityType === 'topic') {
+    for (const [id, body] of said) await keep(context, 'topic', id, { body, arrivedAt: answer.arrivedAt });
+  } else await keepCompanies(context, said, answer.arrivedAt);
+}
+
+/** A replayed answer tells how things stood when it was stored; the warehouse gets how they stand now. */
+async function lookAgain(
+  context: PushContext,
+  entityType: EntityType,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids) {
+    try {
+      await readOne(context, entityType, id);
+    } catch (error) {
+      // The changes are settled; the next sync reads what could not be read now.
+      context.patience.unanswered(error);
+    }
+  }
 }
 
 /** The API may say yes and do otherwise; what it shows afterwards decides. */
@@ -112,12 +121,19 @@ function resultsIn(body: unknown): Map<string, Result> {
   );
 }
 
-/** What a bulk answer shows of a company is not all of it, so that the company is read again by the next sync. */
-async function keepCompanies(context: PushContext, answer: Answer): Promise<void> {
-  const { success, data } = changedCompanies.safeParse(answer.body);
-  for (const result of success ? data.results : []) {
-    if (!result.success || !isObject(result.data)) continue;
-    await keep(context, 'company', result.companyId, { body: result.data, arrivedAt: answer.arrivedAt });
+/** A bulk answer shows only some fields of a company: they are laid over what the API last said of it by id. */
+async function keepCompanies(
+  context: PushContext,
+  said: ReadonlyMap<string, unknown>,
+  arrivedAt: Date,
+): Promise<void> {
+  const stored = await context.store.all<{ id: string; body: string }>(storedCompaniesSql, {
+    ids: JSON.stringify([...said.keys()]),
+  });
+  for (const { id, body } of stored) {
+    const shown = said.get(id);
+    if (!isObject(shown)) continue;
+    await keep(context, 'company', id, { body: { ...JSON.parse(body), ...shown }, arrivedAt });
   }
 }
 
@@ -134,7 +150,7 @@ async function isCarriedOut(context: PushContext, { entityType, changes }: Deliv
 }
 
 /** After all 409s: what stands as wanted is applied, the rest is for a person to decide. */
-async function giveUp(context: PushContext, delivery: Delivery, error: RejectedError): Promise<Delivered> {
+async function giveUp(context: PushContext, delivery: Delivery, error: RejectedError): Promise<void> {
   for (const change of delivery.changes) {
     const remote = await readOne(context, delivery.entityType, change.entityId);
     if (remote.gone) fail(context, [change], remote.gone.code, remote.gone.message);
@@ -148,26 +164,23 @@ async function giveUp(context: PushContext, delivery: Delivery, error: RejectedE
       context.queue.move([change], 'conflict', patch);
     }
   }
-  return 'settled';
 }
 
-function failed(context: PushContext, { changes }: Delivery, error: unknown): Delivered {
+function failed(context: PushContext, { changes, again }: Delivery, error: unknown): void {
   const { queue } = context;
   if (error instanceof RefusedError) {
-    // Not carried out: they wait for a key that is taken, under the key that they have.
-    queue.move(changes, 'queued', { error: error.message, errorCode: 'refused' });
+    // Not carried out: they wait for a key that is taken. What was sent before may have been, and stays on its way.
+    if (!again) queue.move(changes, 'queued', { error: error.message, errorCode: 'refused' });
     throw error;
   }
   if (error instanceof StoppedError) throw error;
   if (error instanceof RejectedError) {
+    context.patience.answered();
     fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
-    return 'settled';
+    return;
   }
-  if (error instanceof UnavailableError || error instanceof ContractError) {
-    queue.note(changes, { error: messageOf(error), errorCode: 'no_answer' });
-    return 'open';
-  }
-  throw error;
+  queue.note(changes, { error: messageOf(error), errorCode: 'no_answer' });
+  context.patience.unanswered(error);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

@@ -71,6 +71,8 @@ export interface Delivery {
   readonly key: string;
   readonly body: string;
   readonly changes: readonly Change[];
+  /** Sent before: what it answers may be what the API stored then, and be out of date. */
+  readonly again: boolean;
 }
 
 /** The request of one topic, under the key of the oldest of its changes. */
@@ -78,7 +80,7 @@ export function topicDelivery({ send }: Judgement): Delivery | null {
   const lead = send?.changes[0];
   if (!send || !lead) return null;
   const body = JSON.stringify(bodyOf('topic', send.set));
-  return { entityType: 'topic', key: lead.idempotencyKey, body, changes: send.changes };
+  return { entityType: 'topic', key: lead.idempotencyKey, body, changes: send.changes, again: false };
 }
 
 /** Requests of up to `most` companies each, under the key of the oldest change in it. */
@@ -93,7 +95,13 @@ export function companyDeliveries(judgements: readonly Judgement[], most: number
     const companies = part.map(({ entityId, set }) => ({ companyId: entityId, ...bodyOf('company', set) }));
     const key = changes[0]?.idempotencyKey;
     if (key !== undefined)
-      deliveries.push({ entityType: 'company', key, body: JSON.stringify({ companies }), changes });
+      deliveries.push({
+        entityType: 'company',
+        key,
+        body: JSON.stringify({ companies }),
+        changes,
+        again: false,
+      });
   }
   return deliveries;
 }

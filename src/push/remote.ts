@@ -25,11 +25,14 @@ const ways = {
   },
 } as const;
 
-type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'batcher' | 'known'>;
+export type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'known' | 'patience'> & {
+  readonly batcher: Pick<PushContext['batcher'], 'add'>;
+};
 
 /**
  * Reads what the API has of these entities now, in the cheaper way: each by itself, or the pages of the list when they
- * are fewer. `needs` names the fields that matter of each. What the list does not show is read by itself.
+ * are fewer. `needs` names the fields that matter of each. What the list does not show is read by itself; what could
+ * not be read is not in the answer.
  */
 export async function readRemotes(
   context: Reading,
@@ -41,7 +44,12 @@ export async function readRemotes(
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...needs.keys()].filter((id) => !remotes.has(id));
   await pool(rest, context.config.api.concurrency, async (id) => {
-    remotes.set(id, await readOne(context, entityType, id));
+    try {
+      remotes.set(id, await readOne(context, entityType, id));
+      context.patience.answered();
+    } catch (error) {
+      context.patience.unanswered(error);
+    }
   });
   return remotes;
 }
@@ -64,7 +72,7 @@ export async function readOne(context: Reading, entityType: EntityType, id: stri
 
 /** Lands an answer that is a whole topic or company as the document that a sync would make of it. */
 export async function keep(
-  { batcher }: Pick<PushContext, 'batcher'>,
+  { batcher }: Pick<Reading, 'batcher'>,
   entityType: EntityType,
   id: string,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,

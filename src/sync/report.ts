@@ -1,3 +1,4 @@
+import type { RequestCounts } from '../api/request-tally.js';
 import type { ExitCode } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
 
@@ -84,11 +85,7 @@ export interface SyncReport {
   /** Why it stopped before everything due was fetched: the cap, the signal; null when nothing stopped it. */
   readonly stoppedBy: string | null;
   readonly organization: { id: string; name: string | null };
-  readonly requests: {
-    readonly total: number;
-    readonly rateLimited: number;
-    readonly byEndpoint: Record<string, number>;
-  };
+  readonly requests: RequestCounts;
   readonly scans: readonly ScanReport[];
   readonly rows: Record<string, TableCounts>;
   readonly rejected: { readonly new: number; readonly known: number; readonly examples: readonly Failure[] };

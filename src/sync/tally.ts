@@ -1,4 +1,5 @@
 import type { Attempt } from '../api/events.js';
+import { RequestTally } from '../api/request-tally.js';
 import type { Batch, Counts, Loaded } from '../warehouse/batch.js';
 import type { Failure, SyncReport } from './report.js';
 
@@ -6,19 +7,15 @@ const mostExamples = 10;
 
 /** What a run adds up as it goes: requests as they are made, rows as they are committed. */
 export class Tally {
-  #requests = 0;
-  #rateLimited = 0;
+  readonly #requests = new RequestTally();
   #rejectedNew = 0;
   #rejectedKnown = 0;
-  readonly #byEndpoint: Record<string, number> = {};
   readonly #rows: Record<string, { new: number; changed: number; removed: number }> = {};
   readonly #drift: SyncReport['drift'][number][] = [];
   readonly #examples: Failure[] = [];
 
   attempt(attempt: Attempt): void {
-    this.#requests += 1;
-    if (attempt.status === 429) this.#rateLimited += 1;
-    this.#byEndpoint[attempt.endpoint] = (this.#byEndpoint[attempt.endpoint] ?? 0) + 1;
+    this.#requests.attempt(attempt);
   }
 
   loaded(loaded: Loaded, batch: Batch): void {
@@ -41,8 +38,7 @@ export class Tally {
   }
 
   get requests(): SyncReport['requests'] {
-    const byEndpoint = Object.fromEntries(Object.entries(this.#byEndpoint).sort(([, a], [, b]) => b - a));
-    return { total: this.#requests, rateLimited: this.#rateLimited, byEndpoint };
+    return this.#requests.counts;
   }
 
   get rows(): SyncReport['rows'] {

@@ -51,7 +51,11 @@ export async function compact(
     const source = here?.name ?? 'worker';
     const attach = `ATTACH ${text(fresh)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`;
     await session.run(attach);
-    await copyDatabase(session, source, target).finally(() => session.run(`DETACH ${target}`));
+    try {
+      await copyDatabase(session, source, target);
+    } finally {
+      await session.run(`DETACH ${target}`);
+    }
     // Before it is attached again: closing this handle would free DuckDB's lock on the file.
     syncFile(fresh);
     await session.run(attach);

@@ -3,6 +3,7 @@ import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { exportCommand } from './export.js';
 import { plan } from './plan.js';
+import { push } from './push.js';
 import { rebuild } from './rebuild.js';
 import { sandbox } from './sandbox.js';
 import { sql } from './sql.js';
@@ -13,6 +14,7 @@ import { sync } from './sync.js';
 export const commands: readonly Command[] = [
   sync,
   plan,
+  push,
   status,
   sql,
   exportCommand,

@@ -115,7 +115,8 @@ function failuresText(failures: readonly Failure[]): string {
   );
 }
 
-function some(items: readonly string[]): readonly string[] {
+/** The first few, and how many more there are. */
+export function some(items: readonly string[]): readonly string[] {
   const more = items.length - most;
   return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
 }

@@ -7,6 +7,7 @@ import { pushSql } from '../sql.js';
 import { Journal } from './journal.js';
 
 const changesSql = pushSql('changes');
+const stageSql = pushSql('stage_changes');
 const saveSql = pushSql('save_changes');
 
 /** What a new change is made of; the queue gives it its id, its key and its first status. */
@@ -130,10 +131,11 @@ export class Queue {
   }
 
   /** Notes something about changes that stay in their status: another try. */
-  note(changes: readonly Change[], patch: Patch): Change[] {
+  note(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
     const noted = changes.map((given): Change => {
       const change = this.#changes.get(given.id) ?? given;
-      return { ...change, ...patch, revision: change.revision + 1 };
+      const set = typeof patch === 'function' ? patch(change) : patch;
+      return { ...change, ...set, revision: change.revision + 1 };
     });
     this.#keep(noted);
     return noted;
@@ -145,7 +147,8 @@ export class Queue {
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.#store.transaction(async (tx) => {
-      await tx.run(saveSql, { changes: JSON.stringify(saving) });
+      await tx.run(stageSql, { changes: JSON.stringify(saving) });
+      await tx.run(saveSql);
     });
   }
 

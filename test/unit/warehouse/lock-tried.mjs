@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 try {
   const instance = await DuckDBInstance.create(String(process.argv[2]));
   instance.closeSync();
-  console.log('open');
+  process.stdout.write('open');
 } catch (error) {
-  console.log(String(error));
+  process.stdout.write(String(error));
 }

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { ExitCode } from '../../base/errors.js';
+import { command } from '../command.js';
+import { amount, toggle, whole } from '../flags.js';
+import { print, printJson } from '../output.js';
+import { observerOf } from '../progress/watch.js';
+import { setUpAccess } from '../setup.js';
+import { interruption } from '../signals.js';
+import { previewSummary, pushSummary } from '../text/push-summary.js';
+import { capOptions } from './caps.js';
+
+export const push = command({
+  name: 'push',
+  summary: 'Send the queued changes to the API, each exactly once',
+  options: {
+    'dry-run': { type: 'boolean', describe: 'Only print what would be sent; nothing is changed anywhere' },
+    'on-conflict': {
+      type: 'string',
+      choices: ['report', 'overwrite', 'skip'],
+      requiresArg: true,
+      describe: 'What somebody else changed meanwhile: report (exit 3), overwrite or skip it',
+    },
+    result: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Write the imported file again, with what became of each row',
+    },
+    'max-requests': capOptions['max-requests'],
+    'max-minutes': capOptions['max-minutes'],
+    wait: capOptions.wait,
+  },
+  examples: [
+    ['signalhouse push', 'Everything that is queued'],
+    ['signalhouse push --dry-run', 'Each PATCH that it would send'],
+    ['signalhouse push --result done.xlsx', 'The sheet again, with a result in each row'],
+    ['signalhouse push --on-conflict overwrite', 'Win over what colleagues changed'],
+  ],
+  flags: z.object({
+    dryRun: toggle.default(false),
+    onConflict: z.enum(['report', 'overwrite', 'skip']).optional(),
+    result: z.string().optional(),
+    maxRequests: whole().optional(),
+    maxMinutes: amount.optional(),
+    wait: toggle.default(false),
+  }),
+  async run({ dryRun, ...flags }, context) {
+    const app = await import('../../app.js');
+    const ground = setUpAccess(context);
+    const { config, log, progress } = ground;
+    const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
+    const { stop, kill } = signals;
+    try {
+      const observe = (api: Parameters<typeof observerOf>[0]) =>
+        observerOf(api, ground, config.api.concurrency);
+      if (dryRun) {
+        const preview = await app.pushPreview(ground, { onConflict: flags.onConflict, stop, kill }, observe);
+        progress?.close();
+        if (context.json) printJson(preview);
+        else print(previewSummary(preview));
+        return ExitCode.done;
+      }
+      const report = await app.push(ground, { ...flags, stop, kill }, observe);
+      progress?.close();
+      process.exitCode = report.exitCode;
+      if (context.json) printJson(report);
+      else print(pushSummary(report));
+      return report.exitCode;
+    } finally {
+      progress?.close();
+      signals.release();
+    }
+  },
+});

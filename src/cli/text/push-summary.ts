@@ -1,0 +1,115 @@
+import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
+import { list, pairs, sections } from './sections.js';
+import { some, wide } from './sync-summary.js';
+import { table } from './table.js';
+import { bytes, count, counted, duration } from './units.js';
+
+/** What a push did, for people, in 80 columns. */
+export function pushSummary(report: PushReport): string {
+  return sections([
+    [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Failed, by reason', reasonsText(report)],
+    ['In conflict (somebody else changed them meanwhile)', changesText(report.changes, 'conflict')],
+    ['Failed', changesText(report.changes, 'failed')],
+    ['Sent, but not answered (the next push sends them again)', changesText(report.changes, 'sending')],
+    ['Notes', list(report.notes)],
+    ['What next', list(nextSteps(report))],
+  ]);
+}
+
+function outcomeText({ outcome, stoppedBy }: PushReport): string {
+  const done = {
+    done: 'done',
+    stopped: `stopped (${stoppedBy ?? 'asked to'})`,
+    incomplete: 'done, but not everything went through',
+    failed: 'FAILED',
+  };
+  return done[outcome];
+}
+
+function facts(report: PushReport): [string, string][] {
+  const { organization, requests, left, published, failed, result } = report;
+  return [
+    ['organization', nameOf(organization)],
+    ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
+    ['applied', count(report.applied)],
+    ['unchanged', `${count(report.unchanged)} (the API had them so already)`],
+    ['conflict', count(report.conflict)],
+    ['failed', count(failed.total)],
+    ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
+    ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
+    ...(result === null ? [] : ([['result', result]] as [string, string][])),
+  ];
+}
+
+function leftText({ queued, sending, requests, minutes }: PushReport['left']): string {
+  const open = sending === 0 ? '' : `, ${count(sending)} sent without an answer`;
+  return `${count(queued)} queued${open} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)})`;
+}
+
+function reasonsText({ failed }: PushReport): string {
+  const rows = Object.entries(failed.byReason).sort(([, a], [, b]) => b - a);
+  return rows.length === 0
+    ? ''
+    : table(
+        [{ name: 'reason' }, { name: 'changes', right: true }],
+        rows.map(([reason, number]) => [reason, count(number)]),
+        wide,
+      );
+}
+
+function changesText(changes: readonly ChangeResult[], status: ChangeResult['status']): string {
+  const those = changes.filter((change) => change.status === status);
+  return list(some(those.map(changeText)));
+}
+
+function changeText({ entityType, entityId, source, sourceRow, error }: ChangeResult): string {
+  const row = sourceRow === null ? source : `${source} row ${sourceRow}`;
+  return `${entityType} ${entityId} (${row}): ${error ?? 'no reason was given'}`;
+}
+
+function nextSteps({ conflict, failed, left, stoppedBy }: PushReport): string[] {
+  return [
+    ...(conflict > 0
+      ? [
+          'Conflicts wait for a decision: `signalhouse changes retry ID --overwrite`, or `changes cancel ID`, or a new sheet.',
+        ]
+      : []),
+    ...(failed.total > 0 ? ['What failed: `signalhouse changes list --status failed`.'] : []),
+    ...(left.queued + left.sending > 0
+      ? [stoppedBy === null ? 'Run push again for the rest.' : 'The rest is kept: run push again.']
+      : []),
+  ];
+}
+
+/** What a push would send, for people. Every request is printed. */
+export function previewSummary(preview: PushPreview): string {
+  const { requests, conflicts, failures, unchanged, spent } = preview;
+  const lines = requests.map(({ method, path, body, again }) => {
+    const before = again ? '  (sent before, without an answer)' : '';
+    return `${method} ${path} ${JSON.stringify(body)}${before}`;
+  });
+  return sections([
+    [
+      'Nothing was sent. A push would send:',
+      lines.length === 0 ? 'nothing: no change waits' : lines.join('\n'),
+    ],
+    [
+      'In all',
+      pairs([
+        ['organization', nameOf(preview.organization)],
+        ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)} at the budget`],
+        ['unchanged', `${count(unchanged)} (the API has them so already)`],
+        ['conflict', count(conflicts.length)],
+        ['failed', count(failures.length)],
+        ['spent on this preview', counted(spent, 'request')],
+      ]),
+    ],
+    ['In conflict (somebody else changed them meanwhile)', changesText(conflicts, 'conflict')],
+    ['Would fail', changesText(failures, 'failed')],
+  ]);
+}
+
+function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
+  return name === null ? id : `${name} (${id})`;
+}

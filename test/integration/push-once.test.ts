@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.js';
+import type { Change } from '../../src/push/change.js';
+import { Queue } from '../../src/push/queue/queue.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { openWarehouse } from '../../src/warehouse/open.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { enqueue, push, queueOf } from '../support/pushing.js';
+import { Folders } from '../support/signalhouse.js';
+
+/** `npm test` does a share of it; PUSH_CHANGES=2000 all. */
+const count = Number(process.env.PUSH_CHANGES ?? 250);
+const seed = Number(process.env.PUSH_SEED ?? 7);
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let topics: StoredTopic[];
+
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { topics: Math.ceil(count * 1.3), messages: 800, people: 60 } });
+  pulling = Pulling.into(folders, sandbox);
+  expect((await pulling.sync(['--only', 'topics', '--max-requests', '40'])).code).toBe(0);
+  topics = [...sandbox.world.topics.values()].filter(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+});
+beforeEach(() => {
+  sandbox.clearFaults();
+  sandbox.resetStats();
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
+const raise = ({ id, priority }: StoredTopic) => ({
+  topic: id,
+  wanted: { priority: other(priority) },
+  base: { priority },
+});
+const keysOf = (id: string) =>
+  new Set(
+    sandbox
+      .writes()
+      .filter(({ touched }) => touched.some((one) => one.id === id))
+      .map(({ idempotencyKey }) => idempotencyKey),
+  );
+
+/** Puts a change where a crash would have left it: sent under its key so many hours ago, and not answered. */
+async function sentBefore(change: Change, hours: number): Promise<void> {
+  const warehouse = await openWarehouse({ dataDir: pulling.dataDir, memoryLimit: '256MB', threads: 1 });
+  const queue = await Queue.open(warehouse, pulling.dataDir, systemClock);
+  const at = new Date(Date.now() - hours * 3_600_000).toISOString();
+  const body = JSON.stringify({ priority: change.wanted.priority });
+  queue.move([change], 'sending', { body, firstSentAt: at, sentAt: at });
+  await queue.flush();
+  queue.close();
+  await warehouse.close();
+}
+
+describe('exactly once', () => {
+  it('under errors, 429s, resets, lost answers and kill -9 at random moments', async () => {
+    const chosen = topics.slice(0, count);
+    const before = new Map(chosen.map(({ id, priority }) => [id, priority]));
+    await enqueue(pulling.dataDir, chosen.map(raise));
+    const match = { route: 'update_topic' };
+    sandbox.addFaults([
+      { kind: 'commit-then-drop', match, probability: 0.05 },
+      { kind: 'status', status: 500, match, probability: 0.05 },
+      { kind: 'status', status: 500, match, probability: 0.03, commit: true },
+      { kind: 'status', status: 429, headers: { 'retry-after': '0' }, match, probability: 0.02 },
+      { kind: 'reset', match, probability: 0.04 },
+      { kind: 'truncate', bytes: 20, match, probability: 0.02 },
+    ]);
+    const moments = fc.sample(fc.integer({ min: 300, max: 2_500 }), { seed, numRuns: count > 500 ? 20 : 4 });
+    for (const moment of moments) {
+      const running = pulling.start(['push']);
+      await Promise.race([delay(moment), running.ended]);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      const statuses = new Set((await queueOf(pulling.dataDir)).map(({ status }) => status));
+      expect([...statuses].filter((one) => !['queued', 'sending', 'applied'].includes(one))).toEqual([]);
+    }
+    for (let round = 0; round < 6; round += 1) {
+      const { report, code } = await push(pulling);
+      if (report.left.queued + report.left.sending === 0) {
+        expect(code).toBe(0);
+        break;
+      }
+    }
+    const done = await queueOf(pulling.dataDir);
+    expect(done.filter(({ status }) => status !== 'applied')).toEqual([]);
+    expect(done).toHaveLength(count);
+    for (const { id } of chosen) {
+      expect(sandbox.applied()[`topic:${id}`]).toEqual({ priority: 1 });
+      expect(keysOf(id).size).toBe(1);
+      expect(sandbox.world.topics.get(id)?.priority).toBe(other(before.get(id) as string));
+    }
+    expect(sandbox.stats().replays).toBeGreaterThan(0);
+  });
+});
+
+describe('what a crash left on its way', () => {
+  const spare = (nth: number) => topics[count + nth] as StoredTopic;
+
+  it('goes out again under its key and body, and the API carries it out once', async () => {
+    const topic = spare(0);
+    const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
+    await sentBefore(change, 2);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 1 });
+    expect(sandbox.writes()).toMatchObject([
+      { idempotencyKey: change.idempotencyKey, body: { priority: change.wanted.priority } },
+    ]);
+  });
+
+  it('after 24 hours the topic is read first: as wanted it is applied, without a request that writes', async () => {
+    const topic = spare(1);
+    const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
+    await sentBefore(change, 25);
+    sandbox.change({
+      kind: 'patchTopic',
+      topicId: topic.id,
+      fields: { priority: String(change.wanted.priority) as 'high' },
+    });
+    const { report } = await push(pulling);
+    expect(report.changes).toMatchObject([{ id: change.id, status: 'applied' }]);
+    expect(sandbox.writes()).toEqual([]);
+  });
+
+  it('after 24 hours, not as wanted: it goes out under a new key, and not over a colleague', async () => {
+    const [fresh, meddled] = [spare(2), spare(3)];
+    const changes = await enqueue(pulling.dataDir, [raise(fresh), raise(meddled)]);
+    for (const change of changes) await sentBefore(change, 25);
+    sandbox.change({ kind: 'patchTopic', topicId: meddled.id, fields: { priority: 'very_low' } });
+    const { report, code } = await push(pulling);
+    expect(code).toBe(3);
+    const byId = new Map(report.changes.map((one) => [one.entityId, one.status]));
+    expect([byId.get(fresh.id), byId.get(meddled.id)]).toEqual(['applied', 'conflict']);
+    expect(sandbox.writes()).toHaveLength(1);
+    expect(sandbox.writes()[0]?.idempotencyKey).not.toBe(changes[0]?.idempotencyKey);
+  });
+});
+
+describe('409', () => {
+  const spare = (nth: number) => topics[count + 4 + nth] as StoredTopic;
+  const conflict = { kind: 'status', status: 409, match: { route: 'update_topic' } } as const;
+
+  it('an earlier request under the key is still at work: waits, and sends the same again', async () => {
+    const topic = spare(0);
+    await enqueue(pulling.dataDir, [raise(topic)]);
+    sandbox.addFaults([{ ...conflict, times: 1 }]);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 1 });
+    expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+  });
+
+  it('it stands as wanted already: applied', async () => {
+    const topic = spare(1);
+    await enqueue(pulling.dataDir, [raise(topic)]);
+    sandbox.addFaults([{ ...conflict, commit: true }]);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 1 });
+    expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+  });
+
+  it('it never goes through: a conflict for a person to decide, with what the API says', async () => {
+    const topic = spare(2);
+    const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
+    sandbox.addFaults([
+      { ...conflict, body: { code: 'CONFLICT', message: 'taken', status: 409, defined: true } },
+    ]);
+    const { report, code } = await push(pulling);
+    expect(code).toBe(3);
+    expect(report.changes).toMatchObject([
+      {
+        id: change.id,
+        status: 'conflict',
+        errorCode: 'CONFLICT',
+        remoteBefore: { priority: topic.priority },
+      },
+    ]);
+    expect(sandbox.writes()).toEqual([]);
+  });
+});

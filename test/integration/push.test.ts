@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { dryRun, enqueue, push } from '../support/pushing.js';
+import { Folders } from '../support/signalhouse.js';
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let topics: StoredTopic[];
+/** Each test takes topics of its own. */
+let taken = 0;
+
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { topics: 60 } });
+  pulling = Pulling.into(folders, sandbox);
+  expect((await pulling.sync()).code).toBe(0);
+  topics = [...sandbox.world.topics.values()].filter(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+});
+beforeEach(() => {
+  sandbox.clearFaults();
+  sandbox.resetStats();
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+function some(count: number): StoredTopic[] {
+  const found = topics.slice(taken, taken + count);
+  taken += count;
+  expect(found).toHaveLength(count);
+  return found;
+}
+
+/** What the next sync has to bring: the records of what the push did. */
+const differences = async () => (await pulling.differences()).filter((one) => !one.startsWith('history '));
+
+const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
+const raise = ({ id, priority }: StoredTopic) => ({
+  topic: id,
+  wanted: { priority: other(priority) },
+  base: { priority },
+});
+const of = (one: { id: string }) => sandbox.world.topics.get(one.id) as StoredTopic;
+
+describe('push', () => {
+  it('applies each change once, shows it at once in the published file, and has nothing left', async () => {
+    const chosen = some(6);
+    const wanted = new Map(chosen.map((one) => [one.id, other(one.priority)]));
+    await enqueue(pulling.dataDir, chosen.map(raise));
+    const { code, report, stderr } = await push(pulling);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(report).toMatchObject({
+      outcome: 'done',
+      applied: 6,
+      unchanged: 0,
+      conflict: 0,
+      left: { queued: 0 },
+    });
+    for (const one of chosen) {
+      expect(of(one).priority).toBe(wanted.get(one.id));
+      expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
+    }
+    const shown = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ id: string; priority: string; status: string; attempts: number }>(
+        `SELECT id, priority, status, change_attempts FROM topics JOIN
+           (SELECT topic_id, c.status, count(a.change_id) AS change_attempts FROM ops.changes c
+              LEFT JOIN ops.change_attempts a ON a.change_id = c.id GROUP BY ALL) ON topic_id = id`,
+      ),
+    );
+    for (const row of shown) expect(row).toMatchObject({ priority: wanted.get(row.id), status: 'applied' });
+    expect(shown).toHaveLength(6);
+    // The list's pages are cheaper than six reads: whoami, the list, and a PATCH each.
+    expect(report.requests.byEndpoint).toEqual({ whoami: 1, topics: 1, update_topic: 6 });
+    expect(await differences()).toEqual([]);
+    expect((await push(pulling)).report).toMatchObject({ applied: 0, requests: { total: 1 } });
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await pulling.differences()).toEqual([]);
+  });
+
+  it('dry run: prints each PATCH, and changes nothing anywhere', async () => {
+    const chosen = some(2);
+    const queued = await enqueue(pulling.dataDir, [
+      raise(chosen[0] as StoredTopic),
+      {
+        topic: chosen[1]?.id ?? '',
+        wanted: { archived: true, archived_reason: 'done' },
+        base: { archived: false, archived_reason: null },
+      },
+    ]);
+    const { code, report } = await dryRun(pulling);
+    expect(code).toBe(0);
+    expect(
+      report.requests.map(({ method, path, body, idempotencyKey }) => ({
+        method,
+        path,
+        body,
+        idempotencyKey,
+      })),
+    ).toEqual([
+      {
+        method: 'PATCH',
+        path: `/topics/${chosen[0]?.id}`,
+        body: { priority: other(chosen[0]?.priority ?? '') },
+        idempotencyKey: queued[0]?.idempotencyKey,
+      },
+      {
+        method: 'PATCH',
+        path: `/topics/${chosen[1]?.id}`,
+        body: { archived: true, archivedReason: 'done' },
+        idempotencyKey: queued[1]?.idempotencyKey,
+      },
+    ]);
+    expect(sandbox.writes()).toEqual([]);
+    const text = await pulling.start(['push', '--dry-run']).ended;
+    expect(text.stdout).toContain(`PATCH /topics/${chosen[0]?.id} {"priority":`);
+    const done = await push(pulling);
+    expect(done.report).toMatchObject({ applied: 2, exitCode: 0 });
+    expect(of(chosen[1] as StoredTopic)).toMatchObject({ archivedReason: 'done' });
+    expect(await differences()).toEqual([]);
+  });
+
+  it('nobody is overwritten: what a colleague changed is a conflict with both values, or is overwritten or skipped', async () => {
+    const [first, second, third] = some(3) as [StoredTopic, StoredTopic, StoredTopic];
+    const wish = (one: StoredTopic) => ({
+      topic: one.id,
+      wanted: { priority: 'very_high' },
+      base: { priority: one.priority },
+    });
+    const meddle = (one: StoredTopic) =>
+      sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
+    await enqueue(pulling.dataDir, [wish(first)]);
+    const seen = first.priority;
+    meddle(first);
+    const reported = await push(pulling);
+    expect(reported.code).toBe(3);
+    expect(reported.report).toMatchObject({ conflict: 1, applied: 0, outcome: 'incomplete' });
+    expect(reported.report.changes[0]).toMatchObject({
+      status: 'conflict',
+      remoteBefore: { priority: 'very_low' },
+      base: { priority: seen },
+      wanted: { priority: 'very_high' },
+    });
+    expect(reported.report.changes[0]?.error).toContain('very_low');
+
+    await enqueue(pulling.dataDir, [wish(second)]);
+    meddle(second);
+    const skipped = await push(pulling, ['--on-conflict', 'skip']);
+    expect(skipped.code).toBe(0);
+    expect(skipped.report.conflict).toBe(1);
+    expect(sandbox.writes()).toEqual([]);
+
+    await enqueue(pulling.dataDir, [wish(third)]);
+    meddle(third);
+    const overwritten = await push(pulling, ['--on-conflict', 'overwrite']);
+    expect(overwritten.code).toBe(0);
+    expect(of(third).priority).toBe('very_high');
+    expect(of(first).priority).toBe('very_low');
+  });
+
+  it('changes of one topic go out in one request; what is so already costs none', async () => {
+    const [one, same] = some(2) as [StoredTopic, StoredTopic];
+    const state = one.lifecycleState === 'completed' ? 'open' : 'completed';
+    await enqueue(pulling.dataDir, [
+      raise(one),
+      { topic: one.id, wanted: { lifecycle_state: state }, base: { lifecycle_state: one.lifecycleState } },
+      { topic: same.id, wanted: { priority: same.priority }, base: { priority: 'low' } },
+    ]);
+    const { report, code } = await push(pulling);
+    expect(code).toBe(0);
+    expect(report).toMatchObject({ applied: 2, unchanged: 1 });
+    expect(report.requests.byEndpoint.update_topic).toBe(1);
+    expect(sandbox.writes()).toHaveLength(1);
+    expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1, lifecycleState: 1 });
+  });
+
+  it('a topic that is gone or was migrated fails with its reason, the rest goes on', async () => {
+    const [deleted, migrated, fine] = some(3) as [StoredTopic, StoredTopic, StoredTopic];
+    await enqueue(pulling.dataDir, [deleted, migrated, fine].map(raise));
+    sandbox.change({ kind: 'deleteTopic', topicId: deleted.id });
+    sandbox.change({ kind: 'migrateTopic', topicId: migrated.id });
+    const { report, code } = await push(pulling);
+    expect(code).toBe(3);
+    expect(report).toMatchObject({ applied: 1, failed: { total: 2 } });
+    expect(report.failed.byReason).toEqual({ NOT_FOUND: 1, archived_in_v1_to_v2_migration: 1 });
+  });
+
+  it('a refused key ends it at once: exit 5, and everything stays in the queue', async () => {
+    const chosen = some(4);
+    await enqueue(pulling.dataDir, chosen.map(raise));
+    sandbox.addFaults([{ kind: 'status', status: 401, match: { route: 'update_topic' }, after: 1 }]);
+    const refused = await push(pulling);
+    expect(refused.code).toBe(5);
+    expect(refused.report).toMatchObject({ outcome: 'failed', left: { sending: 0 } });
+    expect(refused.report.applied + refused.report.left.queued).toBe(4);
+    sandbox.clearFaults();
+    const after = await push(pulling);
+    expect(after.code).toBe(0);
+    for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
+  });
+
+  it('stops at its cap with the rest in the queue, and goes on from there', async () => {
+    const chosen = some(5);
+    await enqueue(pulling.dataDir, chosen.map(raise));
+    const capped = await push(pulling, ['--max-requests', '4']);
+    expect(capped.code).toBe(0);
+    expect(capped.report).toMatchObject({ outcome: 'stopped', applied: 2, left: { queued: 3, sending: 0 } });
+    expect(sandbox.stats().requests).toBe(4);
+    expect((await push(pulling)).report).toMatchObject({ applied: 3, left: { queued: 0 } });
+    for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
+  });
+
+  it('companies go out together, each with its own result', async () => {
+    const companies = [...sandbox.world.companies.values()].filter(({ isOrgCompany }) => !isOrgCompany);
+    const [vip, gone, named] = companies as [
+      (typeof companies)[0],
+      (typeof companies)[0],
+      (typeof companies)[0],
+    ];
+    await enqueue(pulling.dataDir, [
+      { company: vip.id, wanted: { is_vip: !vip.isVip }, base: { is_vip: vip.isVip } },
+      { company: gone.id, wanted: { is_vip: !gone.isVip }, base: { is_vip: gone.isVip } },
+      {
+        company: named.id,
+        wanted: { name: 'Renamed', connections_email: 'hello@renamed.example' },
+        base: { name: named.name, connections_email: named.connections.email ?? null },
+      },
+    ]);
+    sandbox.change({ kind: 'deleteCompany', companyId: gone.id });
+    const { report, code } = await push(pulling);
+    expect(code).toBe(3);
+    expect(report).toMatchObject({ applied: 2, failed: { total: 1 } });
+    expect(report.requests.byEndpoint.update_companies).toBe(1);
+    expect(sandbox.world.companies.get(named.id)).toMatchObject({ name: 'Renamed' });
+    expect(sandbox.world.companies.get(named.id)?.connections).toMatchObject({
+      ...named.connections,
+      email: 'hello@renamed.example',
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import { systemClock } from '../../src/base/clock.js';
+import type { Change } from '../../src/push/change.js';
+import type { Values } from '../../src/push/fields.js';
+import { readQueue } from '../../src/push/queue/overlay.js';
+import { type NewChange, Queue } from '../../src/push/queue/queue.js';
+import type { PushPreview, PushReport } from '../../src/push/report.js';
+import { openWarehouse } from '../../src/warehouse/open.js';
+import type { Pulling } from './pulling.js';
+import type { Ran } from './signalhouse.js';
+
+/** A wish of a test: what is not said is not of interest. */
+export interface Wish {
+  readonly topic?: string;
+  readonly company?: string;
+  readonly wanted: Values;
+  readonly base: Values;
+  readonly row?: number;
+}
+
+/** Puts wishes into the queue of a data directory, past every check of an import. */
+export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise<Change[]> {
+  const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1 });
+  try {
+    const queue = await Queue.open(warehouse, dataDir, systemClock);
+    const added = queue.add(wishes.map(newChange));
+    await queue.flush();
+    queue.close();
+    return added;
+  } finally {
+    await warehouse.close();
+  }
+}
+
+export function newChange({ topic, company, wanted, base, row }: Wish): NewChange {
+  return {
+    entityType: topic === undefined ? 'company' : 'topic',
+    entityId: topic ?? company ?? '',
+    ...{ wanted, base, baseFrom: 'file', baseAt: null, requestedBy: 'Kim' },
+    ...{ source: 'wishes.csv', sourceHash: null, sourceRow: row ?? null, importId: 'i1' },
+  };
+}
+
+/** The queue as it stands, from the journal: of a data directory that nobody has published. */
+export function queueOf(dataDir: string): Promise<Change[]> {
+  return readQueue(null, dataDir);
+}
+
+export interface Pushed<T = PushReport> extends Ran {
+  readonly report: T;
+}
+
+/** `push --json` to its end. */
+export async function push(pulling: Pulling, args: readonly string[] = []): Promise<Pushed> {
+  return reported(await pulling.start(['push', '--json', ...args]).ended);
+}
+
+export async function dryRun(pulling: Pulling, args: readonly string[] = []): Promise<Pushed<PushPreview>> {
+  return reported(await pulling.start(['push', '--dry-run', '--json', ...args]).ended);
+}
+
+function reported<T>(ran: Ran): Pushed<T> {
+  try {
+    return { ...ran, report: JSON.parse(ran.stdout) as T };
+  } catch {
+    throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
+  }
+}
