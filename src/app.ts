@@ -1,13 +1,11 @@
 import { existsSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { guardedWindow } from './api/budget.js';
 import { Api, Priority } from './api/client.js';
 import type { Attempt } from './api/events.js';
-import { Ledger } from './api/ledger.js';
 import { type Page, pages } from './api/paging.js';
 import { type Clock, systemClock } from './base/clock.js';
 import { RefusedError, StorageError } from './base/errors.js';
-import { type Log, silentLog } from './base/log.js';
+import type { Log } from './base/log.js';
 import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
@@ -26,7 +24,6 @@ import { type Exported, type ExportFormat, exportAll, exportQuery } from './ware
 import { openWarehouse } from './warehouse/open.js';
 import { openPublished, type Snapshot } from './warehouse/query.js';
 import type { Organization } from './warehouse/runs.js';
-import { readStatus, type Status } from './warehouse/status.js';
 import type { Warehouse } from './warehouse/warehouse.js';
 
 /**
@@ -42,6 +39,8 @@ export interface Setup {
   readonly log: Log;
   readonly programVersion: string;
   readonly clock?: Clock;
+  /** Told of every attempt at the API. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
 /** The same with the way to the API. */
@@ -267,39 +266,13 @@ export function exportOne(
 }
 
 /** Writes every table and view of the published snapshot to a folder. */
-export function exportEverything({ config }: Setup, dir: string, force: boolean): Promise<Exported[]> {
-  return exportAll({ ...readingLimitsOf(config), dir, force });
-}
-
-export interface StatusReport extends Status {
-  /** Requests of the running window, by every command of this data directory. */
-  readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
-}
-
-/** What is in the warehouse and what is going on; nothing is written, and nobody is waited for. */
-export async function status(setup: Setup): Promise<StatusReport> {
-  const { config } = setup;
-  const spending = {
-    held: heldNow(setup),
-    limit: config.rateLimit.requests,
-    windowMs: config.rateLimit.windowMs,
-  };
-  return { ...(await readStatus(config.dataDir, readingLimitsOf(config))), spending };
-}
-
-function heldNow({ config, clock = systemClock }: Setup): number {
-  const path = ledgerPath(config.dataDir);
-  if (!existsSync(path)) return 0;
-  const { rateLimit, api } = config;
-  const heldMs = guardedWindow(rateLimit.windowMs);
-  const attemptMs = api.timeouts.totalMs;
-  // Whoever may not write there sees nothing spent, which is better than no status at all.
-  const ledger = new Ledger({ path, heldMs, attemptMs, requests: rateLimit.requests, clock, log: silentLog });
-  try {
-    return ledger.held();
-  } finally {
-    ledger.close();
-  }
+export function exportEverything(
+  { config }: Setup,
+  dir: string,
+  force: boolean,
+  stop?: AbortSignal,
+): Promise<Exported[]> {
+  return exportAll({ ...readingLimitsOf(config), dir, force, stop });
 }
 
 /** Where the spending of the key is kept, for the commands that share it. */
@@ -308,9 +281,10 @@ export function ledgerPath(dataDir: string): string {
 }
 
 /** A client as the settings have it; its caller closes it. */
-export function connect({ config, credentials, log, programVersion, clock = systemClock }: Access): Api {
+export function connect(access: Access): Api {
+  const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
-  return new Api({
+  const client = new Api({
     ...credentials,
     budget: rateLimit,
     ledgerPath: existsSync(config.dataDir) ? ledgerPath(config.dataDir) : undefined,
@@ -323,6 +297,8 @@ export function connect({ config, credentials, log, programVersion, clock = syst
     userAgent: `signalhouse/${programVersion}`,
     clock,
   });
+  if (onAttempt) client.events.on('attempt', onAttempt);
+  return client;
 }
 
 /** Whoever was told to end has no time to write the file anew. */
@@ -335,7 +311,7 @@ function limitsOf({ dataDir, warehouse }: Config) {
 }
 
 /** Analysts' questions may be larger than anything that the worker does. */
-function readingLimitsOf(config: Config) {
+export function readingLimitsOf(config: Config) {
   return { ...limitsOf(config), memoryLimit: config.warehouse.queryMemoryLimit };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../../src/app.js';
+import type { StatusReport } from '../../../../src/app/status.js';
 import { planSummary } from '../../../../src/cli/text/plan-summary.js';
 import { statusSummary } from '../../../../src/cli/text/status-summary.js';
 import { syncSummary } from '../../../../src/cli/text/sync-summary.js';
@@ -165,6 +165,11 @@ describe('the summary of the status', () => {
     publishedAt: null,
     contents: null,
     spending: { held: 0, limit: 120, windowMs: 60_000 },
+    spent: { slices: [], sliceMinutes: 10 },
+    freshness: [],
+    queue: {},
+    jobs: null,
+    exitCode: 0,
   };
 
   it('of nothing says what to do', () => {
@@ -184,7 +189,25 @@ describe('the summary of the status', () => {
         },
         publishedAt: '2026-11-20T11:30:00.000Z',
         spending: { held: 118, limit: 120, windowMs: 60_000 },
+        spent: {
+          slices: [{ from: '2026-11-20T11:50:00.000Z', requests: 1_100, rateLimited: 1 }],
+          sliceMinutes: 10,
+        },
+        freshness: [
+          { resource: 'topics', at: '2026-11-20T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'fresh' },
+          { resource: 'people', at: '2026-11-18T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'stale' },
+          { resource: 'stories', at: null, objectiveMinutes: null, state: 'open' },
+        ],
+        queue: { queued: 12, conflict: 2 },
+        jobs: [
+          {
+            ...{ name: 'nightly', run: 'sync+push', nextAt: '2026-11-21T03:00:00.000Z' },
+            ...{ overdueSince: '2026-11-20T03:00:00.000Z', last: null },
+          },
+        ],
+        exitCode: 3,
         contents: {
+          spent: [],
           organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
           runs: [
             {
@@ -234,6 +257,10 @@ describe('the summary of the status', () => {
       '118 of 120 requests this minute',
       '12 (14 requests, about 6.0 s) after the last sync',
       'interrupted - - -',
+      '1,100 requests in 10 min, 1 of them answered 429',
+      'topics 1 h 00 min ago 26 h 00 min fresh people 2 d 1 h ago 26 h 00 min STALE',
+      'queued 12 conflict 2',
+      'nightly: next 2026-11-21 03:00:00Z, OVERDUE since 2026-11-20 03:00:00Z; never ran',
       'topics 1,200 1 h 00 min ago never',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
       'messages: 2 records, e.g. author.id: expected',
