@@ -18,7 +18,7 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = (what: string) =>
-  z.number().min(0.01).optional().describe(`Hours that may pass until ${what} are stale.`);
+  z.number().positive().optional().describe(`Hours that may pass until ${what} are stale.`);
 
 export const serve = section({
   host: text

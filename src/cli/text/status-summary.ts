@@ -47,7 +47,10 @@ function facts(
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
   if (recent > 0)
-    rows.push(['before', `${counted(recent, 'request')} in ${hours}, ${count(limited)} of them answered 429`]);
+    rows.push([
+      'before',
+      `${counted(recent, 'request')} in ${hours}, ${count(limited)} of them answered 429`,
+    ]);
   if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
   return rows;
 }
