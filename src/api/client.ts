@@ -43,6 +43,8 @@ export interface CallOptions {
   readonly priority?: number | undefined;
   /** Ends every kind of waiting with its reason. What has been sent is left to finish within its deadline. */
   readonly signal?: AbortSignal | undefined;
+  /** False: a 5xx is thrown at once, for whoever has to look before asking again. */
+  readonly retryServerErrors?: boolean | undefined;
 }
 
 export interface Answer extends Arrival {
@@ -164,6 +166,7 @@ export class Api {
       return await this.#persist(prepared, {
         priority: options.priority ?? Priority.detail,
         signal: stop.signal,
+        retryServerErrors: options.retryServerErrors ?? true,
       });
     } finally {
       stop.release();
@@ -171,7 +174,10 @@ export class Api {
   }
 
   /** Attempts until there is an answer, or no sense in going on. */
-  async #persist(prepared: Prepared, waiting: { priority: number; signal: AbortSignal }): Promise<Answer> {
+  async #persist(
+    prepared: Prepared,
+    waiting: { priority: number; signal: AbortSignal; retryServerErrors: boolean },
+  ): Promise<Answer> {
     let failures = 0;
     let limitedSince: number | undefined;
     for (let attempt = 1; ; attempt++) {
@@ -195,7 +201,8 @@ export class Api {
         askedMs: detail.askedMs,
       };
       const step = nextStep(setback, this.#retry, Math.random());
-      if (!step.again) throw toError(unsure(outcome, prepared), prepared.where, attempt);
+      if (!step.again || (kind === 'server_error' && !waiting.retryServerErrors))
+        throw toError(unsure(outcome, prepared), prepared.where, attempt);
       this.#options.log.debug({ ...prepared.where, attempt, kind, afterMs: step.afterMs }, 'trying again');
       await this.#clock.sleep(step.afterMs, waiting.signal);
     }

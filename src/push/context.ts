@@ -12,7 +12,11 @@ import type { OnConflict } from './reconcile.js';
 /** The settings that a push goes by, in the shape of the configuration; config/default.yaml says what each means. */
 export interface PushSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly api: { readonly concurrency: number; readonly paging: { readonly pageSize: number } };
+  readonly api: {
+    readonly concurrency: number;
+    readonly paging: { readonly pageSize: number };
+    readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number };
+  };
   readonly sync: { readonly batch: { documents: number; answers: number; seconds: number } };
   readonly push: {
     readonly onConflict: OnConflict | 'skip';

@@ -1,5 +1,6 @@
 import { type Answer, Priority } from '../api/client.js';
-import { messageOf, RefusedError, RejectedError, StoppedError } from '../base/errors.js';
+import { backoffMs } from '../api/retry.js';
+import { messageOf, RefusedError, RejectedError, StoppedError, UnavailableError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { changedCompanies } from '../contract/companies.js';
 import type { Change, Patch } from './change.js';
@@ -21,26 +22,57 @@ const pausesMs = [1_000, 3_000, 10_000];
  * `sending`. Throws RefusedError, after putting them back into the queue, and StoppedError.
  */
 export async function deliver(context: PushContext, delivery: Delivery): Promise<void> {
-  for (let round = 0; ; round += 1) {
+  const tries: Tries = { conflicts: 0, failures: 0 };
+  for (;;) {
     try {
       const answer = await send(context, delivery);
       context.patience.answered();
       return await settle(context, delivery, answer);
     } catch (error) {
-      if (error instanceof RejectedError && error.status === 409) {
-        if (await isCarriedOut(context, delivery)) return;
-        const pause = pausesMs[round];
-        if (pause === undefined) return giveUp(context, delivery, error);
-        await context.clock.sleep(pause, context.stop);
-        continue;
+      try {
+        if ((await recover(context, delivery, error, tries)) === 'settled') return;
+      } catch (worse) {
+        return failed(context, delivery, worse);
       }
-      return failed(context, delivery, error);
     }
   }
 }
 
+interface Tries {
+  conflicts: number;
+  failures: number;
+}
+
+/** What to do about an answer that may hide that the request was carried out. Throws what is no such answer. */
+async function recover(
+  context: PushContext,
+  delivery: Delivery,
+  error: unknown,
+  tries: Tries,
+): Promise<'settled' | 'again'> {
+  const { clock, config, stop } = context;
+  if (isServerError(error)) {
+    // The API forgets a key whose request failed: look whether it was carried out, before sending it again.
+    if (await isCarriedOut(context, delivery)) return 'settled';
+    tries.failures += 1;
+    if (tries.failures >= config.api.retry.attempts) throw error;
+    await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
+    return 'again';
+  }
+  if (!(error instanceof RejectedError) || error.status !== 409) throw error;
+  if (await isCarriedOut(context, delivery)) return 'settled';
+  const pause = pausesMs[tries.conflicts];
+  tries.conflicts += 1;
+  if (pause === undefined) {
+    await giveUp(context, delivery, error);
+    return 'settled';
+  }
+  await clock.sleep(pause, stop);
+  return 'again';
+}
+
 function send({ api, stop }: PushContext, { entityType, key, body, changes }: Delivery): Promise<Answer> {
-  const options = { priority: Priority.push, signal: stop };
+  const options = { priority: Priority.push, signal: stop, retryServerErrors: false };
   const request = { body: JSON.parse(body), idempotencyKey: key };
   if (entityType === 'company') return api.call('update_companies', request, options);
   return api.call(
@@ -48,6 +80,10 @@ function send({ api, stop }: PushContext, { entityType, key, body, changes }: De
     { ...request, params: { topicId: changes[0]?.entityId as string } },
     options,
   );
+}
+
+function isServerError(error: unknown): error is UnavailableError {
+  return error instanceof UnavailableError && error.status !== undefined && error.status >= 500;
 }
 
 /** Settles each change by its part of a good answer, and brings the warehouse in step. */
@@ -137,7 +173,7 @@ async function keepCompanies(
   }
 }
 
-/** After a 409: whether all of it stands as wanted already; then it is settled. */
+/** After a 409 or a 5xx: whether all of it stands as wanted already; then it is settled. */
 async function isCarriedOut(context: PushContext, { entityType, changes }: Delivery): Promise<boolean> {
   const found: { change: Change; after: Values }[] = [];
   for (const change of changes) {

@@ -26,6 +26,10 @@ export function reconcile(
   if (open.length === 0) return { kind: 'unchanged' };
   const fields = open.filter((name) => name in base && !same(base[name], remote[name]));
   if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
+  // A new reason for an archiving that somebody has undone: whoever gave it did not ask for the archiving itself.
+  if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived !== true) {
+    return { kind: 'conflict', fields: ['archived'] };
+  }
   const set: Record<string, Value> = {};
   for (const name of open) set[name] = wanted[name] as Value;
   // The API reads a reason only together with the archiving itself.

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { CarryOut } from './carry-out.js';
-import type { Change } from './change.js';
+import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
-import type { Delivery } from './judge.js';
+import type { Values } from './fields.js';
+import { conflictText, type Delivery } from './judge.js';
 import type { Queue } from './queue/queue.js';
 import { isAsAllWanted, pick } from './reconcile.js';
-import { readOne } from './remote.js';
+import { type Remote, readOne } from './remote.js';
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes its time. */
 const rememberedMs = 24 * 3_600_000 - 10 * 60_000;
 
 /**
- * Settles what an earlier push left on its way: the same body under the same key, which the API carries out at most
- * once. When it may have forgotten the key, the topic or company is read first: as wanted, it was carried out; if not,
- * the change goes back into the queue under a new key, to be held against what the API has.
+ * Settles what an earlier push left on its way. It is read first: the request may have been carried out, and the API
+ * forgets a key whose request failed. As wanted, it is applied. As it was before, the same body goes out again under
+ * the same key, which the API carries out at most once; a key that it may have forgotten by its age is replaced, and
+ * the change goes back into the queue. Otherwise somebody else was there: a conflict.
  */
 export async function resume(context: PushContext, carryOut: CarryOut): Promise<void> {
   const deliveries = onTheirWay(context);
@@ -22,10 +24,14 @@ export async function resume(context: PushContext, carryOut: CarryOut): Promise<
   let done = 0;
   for (const delivery of deliveries) {
     context.stop.throwIfAborted();
-    if (isRemembered(context, delivery)) {
-      const sentAt = new Date(context.clock.now()).toISOString();
-      await carryOut.send({ ...delivery, changes: context.queue.note(delivery.changes, { sentAt }) });
-    } else await lookFirst(context, delivery);
+    try {
+      if (await isToSendAgain(context, delivery)) {
+        const sentAt = new Date(context.clock.now()).toISOString();
+        await carryOut.send({ ...delivery, changes: context.queue.note(delivery.changes, { sentAt }) });
+      }
+    } catch (error) {
+      context.patience.unanswered(error);
+    }
     done += 1;
     context.observer.progress(done, deliveries.length);
   }
@@ -49,21 +55,48 @@ function isRemembered({ clock }: PushContext, { changes }: Delivery): boolean {
   return clock.now() - first < rememberedMs;
 }
 
-async function lookFirst(context: PushContext, { changes, entityType }: Delivery): Promise<void> {
+/** Looks at each topic or company of the request; settles what can be, unless all of it has to go out again. */
+async function isToSendAgain(context: PushContext, delivery: Delivery): Promise<boolean> {
   const { queue } = context;
-  for (const change of changes) {
-    const remote = await readOne(context, entityType, change.entityId);
+  const looked: { change: Change; remote: Remote; state: State }[] = [];
+  for (const change of delivery.changes) {
+    const remote = await readOne(context, delivery.entityType, change.entityId);
+    looked.push({ change, remote, state: stateOf(change, remote) });
+  }
+  const isAsItWas = looked.every(({ state }) => state === 'as wanted' || state === 'as before');
+  const isDone = looked.every(({ state }) => state === 'as wanted');
+  if (isAsItWas && !isDone && isRemembered(context, delivery)) return true;
+  for (const { change, remote, state } of looked) {
     if (remote.gone) {
       queue.move([change], 'failed', { errorCode: remote.gone.code, error: remote.gone.message });
-    } else if (isAsAllWanted(change.wanted, remote.values)) {
-      queue.move([change], 'applied', {
-        remoteAfter: pick(remote.values, change.wanted),
-        error: null,
-        errorCode: null,
-      });
-    } else {
-      const anew = { idempotencyKey: randomUUID(), body: null, firstSentAt: null, sentAt: null };
-      queue.move([change], 'queued', anew);
+      continue;
     }
+    const shown = pick(remote.values, change.wanted);
+    if (state === 'as wanted')
+      queue.move([change], 'applied', { remoteAfter: shown, error: null, errorCode: null });
+    else if (state === 'as before') queue.move([change], 'queued', anew());
+    else queue.move([change], 'conflict', conflictOf(change, shown));
   }
+  return false;
+}
+
+type State = 'gone' | 'as wanted' | 'as before' | 'otherwise';
+
+function stateOf({ wanted, remoteBefore }: Change, remote: Remote): State {
+  if (remote.gone) return 'gone';
+  if (isAsAllWanted(wanted, remote.values)) return 'as wanted';
+  return remoteBefore === null || isAsAllWanted(remoteBefore, remote.values) ? 'as before' : 'otherwise';
+}
+
+function anew(): Patch {
+  return { idempotencyKey: randomUUID(), body: null, firstSentAt: null, sentAt: null };
+}
+
+function conflictOf(change: Change, remote: Values): Patch {
+  const fields = Object.keys(change.wanted);
+  return {
+    remoteBefore: remote,
+    errorCode: 'conflict',
+    error: `It was sent, but not answered, and meanwhile: ${conflictText({ change, fields, remote })}`,
+  };
 }

@@ -44,6 +44,8 @@ export function v1(service: Service): FastifyPluginAsync {
       if (request.claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);
         service.idempotency.settle(request.claim, { status: reply.statusCode, contentType, payload: text });
+        // Once: an answer that is cut off on its way out comes through here again, as an error.
+        request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
       return request.fault === null ? payload : strikeAfter(request.fault, request, reply, text);

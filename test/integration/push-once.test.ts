@@ -147,8 +147,31 @@ describe('what a crash left on its way', () => {
   });
 });
 
-describe('409', () => {
+describe('an answer 500', () => {
   const spare = (nth: number) => topics[count + 4 + nth] as StoredTopic;
+  const error = { kind: 'status', status: 500, match: { route: 'update_topic' }, times: 1 } as const;
+
+  it('to a request that was carried out: it is looked at, and not sent again', async () => {
+    const topic = spare(0);
+    await enqueue(pulling.dataDir, [raise(topic)]);
+    sandbox.addFaults([{ ...error, commit: true }]);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 1 });
+    expect(report.requests.byEndpoint.update_topic).toBe(1);
+  });
+
+  it('to one that was not: it is sent again', async () => {
+    const topic = spare(1);
+    await enqueue(pulling.dataDir, [raise(topic)]);
+    sandbox.addFaults([error]);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 1 });
+    expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+  });
+});
+
+describe('409', () => {
+  const spare = (nth: number) => topics[count + 6 + nth] as StoredTopic;
   const conflict = { kind: 'status', status: 409, match: { route: 'update_topic' } } as const;
 
   it('an earlier request under the key is still at work: waits, and sends the same again', async () => {

@@ -43,6 +43,13 @@ describe('with a key', () => {
     expect(sandbox.applied()[`topic:${small.topics.exports.id}`]).toEqual({ priority: 1 });
   });
 
+  it('replays an answer of which the client got only a part', async () => {
+    sandbox.addFaults([{ kind: 'truncate', bytes: 20, match: { route: 'update_topic' }, times: 2 }]);
+    for (let time = 0; time < 2; time += 1) await patch({ priority: 'high' }, 'k1').catch(() => undefined);
+    expect((await patch({ priority: 'high' }, 'k1')).status).toBe(200);
+    expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, replays: 2 });
+  });
+
   it('refuses another payload with 409, though it means the same', async () => {
     await patch({ priority: 'high' }, 'k1');
     const other = await patch({ priority: 'low' }, 'k1');

@@ -1,0 +1,120 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.js';
+import type { Change } from '../../../../src/push/change.js';
+import { journalPath } from '../../../../src/push/queue/journal.js';
+import { readQueue } from '../../../../src/push/queue/overlay.js';
+import { Queue } from '../../../../src/push/queue/queue.js';
+import { openWarehouse } from '../../../../src/warehouse/open.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { newChange } from '../../../support/pushing.js';
+
+let dataDir: string;
+let warehouse: Warehouse;
+const open = () => Queue.open(warehouse, dataDir, systemClock);
+const wish = (topic: string, row = 2) =>
+  newChange({ topic, wanted: { priority: 'high' }, base: { priority: 'low' }, row });
+const stored = () =>
+  warehouse.all<{ id: string; status: string; revision: number; wanted: string }>(
+    'SELECT id, status, revision, wanted FROM ops.changes ORDER BY id',
+  );
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-'));
+  warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1 });
+});
+afterEach(async () => {
+  await warehouse.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+describe('Queue', () => {
+  test('a change is in the journal when it is queued, and in the table after a flush, as it is', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    expect(readFileSync(journalPath(dataDir), 'utf8')).toContain(added.idempotencyKey);
+    expect(await stored()).toEqual([]);
+    await queue.flush();
+    expect(await stored()).toMatchObject([{ id: added.id, status: 'queued', revision: 1 }]);
+    queue.close();
+    expect((await open()).all()).toEqual([added]);
+  });
+
+  test('every field comes back from the table alone', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    const [sent] = queue.move([added], 'sending', {
+      body: '{"priority":"high"}',
+      ...{ firstSentAt: '2026-01-02T03:04:05.678Z', sentAt: '2026-01-02T03:04:05.678Z', attempts: 2 },
+      remoteBefore: { priority: 'low' },
+    }) as [Change];
+    const [failed] = queue.move([sent], 'failed', { errorCode: 'NOT_FOUND', error: 'it is "gone"' }) as [
+      Change,
+    ];
+    await queue.flush();
+    queue.close();
+    rmSync(journalPath(dataDir));
+    expect((await open()).all()).toEqual([failed]);
+  });
+
+  test('a table that is behind, after a kill or a restore, is brought up to the journal', async () => {
+    const queue = await open();
+    const [one, two] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
+    await queue.flush();
+    queue.move([one], 'sending', { body: '{}', firstSentAt: '2026-01-02T03:04:05.678Z' });
+    queue.move([two], 'cancelled');
+    queue.close();
+    const again = await open();
+    expect(again.all().map(({ status }) => status)).toEqual(['sending', 'cancelled']);
+    expect((await stored()).map(({ status }) => status)).toEqual(['sending', 'cancelled']);
+    await warehouse.run('DELETE FROM ops.changes');
+    again.close();
+    const restored = await open();
+    expect(restored.all().map(({ idempotencyKey }) => idempotencyKey)).toEqual([
+      one.idempotencyKey,
+      two.idempotencyKey,
+    ]);
+  });
+
+  test('half a line at the end, which was never acknowledged, is passed over, and the next one is whole', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    queue.close();
+    appendFileSync(journalPath(dataDir), JSON.stringify({ ...added, revision: 9 }).slice(0, 60));
+    const again = await open();
+    expect(again.all()).toEqual([added]);
+    const [next] = again.add([wish('t2')]) as [Change];
+    again.close();
+    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([added.id, next.id]);
+  });
+
+  test('moves that the table of moves does not have are refused', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    const [sent] = queue.move([added], 'sending') as [Change];
+    const [applied] = queue.move([sent], 'applied') as [Change];
+    expect(applied.settledAt).not.toBeNull();
+    expect(() => queue.move([applied], 'queued')).toThrow(/applied and cannot become queued/);
+    // By the state that it is in, not by that of the copy that is handed in.
+    expect(() => queue.move([added], 'sending')).toThrow(/applied/);
+    queue.close();
+  });
+
+  test('a journal that has grown large keeps what is open, once the rest is in the snapshot', async () => {
+    const queue = await open();
+    const [open1, done] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
+    queue.move([done], 'cancelled');
+    await queue.flush();
+    writeFileSync(
+      journalPath(dataDir),
+      `${readFileSync(journalPath(dataDir), 'utf8')}${' '.repeat(9 << 20)}\n`,
+    );
+    queue.compact();
+    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([open1.id]);
+    const [later] = queue.add([wish('t3')]) as [Change];
+    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([open1.id, later.id]);
+    queue.close();
+  });
+});

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bodyOf, type Values, valuesIn } from '../../../src/push/fields.js';
+import { isAsAllWanted, reconcile } from '../../../src/push/reconcile.js';
+
+const priority = fc.constantFrom('low', 'default', 'high');
+const state = fc.constantFrom('open', 'completed', null);
+const reason = fc.constantFrom('done', 'stale', '', null);
+const topic = fc.record({
+  priority,
+  lifecycle_state: state,
+  archived: fc.boolean(),
+  archived_reason: reason,
+});
+/** What a person saw, and what is wanted in some of those fields; a reason without an archiving is no wish. */
+const change = fc
+  .tuple(topic, topic, fc.subarray(['priority', 'lifecycle_state', 'archived', 'archived_reason'] as const))
+  .map(([seen, wish, names]) => ({
+    base: Object.fromEntries(names.map((name) => [name, seen[name]])) as Values,
+    wanted: Object.fromEntries(names.map((name) => [name, wish[name]])) as Values,
+  }))
+  .filter(({ wanted }) => wanted.archived !== false || wanted.archived_reason === undefined);
+
+/** What the API has after a PATCH of these fields. */
+const patched = (remote: Values, set: Values): Values => ({ ...remote, ...set });
+
+describe('reconcile', () => {
+  test('nobody is overwritten: what is sent was as the person saw it', () => {
+    fc.assert(
+      fc.property(change, topic, ({ wanted, base }, remote) => {
+        const verdict = reconcile({ wanted, base }, remote, 'report');
+        if (verdict.kind !== 'send') return;
+        for (const name of Object.keys(verdict.set)) {
+          if (!(name in base) || remote[name as 'priority'] === verdict.set[name]) continue;
+          expect(remote[name as 'priority'] ?? '').toBe(base[name] ?? '');
+        }
+      }),
+    );
+  });
+
+  test('what is sent makes it as wanted, and nothing else is touched', () => {
+    fc.assert(
+      fc.property(change, topic, fc.constantFrom('report', 'overwrite'), ({ wanted, base }, remote, how) => {
+        const verdict = reconcile({ wanted, base }, remote, how);
+        if (verdict.kind !== 'send') return;
+        const after = patched(remote, verdict.set);
+        expect(isAsAllWanted(wanted, after)).toBe(true);
+        expect(reconcile({ wanted, base }, after, how)).toEqual({ kind: 'unchanged' });
+        for (const name of Object.keys(verdict.set)) {
+          expect(name in wanted || name === 'archived').toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('as wanted costs nothing, whatever was seen; overwriting knows no conflict', () => {
+    fc.assert(
+      fc.property(change, topic, ({ wanted, base }, remote) => {
+        expect(reconcile({ wanted, base }, { ...remote, ...wanted }, 'report')).toEqual({
+          kind: 'unchanged',
+        });
+        if (wanted.archived_reason === undefined || wanted.archived !== undefined) {
+          expect(reconcile({ wanted, base }, remote, 'overwrite').kind).not.toBe('conflict');
+        }
+      }),
+    );
+  });
+
+  test('one field in conflict holds back the whole row, and is named', () => {
+    const row = {
+      wanted: { priority: 'high', lifecycle_state: 'completed' },
+      base: { priority: 'low', lifecycle_state: 'open' },
+    };
+    expect(reconcile(row, { priority: 'default', lifecycle_state: 'open' }, 'report')).toEqual({
+      kind: 'conflict',
+      fields: ['priority'],
+    });
+  });
+
+  test('a new reason does not archive again what somebody has brought back', () => {
+    const row = { wanted: { archived_reason: 'done' }, base: { archived_reason: 'stale' } };
+    for (const how of ['report', 'overwrite'] as const) {
+      expect(reconcile(row, { archived: false, archived_reason: null }, how)).toEqual({
+        kind: 'conflict',
+        fields: how === 'report' ? ['archived_reason'] : ['archived'],
+      });
+    }
+  });
+
+  test('a reason goes out together with the archiving that it belongs to', () => {
+    const row = { wanted: { archived_reason: 'done' }, base: { archived_reason: null } };
+    expect(reconcile(row, { archived: true, archived_reason: null }, 'report')).toEqual({
+      kind: 'send',
+      set: { archived: true, archived_reason: 'done' },
+    });
+  });
+});
+
+describe('fields', () => {
+  test('a body has the API’s names, nested where it nests, and reads back as it was', () => {
+    const values = { is_vip: true, connections_email: 'a@b.example', connections_phone: null };
+    expect(bodyOf('company', values)).toEqual({
+      isVip: true,
+      connections: { email: 'a@b.example', phone: null },
+    });
+    expect(valuesIn('company', bodyOf('company', values))).toEqual(values);
+  });
+
+  test('archived is what has a time of archiving; what an answer does not show is not there', () => {
+    expect(valuesIn('topic', { archivedAt: '2026-01-01T00:00:00Z', priority: 'low' })).toEqual({
+      archived: true,
+      priority: 'low',
+    });
+    expect(valuesIn('topic', { archivedAt: null, archivedReason: null })).toEqual({
+      archived: false,
+      archived_reason: null,
+    });
+    expect(valuesIn('topic', {})).toEqual({});
+  });
+});
