@@ -154,6 +154,8 @@ function pulledText({ requests, rows, rejected, failures, scans, left }: SyncRep
       ? 'nothing left due'
       : `${count(left.due)} left due (about ${duration(left.minutes * 60_000)})`,
   ];
+  if (left.runs !== null && left.runs > 0)
+    parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);
   if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly set aside`);
   const fused = scans.filter((scan) => scan.fused).map(({ endpoint }) => endpoint);
   if (fused.length > 0) parts.push(`the fuse held back deletions of ${fused.join(', ')}`);

@@ -32,7 +32,7 @@ const report: SyncReport = {
   rejected: { new: 0, known: 2, examples: [] },
   drift: [],
   failures: [],
-  left: { due: 0, requests: 0, minutes: 0 },
+  left: { due: 0, requests: 0, minutes: 0, runs: null },
   notes: [],
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200 },
   startedAt: '2026-11-20T10:15:00.123Z',
@@ -77,11 +77,13 @@ Rows
       ...report,
       outcome: 'stopped',
       stoppedBy: '--max-requests 1234 is reached',
-      left: { due: 4_000, requests: 4_321, minutes: 36 },
+      left: { due: 4_000, requests: 4_321, minutes: 36, runs: 3 },
     });
     expect(text).toContain(': stopped (--max-requests 1234 is reached)\n');
     expect(text).toMatch(/kept +everything/);
-    expect(text).toMatch(/left due +4,000 \(4,321 requests, about 36 min at the budget\)/);
+    expect(text).toMatch(
+      /left due +4,000 \(4,321 requests, about 36 min at the budget; about 3 more\s+runs like this one\)/,
+    );
   });
 
   it('says everything that went wrong, in 80 columns, and no more than one can read', () => {
