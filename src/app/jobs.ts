@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Access, exportEverything, type Observe, sync } from '../app.js';
-import { ExitCode, RefusedError, StoppedError } from '../base/errors.js';
+import { ExitCode } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
@@ -12,7 +12,7 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { pushQueued } from './push.js';
+import { pushAndSync, pushQueued } from './both.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
 export function jobsOf({ serve }: Config): Job[] {
@@ -45,9 +45,9 @@ export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): 
     const work = { access, sink, signals, observe };
     switch (job.run) {
       case 'sync':
-        return (await pull(work, job.caps)).result;
+        return pull(work, job.caps);
       case 'push':
-        return (await deliver(work, job.caps)).result;
+        return deliver(work, job.caps);
       case 'sync+push':
         return both(work, job.caps);
       case 'export':
@@ -63,57 +63,22 @@ interface Work {
   readonly observe: Observe;
 }
 
-interface Spent {
-  readonly result: JobResult;
-  readonly requests: number;
-  readonly minutes: number;
+async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  return pulledResult(await sync(access, { ...caps, ...signals, wait: true }, observe), sink);
 }
 
-async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promise<Spent> {
-  const report = await sync(access, { ...caps, ...signals, wait: true }, observe);
-  for (const [table, counts] of Object.entries(report.rows)) sink.rows(table, counts);
-  return {
-    result: resultOf(report, pulledText(report)),
-    requests: report.requests.total,
-    minutes: report.minutes,
-  };
+async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  return pushedResult(await pushQueued(access, { ...caps, ...signals, wait: true }, observe));
 }
 
-async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<Spent> {
-  const report = await pushQueued(access, { ...caps, ...signals, wait: true }, observe);
-  if (report === null) {
-    const message = 'no warehouse yet, and so no queue';
-    return { result: { outcome: 'done', exitCode: ExitCode.done, message }, requests: 0, minutes: 0 };
-  }
-  return {
-    result: resultOf(report, pushedText(report)),
-    requests: report.requests.total,
-    minutes: report.minutes,
-  };
-}
-
-/** The push first, so that what people decided does not wait for a long pull, and is pulled as it came out. */
-async function both(work: Work, caps: Caps): Promise<JobResult> {
-  const pushed = await deliver(work, caps).catch((error: unknown) => {
-    // Nothing else would go better.
-    if (error instanceof RefusedError || error instanceof StoppedError) throw error;
-    return { result: thrown(error), requests: 0, minutes: 0 };
-  });
-  if (work.signals.stop.aborted) return pushed.result;
-  const rest = restOf(caps, pushed);
-  if (rest === null) return worse({ ...pushed.result, outcome: 'stopped' }, pushed.result);
-  const pulled = await pull(work, rest);
-  const result = worse(pulled.result, pushed.result);
-  return { ...result, message: `push: ${pushed.result.message}; sync: ${pulled.result.message}` };
-}
-
-/** What the caps leave for the pull; null for nothing. */
-function restOf({ maxRequests, maxMinutes }: Caps, { requests, minutes }: Spent): Caps | null {
-  const left = {
-    maxRequests: maxRequests === undefined ? undefined : maxRequests - requests,
-    maxMinutes: maxMinutes === undefined ? undefined : maxMinutes - minutes,
-  };
-  return (left.maxRequests ?? 1) < 1 || (left.maxMinutes ?? 1) <= 0 ? null : left;
+async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  const done = await pushAndSync(access, { ...caps, ...signals, wait: true }, observe);
+  const pushed = done.pushFailure === null ? pushedResult(done.push) : thrown(done.pushFailure);
+  // The caps were used up by the push.
+  if (done.sync === null) return worse({ ...pushed, outcome: 'stopped' }, pushed);
+  const pulled = pulledResult(done.sync, sink);
+  const message = `push: ${pushed.message}; sync: ${pulled.message}`;
+  return { ...worse(pulled, pushed), message };
 }
 
 const severity = { done: 0, stopped: 1, incomplete: 2, failed: 3 } as const;
@@ -133,6 +98,16 @@ async function exportTo(access: Access, job: Job, signals: Signals): Promise<Job
   } finally {
     stop.release();
   }
+}
+
+function pulledResult(report: SyncReport, sink: RowsSink): JobResult {
+  for (const [table, counts] of Object.entries(report.rows)) sink.rows(table, counts);
+  return resultOf(report, pulledText(report));
+}
+
+function pushedResult(report: PushReport | null): JobResult {
+  if (report !== null) return resultOf(report, pushedText(report));
+  return { outcome: 'done', exitCode: ExitCode.done, message: 'no warehouse yet, and so no queue' };
 }
 
 type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'>;

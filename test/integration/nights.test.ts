@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PushReport } from '../../src/push/report.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import type { SyncReport } from '../../src/sync/report.js';
 import { Pulling, startTown } from '../support/pulling.js';
+import { enqueue } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
@@ -17,18 +21,31 @@ afterAll(async () => {
 });
 
 it('night after night under a cap too small for a first pull, the warehouse becomes complete; each night says how far it is', async () => {
-  const pulling = Pulling.into(folders, sandbox, { serve: { freshness: { topics: 24 } } });
+  const pulling = Pulling.into(folders, sandbox);
+  const topic = [...sandbox.world.topics.values()].find((one) => one.graphStatus === 'active') as StoredTopic;
+  const priority = topic.priority === 'high' ? 'low' : 'high';
   const nights: { due: number; runs: number | null }[] = [];
   do {
-    const { code, report, requests } = await pulling.sync(['--max-requests', String(cap)]);
+    const before = sandbox.stats().requests;
+    const { code, stdout } = await pulling.start(['sync', '--push', '--max-requests', String(cap), '--json'])
+      .ended;
+    const { push, sync } = JSON.parse(stdout) as { push: PushReport | null; sync: SyncReport };
     expect(code).toBe(0);
-    expect(requests).toBeLessThanOrEqual(cap);
-    nights.push(report.left);
+    expect(sandbox.stats().requests - before).toBeLessThanOrEqual(cap);
+    nights.push(sync.left);
     // Between two nights the organization does not stand still.
-    if (nights.length === 1) sandbox.advance(1, { activeTopics: 0.5, edits: 0.2, archives: 0 });
+    if (nights.length === 1) {
+      expect(push).toBeNull();
+      sandbox.advance(1, { activeTopics: 0.5, edits: 0.2, archives: 0, priorityChanges: 0 });
+      await enqueue(pulling.dataDir, [
+        { topic: topic.id, wanted: { priority }, base: { priority: topic.priority } },
+      ]);
+    }
+    if (nights.length === 2) expect(push).toMatchObject({ applied: 1, left: { queued: 0 } });
   } while (nights.at(-1)?.due !== 0 && nights.length < 12);
 
   expect(nights.length).toBeGreaterThan(2);
+  expect(sandbox.world.topics.get(topic.id)?.priority).toBe(priority);
   expect(nights.at(-1)).toEqual({ due: 0, requests: 0, minutes: 0, runs: null });
   expect(await pulling.differences({ lagging: false })).toEqual([]);
   // What a night says is about how many it took, though what it fetches reveals more to fetch.
