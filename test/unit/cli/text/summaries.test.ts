@@ -203,7 +203,7 @@ describe('the summary of the status', () => {
           lists: [
             {
               ...{ endpoint: 'topics', read_at: '2026-11-20T11:00:00.000Z', verified_at: null },
-              ...{ total_count: null, ids: 1_200 },
+              ...{ total_count: null, ids: 1_200, note: 'it says 1205 and showed 1200' },
             },
           ],
           children: [
@@ -235,6 +235,7 @@ describe('the summary of the status', () => {
       '12 (14 requests, about 6.0 s) after the last sync',
       'interrupted - - -',
       'topics 1,200 1 h 00 min ago never',
+      'topics: the last reading is not verified; it says 1205 and showed 1200',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
       'messages: 2 records, e.g. author.id: expected',
       'and 2 more',
