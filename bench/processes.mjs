@@ -36,15 +36,18 @@ export async function startSandbox(flags) {
       body: JSON.stringify(body ?? {}),
     });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+    return /** @type {any} */ (await answer.json());
+  };
+  /** @param {string} path */
+  const get = async (path) => {
+    const answer = await fetch(`${origin}${path}`);
+    return /** @type {any} */ (await answer.json());
   };
   return {
     env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey },
     post,
-    stats: async () => {
-      const answer = await fetch(`${origin}/__sandbox/stats`);
-      return /** @type {Record<string, any>} */ (await answer.json());
-    },
+    get,
+    stats: () => get('/__sandbox/stats'),
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', resolve);

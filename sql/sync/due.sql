@@ -5,6 +5,9 @@
 --   $list            the kind of document that the list's items are, e.g. 'topics'
 --   $presence        the kind of document that says what is gone or listed no more, e.g. 'topic_presence'
 --   $betrayed_by     the JSON paths of the list item's fields that betray a change of this child
+--   $moved_at        an SQL expression over the list item's "body": the moment that any change moves, whatever it was of,
+--                    where that is all that betrays some changes of this child; NULL for most
+--   $last_message_at the same for the moment of the last message, which explains $moved_at when it is the same
 --   $max_age_seconds the age after which it is fetched again, changed or not
 --   $now             the time of asking
 --   $paged           whether an answer has pages, of $page_size items
@@ -20,6 +23,9 @@ parents AS (
     id AS entity_id,
     body,
     json_extract_string(body, $betrayed_by) AS betrayed_by,
+    $moved_at AS moved_at,
+    -- The last message moved it: whatever else this child is about changed, if anything, before that.
+    coalesce($moved_at = $last_message_at, false) AS is_explained,
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS said
   FROM raw.documents
   WHERE endpoint = $list
@@ -35,7 +41,9 @@ conversations AS (
 compared AS (
   SELECT
     parents.entity_id,
-    md5(to_json(parents.betrayed_by)::VARCHAR) AS fingerprint,
+    md5(to_json(parents.betrayed_by)::VARCHAR) AS said_fingerprint,
+    said_fingerprint || coalesce(' ' || parents.moved_at, '') AS fingerprint,
+    parents.is_explained,
     coverage.fingerprint AS known_fingerprint,
     coverage.fetched_at AS fetched_at,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
@@ -59,7 +67,8 @@ judged AS (
     *,
     CASE
       WHEN known_fingerprint IS NULL THEN 'never'
-      WHEN known_fingerprint <> fingerprint THEN 'changed'
+      WHEN known_fingerprint <> fingerprint
+        AND NOT (is_explained AND starts_with(known_fingerprint, said_fingerprint)) THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared

@@ -19,7 +19,9 @@ export interface ListAnswer {
 export function readList(body: unknown, path: string): ListAnswer | undefined {
   if (Array.isArray(body)) return { items: body, form: 'array', page: null, limit: null, totalCount: null };
   if (!isObject(body)) return undefined;
-  const items = listIn(body, path);
+  const resource = path.slice(path.lastIndexOf('/') + 1);
+  const camel = resource.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const items = listIn(body, ['data', resource, camel]);
   if (!items) return undefined;
   const page = wholeNumber(body.page);
   return {
@@ -29,6 +31,21 @@ export function readList(body: unknown, path: string): ListAnswer | undefined {
     limit: wholeNumber(body.limit),
     totalCount: wholeNumber(body.totalCount),
   };
+}
+
+/**
+ * The list in an answer: a bare array, else what is under the first of the names that holds one, else the only one
+ * there is. Undefined when there is none, or several that could be meant.
+ */
+export function listIn(body: unknown, names: readonly string[]): unknown[] | undefined {
+  if (Array.isArray(body)) return body;
+  if (!isObject(body)) return undefined;
+  for (const name of names) {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (Array.isArray(value)) return value;
+  }
+  const arrays = Object.values(body).filter(Array.isArray);
+  return arrays.length === 1 ? arrays[0] : undefined;
 }
 
 /** What was seen instead of a list, for the error that says so: the keys, never the values. */
@@ -61,17 +78,6 @@ export function signatureOf(items: readonly unknown[]): string {
   return createHash('sha1')
     .update(JSON.stringify(items.map(identityOf)))
     .digest('base64');
-}
-
-function listIn(body: Record<string, unknown>, path: string): unknown[] | undefined {
-  const resource = path.slice(path.lastIndexOf('/') + 1);
-  const camel = resource.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  for (const name of ['data', resource, camel]) {
-    const value = Object.hasOwn(body, name) ? body[name] : undefined;
-    if (Array.isArray(value)) return value;
-  }
-  const arrays = Object.values(body).filter(Array.isArray);
-  return arrays.length === 1 ? arrays[0] : undefined;
 }
 
 function wholeNumber(value: unknown): number | null {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { Account } from './account/account.js';
 import { type Change, changeKinds } from './colleague.js';
 import { type DriftRule, driftRule } from './drift/rule.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
@@ -19,6 +20,7 @@ export function controls(service: Service): FastifyPluginAsync {
     faults(app, service);
     drift(app, service);
     events(app, service);
+    account(app, service);
     app.post('/clock', { schema: { ...hidden, body: z.strictObject({ skewMs: z.number() }) } }, (request) => {
       service.clock.skew((request.body as { skewMs: number }).skewMs);
       return { now: new Date(service.clock.now()).toISOString() };
@@ -64,6 +66,13 @@ function events(app: FastifyInstance, service: Service): void {
     result: service.change(request.body as Change),
     now: new Date(service.world.now).toISOString(),
   }));
+}
+
+/** What a client has to ask for, at the least: everything at a mark, and what says something else since. */
+function account(app: FastifyInstance, service: Service): void {
+  const book = new Account(service);
+  app.post('/mark', { schema: hidden }, () => book.mark());
+  app.get('/changed', { schema: hidden }, () => book.changed());
 }
 
 function faults(app: FastifyInstance, service: Service): void {

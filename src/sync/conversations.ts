@@ -12,20 +12,23 @@ import { fill, literal, syncSql } from './sql.js';
 
 const memberIdsSql = syncSql('member_ids');
 const alreadyKnownSql = syncSql('already_known');
+const ownAuthorsSql = syncSql('own_authors');
 
 /** A reading is tried this often until it holds still; then what it showed is kept, and nothing is taken for gone. */
 const readings = 2;
 
+/** So many conversations at the end of a page show that nothing newer follows. */
+const enoughWithoutNews = 10;
+
 /**
  * Fetches the conversations of a company or person page by page, and lands each page as it comes. When they were
- * fetched before and are listed newest first, which is checked on the pages read, the reading ends at the first page
+ * fetched before and are listed newest first, which is checked on the pages read, the reading ends with the first page that ends
  * without news, provided that the list is then as long as what is known; the sweep reads all of it.
  */
 export async function fetchConversations(context: Context, task: Task): Promise<void> {
-  const known = task.wholeAt ? await memberIds(context, task) : undefined;
   for (let attempt = 1; attempt <= readings; attempt += 1) {
     const shown = new Set<string>();
-    if (await readOnce(context, task, known, shown, attempt === readings)) return;
+    if (await readOnce(context, task, shown, attempt === readings)) return;
     // What the next reading shows no more may be taken away, and has to be whole when another list brings it.
     context.recent.forget(shown);
   }
@@ -35,13 +38,12 @@ export async function fetchConversations(context: Context, task: Task): Promise<
 async function readOnce(
   context: Context,
   task: Task,
-  known: ReadonlySet<string> | undefined,
   ids: Set<string>,
   isLastReading: boolean,
 ): Promise<boolean> {
   const { child, entityId } = task;
   const { query } = requestFor(child.endpoint, entityId);
-  const order = new NewestFirst();
+  let before: Before | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop };
@@ -51,7 +53,6 @@ async function readOnce(
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
-    order.read(page.items);
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole = page.totalCount === null || heldStill(reading);
@@ -60,7 +61,13 @@ async function readOnce(
       await context.batcher.add(landing);
       return whole || isLastReading;
     }
-    if (known && order.holds && isAllOf(known, ids, page) && (await bringsNoNews(context, landing))) {
+    if (task.wholeAt) before ??= await knownOf(context, task);
+    before?.order.read(page.items);
+    if (
+      before?.order.holds &&
+      isAllOf(before.members, ids, page) &&
+      (await endsWithoutNews(context, landing, found))
+    ) {
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
       landing.coverage.push(covered(task, task.wholeAt ?? page.arrivedAt, 200));
       await context.batcher.add(landing);
@@ -77,8 +84,43 @@ function isAllOf(known: ReadonlySet<string>, shown: ReadonlySet<string>, page: P
   return together === page.totalCount;
 }
 
-/** Whether items come in the order of their last message, newest first, as far as they were read. */
+/**
+ * Whether items come newest first, as far as they were read: in the order of their last message, or of the last one
+ * that the company or person itself wrote. What others wrote in a conversation since then does not bring it up in the
+ * second order; it comes with its topic, and with those who wrote.
+ */
 export class NewestFirst {
+  readonly #byLast = new Falling();
+  readonly #byOwn = new Falling();
+
+  /** `own`: the authors that are the company's people, or the person. */
+  constructor(readonly own: ReadonlySet<string> = new Set()) {}
+
+  get holds(): boolean {
+    return this.#byLast.holds || this.#byOwn.holds;
+  }
+
+  read(items: readonly unknown[]): void {
+    for (const item of items) {
+      const { group, messages } = isObject(item) ? item : {};
+      this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
+      this.#byOwn.next(this.#lastOwn(messages));
+    }
+  }
+
+  #lastOwn(messages: unknown): number {
+    if (!Array.isArray(messages)) return Number.NaN;
+    const moments = messages.flatMap((message) =>
+      isObject(message) && isObject(message.author) && this.own.has(String(message.author.id))
+        ? momentOf(message.createdAt)
+        : [],
+    );
+    return moments.length === 0 ? Number.NaN : Math.max(...moments);
+  }
+}
+
+/** Whether moments never rise. */
+class Falling {
   #last = Number.POSITIVE_INFINITY;
   #holds = true;
 
@@ -86,13 +128,10 @@ export class NewestFirst {
     return this.#holds;
   }
 
-  read(items: readonly unknown[]): void {
-    for (const item of items) {
-      const ended = isObject(item) && isObject(item.group) ? momentOf(item.group.endTimestamp) : Number.NaN;
-      // NaN compares as false: an item without a readable time proves nothing, and ends the proof.
-      this.#holds &&= ended <= this.#last;
-      this.#last = ended;
-    }
+  next(moment: number): void {
+    // NaN compares as false: an item without a readable time proves nothing, and ends the proof.
+    this.#holds &&= moment <= this.#last;
+    this.#last = moment;
   }
 }
 
@@ -101,15 +140,36 @@ function momentOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
 
-async function memberIds(context: Context, { child, entityId }: Task): Promise<Set<string>> {
-  const values = { child: literal(child.endpoint), parent_id: literal(entityId) };
-  const rows = await context.store.all<{ id: string }>(fill(memberIdsSql, values));
-  return new Set(rows.map(({ id }) => id));
+/** What is known of a list of conversations that is about to be read again. */
+interface Before {
+  readonly members: ReadonlySet<string>;
+  readonly order: NewestFirst;
 }
 
-async function bringsNoNews(context: Context, { documents, rejections }: Landing): Promise<boolean> {
+async function knownOf(context: Context, { child, entityId }: Task): Promise<Before> {
+  const values = { child: literal(child.endpoint), parent_id: literal(entityId) };
+  const idsOf = async (sql: string) => {
+    const rows = await context.store.all<{ id: string }>(fill(sql, values));
+    return new Set(rows.map(({ id }) => id));
+  };
+  return { members: await idsOf(memberIdsSql), order: new NewestFirst(await idsOf(ownAuthorsSql)) };
+}
+
+/**
+ * Whether the last conversations of a page are stored exactly so: what follows them, newest first, is older still.
+ * `found` are the ids of the page's conversations, in their order.
+ */
+async function endsWithoutNews(
+  context: Context,
+  { documents, rejections }: Landing,
+  found: readonly string[],
+): Promise<boolean> {
+  const last = new Set(found.slice(-enoughWithoutNews));
   // Authors change by themselves (signed addresses), and are no news of a conversation.
-  const shown = documents.filter(({ endpoint }) => endpoint !== 'authors');
+  const shown = documents.filter(
+    ({ endpoint, id, parentId }) =>
+      endpoint !== 'authors' && last.has(endpoint === 'messages' ? (parentId ?? '') : id),
+  );
   if (shown.length === 0 || rejections.length > 0) return false;
   const rows = shown.map(({ endpoint, id, parentId, body }) => {
     const hash = createHash('md5').update(body).digest('hex');

@@ -122,6 +122,8 @@ function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
     list: literal(child.list),
     presence: literal(list?.presence ?? ''),
     betrayed_by: listOf(child.betrayedBy),
+    moved_at: child.moved ? `(body ->> ${literal(child.moved.at)})` : 'NULL::VARCHAR',
+    last_message_at: child.moved ? `(body ->> ${literal(child.moved.unlessIs)})` : 'NULL::VARCHAR',
     max_age_seconds: String(settings.sync.maxAgeDays[child.endpoint] * secondsPerDay),
     now: `TIMESTAMPTZ ${literal(now.toISOString())}`,
     paged: String(child.paged === true),

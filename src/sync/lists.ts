@@ -5,6 +5,7 @@ import { settle } from './missing.js';
 import type { ScanReport } from './report.js';
 import type { List } from './resources.js';
 import { type ListRead, readList, scanRow } from './scan.js';
+import { literal } from './sql.js';
 import { readStories } from './stories.js';
 
 /**
@@ -30,7 +31,7 @@ export async function readLists(
       if (!isAboutTheList(error)) throw error;
       if (isNotOffered(list, error)) {
         context.observer.phaseEnd('not offered');
-        context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
+        await noteNotOffered(context, list, error);
         continue;
       }
       failed = true;
@@ -92,6 +93,25 @@ function isAboutTheList(error: unknown): error is SignalhouseError {
   return (
     error instanceof ContractError || error instanceof RejectedError || error instanceof UnavailableError
   );
+}
+
+/** A list that was never there is worth a note; where rows of it are known, it has gone, and they will age. */
+async function noteNotOffered(context: Context, list: List, error: SignalhouseError): Promise<void> {
+  await context.batcher.flush();
+  const [row] = await context.store.all<{ known: number }>(
+    `SELECT count(*) AS known FROM raw.documents WHERE endpoint = ${literal(list.name)}`,
+  );
+  const known = Number(row?.known ?? 0);
+  if (known === 0) {
+    context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
+    return;
+  }
+  context.failures.push({
+    endpoint: list.name,
+    entityId: null,
+    message: `the API does not offer this list any more (${error.message}): the ${known} items known of it stay as they are`,
+    hint: `Ask the operator of the API whether it has moved; to go on without it, choose the others with --only.`,
+  });
 }
 
 /** Where the document shows neither parameters nor answer, a 404 says that there is no such list here. */

@@ -38,6 +38,11 @@ export interface Child {
    * moves by itself (signed avatar and logo URLs, similarity) or copies another entity.
    */
   readonly betrayedBy: readonly string[];
+  /**
+   * A moment that moves with any change of the item, messages included, and that betrays what no other field does
+   * (a change that was taken back, say): not where it is the moment of the last message, which then moved it.
+   */
+  readonly moved?: { readonly at: string; readonly unlessIs: string };
   /** The endpoint's path takes decimal digits only (Resources and their fields, conventions). */
   readonly digitsOnly?: true;
   /** Not asked when the list item already says every field that the detail documents. */
@@ -56,7 +61,6 @@ const topicActivity = [
   '$.updatedAt',
 ];
 const topicState = [
-  '$.updatedAt',
   '$.title',
   '$.summary',
   '$.issueType',
@@ -114,7 +118,13 @@ const channelFields = [
 ];
 
 export const children: readonly Child[] = [
-  { endpoint: 'topic', list: 'topics', asks: 'topic', weight: 10, betrayedBy: topicState },
+  {
+    endpoint: 'topic',
+    list: 'topics',
+    asks: 'topic',
+    weight: 10,
+    betrayedBy: [...topicState, '$.updatedAt', '$.eventCount'],
+  },
   {
     endpoint: 'topic_groups',
     list: 'topics',
@@ -184,6 +194,7 @@ export const children: readonly Child[] = [
     asks: 'topic_history',
     weight: 110,
     betrayedBy: [...topicState, '$.totalGroupCount'],
+    moved: { at: '$.updatedAt', unlessIs: '$.timeRangeEnd' },
     goneInMigration: true,
   },
   {
@@ -198,7 +209,7 @@ export const children: readonly Child[] = [
     list: 'people',
     asks: 'person_source_stats',
     weight: 130,
-    betrayedBy: ['$.messageCount', '$.sources'],
+    betrayedBy: ['$.messageCount', '$.sources', '$.lastSeenAt'],
   },
   {
     endpoint: 'person_history',

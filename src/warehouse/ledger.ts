@@ -138,9 +138,14 @@ async function writeRejections(tx: Statements, batch: Batch): Promise<number> {
   return fresh;
 }
 
-/** What was rejected and now loads well is settled. */
+/**
+ * What was rejected and now loads well is settled. What has no id is told by nothing but its place: it is settled when
+ * a later run is given all there is there, and has not rejected it again. A place that is only ever given in part (a
+ * history) settles nothing.
+ */
 async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
-  if (batch.documents.length === 0) return;
+  const lists = batch.scans.filter(({ verified }) => verified);
+  if (batch.documents.length === 0 && batch.sets.length === 0 && lists.length === 0) return;
   const [open] = await tx.all('SELECT 1 FROM ops.rejected_records WHERE resolved_at IS NULL LIMIT 1');
   if (!open) return;
   await tx.run(`
@@ -148,6 +153,21 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
       FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM batch_documents GROUP BY ALL) d
      WHERE resolved_at IS NULL AND rejected_records.endpoint = d.endpoint AND rejected_records.id = d.id
        AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND d.at > last_seen_at`);
+  // The rejections of this run say which run saw them last: an item of an earlier page of the same list is among them.
+  const nameless = 'resolved_at IS NULL AND rejected_records.id IS NULL AND rejected_records.run_id <> $1';
+  await tx.run(
+    `UPDATE ops.rejected_records SET resolved_at = s.at
+       FROM (SELECT endpoint, parent_id, max(fetched_at) AS at FROM batch_sets GROUP BY ALL) s
+      WHERE ${nameless} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
+    [batch.runId],
+  );
+  for (const { endpoint, endedAt } of lists) {
+    await tx.run(
+      `UPDATE ops.rejected_records SET resolved_at = $2
+        WHERE ${nameless} AND endpoint = $3 AND parent_id IS NULL`,
+      [batch.runId, endedAt.toISOString(), endpoint],
+    );
+  }
 }
 
 async function writeDrift(tx: Statements, batch: Batch): Promise<Drift[]> {

@@ -50,6 +50,8 @@ export interface Contents {
     readonly verified_at: Moment | null;
     readonly total_count: number | null;
     readonly ids: number | null;
+    /** Why the last reading is not verified; null when it is. */
+    readonly note: string | null;
   }[];
   readonly children: readonly {
     readonly endpoint: string;

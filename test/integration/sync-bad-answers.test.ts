@@ -94,9 +94,7 @@ describe('records that are not as documented', () => {
     await pulling.age();
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect(await pulling.differences()).toEqual([]);
-    const open = (await rejected(pulling.dataDir)).filter(({ resolved }) => !resolved);
-    // Nobody can say whether what had no id came back.
-    expect(open.filter(({ id }) => id !== null)).toEqual([]);
+    expect((await rejected(pulling.dataDir)).filter(({ resolved }) => !resolved)).toEqual([]);
   });
 });
 
@@ -140,6 +138,24 @@ describe('answers that are not those of the API', () => {
     );
     expect(report.scans.map(({ endpoint }) => endpoint)).toEqual(['stories']);
     expect(report.rows).toEqual({});
+  });
+
+  it('a list that is not offered any more: its rows stay, and the run says that they age', async () => {
+    sandbox.addFaults([{ match: { route: 'channels' }, kind: 'status', status: 404 }]);
+    const { code, report } = await pulling.sync(['--only', 'channels']);
+    expect([code, report.outcome, report.notes]).toEqual([3, 'incomplete', []]);
+    expect(report.failures).toEqual([
+      expect.objectContaining({
+        endpoint: 'channels',
+        message: expect.stringMatching(/not offer this list any more .*: the 4 items known of it stay/),
+      }),
+    ]);
+    expect(await pulling.differences()).toEqual([]);
+
+    const other = Pulling.into(folders, sandbox);
+    const first = await other.sync(['--only', 'channels']);
+    expect([first.code, first.report.outcome, first.report.failures]).toEqual([0, 'done', []]);
+    expect(first.report.notes.join()).toContain('channels: the API does not offer this list');
   });
 
   it('once: asked again in the same run', async () => {

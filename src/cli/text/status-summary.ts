@@ -126,7 +126,10 @@ function orNone(value: number | null): string {
 
 function listsText({ lists }: Contents, now: number): string {
   if (lists.length === 0) return '';
-  return table(
+  const unverified = lists.flatMap(({ endpoint, note }) =>
+    note === null ? [] : `${endpoint}: the last reading is not verified; ${note}`,
+  );
+  const rows = table(
     [{ name: 'list' }, right('items'), { name: 'read' }, { name: 'verified' }],
     lists.map((one) => [
       one.endpoint,
@@ -136,6 +139,7 @@ function listsText({ lists }: Contents, now: number): string {
     ]),
     wide,
   );
+  return unverified.length === 0 ? rows : `${rows}\n${list(unverified)}`;
 }
 
 function childrenText({ children }: Contents, now: number): string {

@@ -1,3 +1,4 @@
+import { emptyWorld } from '../empty.js';
 import { type Cast, castOf } from './cast.js';
 import { recordCompanyCreation } from './changes/companies.js';
 import { recordPersonCreation } from './changes/people.js';
@@ -46,7 +47,9 @@ const topicShare = 0.86;
  * larger organization is the smaller one and more. With nobody to speak or no channel there are no messages.
  */
 export function generate(sizes: WorldSizes): World {
-  const world = emptyWorld(sizes);
+  const world = emptyWorld(makeOrganization(sizes.seed), sizes.now);
+  world.seed = sizes.seed;
+  for (const member of makeMembers(sizes.seed)) world.members.set(member.id, member);
   const members = [...world.members.keys()];
   const duplicates = duplicatesOf(sizes);
 
@@ -92,27 +95,6 @@ export function generate(sizes: WorldSizes): World {
   for (const story of makeStories(world, sizes.stories)) world.stories.set(story.slug, story);
   for (const [slug, template] of makeTemplates(sizes)) world.templates.set(slug, template);
   return world;
-}
-
-function emptyWorld(sizes: WorldSizes): World {
-  return {
-    seed: sizes.seed,
-    now: sizes.now,
-    organization: makeOrganization(sizes.seed),
-    members: new Map(makeMembers(sizes.seed).map((member) => [member.id, member])),
-    topics: new Map(),
-    groups: new Map(),
-    messages: new Map(),
-    authors: new Map(),
-    people: new Map(),
-    companies: new Map(),
-    channels: new Map(),
-    stories: new Map(),
-    templates: new Map(),
-    automations: new Map(),
-    history: new Map(),
-    merges: [],
-  };
 }
 
 /** How many were merged away; none where there would be nothing to merge them into. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { listIn, seen } from '../../api/page-form.js';
 import { ContractError, type Where } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { company, companyActivity, companyIdentity } from '../../contract/companies.js';
@@ -95,19 +96,12 @@ function object(body: unknown, name: string, where: Where): Record<string, unkno
   });
 }
 
-/** The list in an answer: bare, or under one of the names that are documented or likely, or the only list there is. */
+/** The list in an answer, as `listIn` finds it. @throws ContractError where there is none */
 export function arrayIn(body: unknown, names: readonly string[], where: Where): unknown[] {
-  if (Array.isArray(body)) return body;
-  if (isObject(body)) {
-    for (const name of names) if (Array.isArray(body[name])) return body[name];
-    const only = Object.values(body).filter(Array.isArray);
-    if (only.length === 1) return only[0] as unknown[];
-  }
-  const seen = isObject(body)
-    ? `the fields ${Object.keys(body).slice(0, 8).join(', ') || '(none)'}`
-    : `a ${typeof body}`;
+  const list = listIn(body, names);
+  if (list) return list;
   throw new ContractError(
-    `${where.endpoint}: the answer to ${where.path} holds no list named ${names[0]}, but ${seen}.`,
+    `${where.endpoint}: the answer to ${where.path} holds no list named ${names[0]}: it is ${seen(body)}.`,
     where,
     {
       hint: 'Check that SIGNALHOUSE_BASE_URL is the API itself and not a proxy or a page in front of it.',

@@ -71,7 +71,7 @@ export class Landing {
     const landed: Record<string, unknown>[] = [];
     for (const { item, issue } of checked) {
       if (!isObject(item)) {
-        this.reject(endpoint, { id: null, parentId: null }, '', 'is not an object', item);
+        this.reject(endpoint, { ...key({}), id: null }, '', 'is not an object', item);
         continue;
       }
       const named = key(item);

@@ -26,4 +26,25 @@ describe('NewestFirst', () => {
       expect(order.holds).toBe(false);
     }
   });
+
+  test('the order of the last own message is one as well, whatever others wrote since', () => {
+    const said = (...messages: [author: string, at: string][]) => ({
+      group: { id: 'g', endTimestamp: messages.at(-1)?.[1] },
+      messages: messages.map(([id, createdAt]) => ({ author: { id }, createdAt })),
+    });
+    const newer = said(['ours', '2026-01-03T00:00:00Z']);
+    const answered = said(['ours', '2026-01-02T00:00:00Z'], ['theirs', '2026-01-09T00:00:00Z']);
+    const reading = (own: string[], ...items: object[]) => {
+      const order = new NewestFirst(new Set(own));
+      order.read(items);
+      return order.holds;
+    };
+    expect(reading(['ours'], newer, answered)).toBe(true);
+    expect(reading([], newer, answered)).toBe(false);
+    // Neither order: the younger one by both comes last.
+    expect(reading(['ours'], answered, said(['ours', '2026-01-10T00:00:00Z']))).toBe(false);
+    // A conversation without a word of theirs proves nothing, and one with an odd author neither.
+    expect(reading(['ours'], newer, said(['theirs', '2026-01-04T00:00:00Z']))).toBe(false);
+    expect(reading(['ours'], newer, { ...answered, messages: [{ author: null, createdAt: 3 }] })).toBe(false);
+  });
 });

@@ -61,6 +61,30 @@ function covered(endpoint: ChildEndpoint, entityId: string, more: Partial<Covera
 }
 
 describe('due', () => {
+  test("a history: a topic's moment of change counts, unless it is that of its last message", async () => {
+    const known = { title: 'a title', updatedAt: '2026-02-01', timeRangeEnd: '2026-01-31' };
+    await load([item('topics', 'same', known)]);
+    const fingerprint = (await fingerprints('topic_history')).get('same') ?? '';
+    const now = {
+      same: known,
+      touched: { ...known, updatedAt: '2026-02-02' },
+      'with a message': { ...known, updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
+      'with a message, touched after it': { ...known, updatedAt: '2026-02-04', timeRangeEnd: '2026-02-03' },
+      'with a message and another title': {
+        ...{ title: 'another', updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
+      },
+    };
+    await load(
+      Object.entries(now).map(([id, said]) => item('topics', id, said)),
+      Object.keys(now).map((id) => covered('topic_history', id, { fingerprint })),
+    );
+    expect(brief(await dueOf('topic_history')).sort()).toEqual([
+      'touched changed',
+      'with a message and another title changed',
+      'with a message, touched after it changed',
+    ]);
+  });
+
   test('what was never fetched, what changed, and what is too old; nothing else', async () => {
     const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
     await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { batchOf, type Coverage, type Drift, type Rejection } from '../../../src/warehouse/batch.js';
+import {
+  batchOf,
+  type Coverage,
+  type Drift,
+  type Rejection,
+  type Scan,
+} from '../../../src/warehouse/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { at, doc, open, runId } from './support.js';
 
@@ -84,6 +90,51 @@ test('rejections: the same one is news only once, and a record that loads well s
     await warehouse.all("SELECT resolved_at FROM ops.rejected_records WHERE id = 'a1' ORDER BY seen_count"),
   ).toEqual([{ resolved_at: at(10) }, { resolved_at: null }]);
 });
+
+test('rejections without an id: a later run that is given the whole settles what it does not reject again', async () => {
+  const seen = { path: 'id', reason: 'has no usable id', body: '{}', id: null, seenAt: at(0) };
+  const rejections: Rejection[] = [
+    { ...seen, endpoint: 'topic_people', parentId: 't1' },
+    { ...seen, endpoint: 'topic_people', parentId: 't2' },
+    { ...seen, endpoint: 'topics', parentId: null },
+    { ...seen, endpoint: 'people', parentId: null },
+  ];
+  const whole = (second: number) => ({
+    sets: [{ endpoint: 'topic_people', parentId: 't1', ids: [], fetchedAt: at(second) }],
+    scans: [scanOf('topics', true), scanOf('people', false)],
+  });
+  const settled = async () =>
+    (
+      await warehouse.all<{ name: string }>(
+        `SELECT concat_ws(' ', endpoint, parent_id) AS name FROM ops.rejected_records
+          WHERE resolved_at IS NOT NULL ORDER BY name`,
+      )
+    ).map(({ name }) => name);
+  // The last page of a list comes after the one that was rejected.
+  await warehouse.load(batchOf(runId, { rejections }));
+  await warehouse.load(batchOf(runId, whole(1)));
+  expect(await settled()).toEqual([]);
+  await warehouse.load(batchOf('another run', { rejections, ...whole(2) }));
+  expect(await settled()).toEqual([]);
+  await warehouse.load(batchOf('a third run', whole(3)));
+  expect(await settled()).toEqual(['topic_people t1', 'topics']);
+});
+
+function scanOf(endpoint: string, verified: boolean): Scan {
+  return {
+    ...{
+      endpoint,
+      verified,
+      startedAt: at(0),
+      endedAt: at(5),
+      attempts: 1,
+      pages: 1,
+      items: 1,
+      distinctIds: 1,
+    },
+    ...{ totalCount: 1, pageBase: 1, pageSize: 100, form: 'paged', note: null, missing: 0, tombstoned: 0 },
+  };
+}
 
 test('drift is summed up by endpoint, path and kind, and returned when it is new', async () => {
   const drift = (second: number, path: string, count: number): Drift => ({

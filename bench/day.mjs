@@ -1,0 +1,88 @@
+// A larger organization, pulled for the first time, after a day with 1 % of its topics changed, and after one with none:
+// requests against the least that could tell as much, which the sandbox works out from its own answers.
+import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+
+const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 40_000 };
+
+/** Nothing happens in a day but new messages, in that share of the topics. */
+const nothing = {
+  ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
+  ...{ merges: 0, archives: 0, priorityChanges: 0 },
+};
+
+export async function benchDay() {
+  const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+  const data = makeDataDir();
+  const env = {
+    ...sandbox.env,
+    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
+    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+  };
+  const sync = () => worker(['sync'], env, data.dir);
+  /** @param {number} activeTopics */
+  const day = async (activeTopics) => {
+    await sandbox.post('/__sandbox/mark');
+    await sandbox.post('/__sandbox/advance', { days: 1, shape: { ...nothing, activeTopics } });
+    const least = await sandbox.get('/__sandbox/changed');
+    const { report, seconds } = await sync();
+    const { report: answer } = await worker(
+      ['sql', `SELECT path FROM ops.requests WHERE run_id = '${report.runId}'`],
+      env,
+      data.dir,
+    );
+    const asked = new Set((answer.rows ?? answer).map(askedFor));
+    const elsewhere = least.answers.filter((/** @type {{path: string}} */ { path }) => !asked.has(path));
+    return { report, seconds, least, elsewhere: elsewhere.length };
+  };
+  try {
+    const least = await sandbox.post('/__sandbox/mark');
+    const first = await sync();
+    const changed = await day(0.01);
+    const none = await day(0);
+    return {
+      firstSeconds: first.seconds,
+      ...compared('first', first.report, least),
+      // Not asked again because nothing of a list betrays it: what is new of them came by another answer.
+      changedButToldElsewhere: changed.elsewhere,
+      changedSeconds: changed.seconds,
+      ...compared('changed', changed.report, changed.least),
+      noneSeconds: none.seconds,
+      ...compared('none', none.report, none.least),
+    };
+  } finally {
+    await sandbox.stop();
+    data.remove();
+  }
+}
+
+/** @typedef {{total: number, lists: Record<string, number>, children: Record<string, number>}} Least */
+
+/**
+ * Requests, the least, their ratio, and how many more (or fewer) were spent where they differ.
+ * @param {string} name @param {{requests: {total: number, byEndpoint: Record<string, number>}}} report
+ * @param {Least} least
+ */
+function compared(name, { requests }, least) {
+  const needed = { ...least.lists, ...least.children };
+  const names = [...new Set([...Object.keys(requests.byEndpoint), ...Object.keys(needed)])].sort();
+  const over = names.map(
+    (one) => /** @type {const} */ ([one, (requests.byEndpoint[one] ?? 0) - (needed[one] ?? 0)]),
+  );
+  return {
+    [`${name}Requests`]: requests.total,
+    [`${name}Least`]: least.total,
+    [`${name}Ratio`]: requests.total / least.total,
+    ...Object.fromEntries(
+      over.filter(([, more]) => more !== 0).map(([one, more]) => [`${name}Over_${one}`, more]),
+    ),
+  };
+}
+
+/** What a request was for: its path with the query that names a thing, without paging and the like. @param {{path: string}} row */
+function askedFor({ path }) {
+  const { pathname, searchParams } = new URL(path, 'http://localhost');
+  for (const name of ['companyId', 'personId']) {
+    if (searchParams.has(name)) return `${pathname}?${name}=${searchParams.get(name)}`;
+  }
+  return pathname;
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { control } from './call-api.js';
+import { type SmallWorld, smallWorld } from './small-world.js';
+
+let sandbox: Sandbox;
+let small: SmallWorld;
+beforeEach(async () => {
+  small = smallWorld();
+  sandbox = await launch({ signedUrls: true, maxPageSize: 2 }, small.world);
+});
+afterEach(() => sandbox.stop());
+
+const mark = async () => (await control(sandbox, '/mark', { body: {} })).body;
+const changed = async () => (await control(sandbox, '/changed', { method: 'GET' })).body;
+const pathsOf = (account: { answers: { path: string }[] }) => account.answers.map(({ path }) => path).sort();
+
+describe('what a client has to ask for, at the least', () => {
+  it('everything: the pages of lists, and each child that no other answer tells', async () => {
+    const least = await mark();
+    expect(least.lists).toEqual({
+      ...{ whoami: 1, topics: 2, companies: 1, people: 2, channels: 1, stories: 2 },
+      automation_templates: 1,
+    });
+    expect(least.children).toEqual({
+      topic: 4,
+      // What was archived in the migration fails as its detail does, but for its people.
+      ...{ topic_groups: 3, topic_people: 4, topic_history: 3 },
+      ...{ company: 2, company_activity: 2, company_identities: 2, company_history: 2 },
+      ...{ person: 3, person_identities: 3, person_source_stats: 3, person_history: 3 },
+      // Of people only of those without a company: Bob's four conversations are two pages.
+      groups: 5,
+      story: 3,
+    });
+    expect(least.total).toBe(sum(least.lists) + sum(least.children));
+  });
+
+  it('nothing but the lists, where nothing changed, though addresses are signed anew', async () => {
+    await mark();
+    const { lists, children, answers, total } = await changed();
+    expect({ children, answers, total }).toEqual({ children: {}, answers: [], total: sum(lists) });
+  });
+
+  it('what a message changes, and only that', async () => {
+    await mark();
+    sandbox.change({
+      kind: 'addMessage',
+      groupId: small.groups.second.id,
+      authorId: small.people.bob.authorIds[0],
+      content: 'Me too',
+    });
+    const { exports } = small.topics;
+    const { bob } = small.people;
+    expect(pathsOf(await changed())).toEqual(
+      [
+        ...[`/topics/${exports.id}`, `/topics/${exports.id}/groups`, `/topics/${exports.id}/people`],
+        ...[`/people/${bob.id}`, `/people/${bob.id}/source-stats`, `/groups?personId=${bob.id}`],
+      ].sort(),
+    );
+  });
+
+  it('a copy of what changed is no change; what is new or gone is one', async () => {
+    await mark();
+    const { ada } = small.people;
+    sandbox.change({ kind: 'patchPerson', personId: ada.id, fields: { displayName: 'Ada L.' } });
+    expect(pathsOf(await changed())).toEqual([`/people/${ada.id}`, `/people/${ada.id}/history`].sort());
+    await mark();
+    const made = sandbox.change({ kind: 'createCompany', fields: { name: 'Initech' } }) as { id: string };
+    sandbox.change({ kind: 'deleteTopic', topicId: small.topics.archived.id });
+    const { answers } = await changed();
+    expect(answers).toContainEqual({
+      endpoint: 'groups',
+      path: `/groups?companyId=${made.id}`,
+      requests: 1,
+    });
+    expect(answers).toContainEqual({
+      endpoint: 'topic',
+      path: `/topics/${small.topics.archived.id}`,
+      requests: 1,
+    });
+    expect(answers).toHaveLength(6);
+  });
+
+  it('without a mark there is nothing to compare with', async () => {
+    expect(await control(sandbox, '/changed', { method: 'GET' })).toMatchObject({ status: 409 });
+  });
+});
+
+function sum(requests: Record<string, number>): number {
+  return Object.values(requests).reduce((total, count) => total + count, 0);
+}
