@@ -14,14 +14,11 @@ import { AttemptLog } from './attempts.js';
 import { CarryOut } from './carry-out.js';
 import type { Change } from './change.js';
 import type { PushContext, PushSettings } from './context.js';
-import type { EntityType } from './fields.js';
+import { knownEntities } from './known-entities.js';
 import { Patience } from './patience.js';
 import type { Queue } from './queue/queue.js';
 import type { ChangeResult, PushOptions, PushReport } from './report.js';
 import { resume } from './resume.js';
-import { pushSql } from './sql.js';
-
-const knownSql = pushSql('known');
 
 export interface PushParts {
   readonly config: PushSettings;
@@ -138,12 +135,6 @@ export async function runPush(
     api.events.off('attempt', seen);
     stop.release();
   }
-}
-
-/** How many topics and companies there are, as far as is known: what reading their lists costs. */
-export async function knownEntities(store: Pick<Warehouse, 'all'>): Promise<Record<EntityType, number>> {
-  const [known] = await store.all<{ topic: number | string; company: number | string }>(knownSql);
-  return { topic: Number(known?.topic ?? 0), company: Number(known?.company ?? 0) };
 }
 
 async function carryOutAll(context: PushContext, attempts: AttemptLog): Promise<void> {
