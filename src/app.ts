@@ -12,6 +12,7 @@ import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
 import { carryOut, leaveOut } from './push/import/carry-out.js';
+import { keepImport } from './push/import/kept.js';
 import { type ImportOptions, type Prepared, prepareImport } from './push/import/prepare.js';
 import type { ImportReport } from './push/import/report.js';
 import { fromSheet, fromSql, fromStream } from './push/import/source.js';
@@ -124,7 +125,7 @@ export async function pushPreview(
 }
 
 /** The queue of an open warehouse, with what the journal knows better. */
-async function withQueue<T>(
+export async function withQueue<T>(
   { warehouse, config, clock }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config'>,
   work: (queue: Queue) => Promise<T>,
 ): Promise<T> {
@@ -315,7 +316,9 @@ export async function importChanges(
     if (options.dryRun) return leaveOut(prepared, 'dry_run');
     if (prepared.fresh.length > 0 && confirm && !(await confirm(prepared)))
       return leaveOut(prepared, 'declined');
-    return carryOut(queue, prepared);
+    const report = carryOut(queue, prepared);
+    keepImport(setup.config.dataDir, source, report);
+    return report;
   });
 }
 

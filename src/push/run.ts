@@ -18,6 +18,7 @@ import { knownEntities } from './known-entities.js';
 import { Patience } from './patience.js';
 import type { Queue } from './queue/queue.js';
 import type { ChangeResult, PushOptions, PushReport } from './report.js';
+import { checkResultPath, writeResult } from './result-file.js';
 import { resume } from './resume.js';
 
 export interface PushParts {
@@ -51,6 +52,7 @@ export async function runPush(
     startedAt,
     programVersion: parts.programVersion,
   });
+  if (options.result !== undefined) checkResultPath(options.result);
   const stop = new Stop(options);
   const tally = new RequestTally();
   const attempts = new AttemptLog();
@@ -130,7 +132,13 @@ export async function runPush(
     const published = await warehouse.publish();
     observer.phaseEnd(`publish  ${(published.bytes / 1e6).toFixed(1)} MB`);
     queue.compact();
-    return { ...report, published: { path: published.path, bytes: published.bytes, ms: published.ms } };
+    if (options.result !== undefined) {
+      const { dataDir } = warehouse;
+      const ids = new Set(touched.map(({ id }) => id));
+      await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids });
+    }
+    const { path, bytes, ms } = published;
+    return { ...report, published: { path, bytes, ms }, result: options.result ?? null };
   } finally {
     api.events.off('attempt', seen);
     stop.release();

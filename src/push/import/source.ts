@@ -14,6 +14,8 @@ export interface ImportSource {
   readonly name: string;
   /** SHA-256 of the file; null for SQL, which may be meant again. */
   readonly hash: string | null;
+  /** The file itself, where it was one. */
+  readonly bytes?: Uint8Array;
 }
 
 /** Reads a sheet. Raises what `readSheet` raises. */
@@ -21,7 +23,7 @@ export async function fromSheet(source: SheetSource): Promise<ImportSource> {
   const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   const name = 'path' in source ? basename(source.path) : source.name;
   const hash = createHash('sha256').update(bytes).digest('hex');
-  return { grid: await readSheet({ bytes, name }), name, hash };
+  return { grid: await readSheet({ bytes, name }), name, hash, bytes };
 }
 
 /** Reads a sheet that is piped in, and no more of it than a sheet may have. */

@@ -1,9 +1,9 @@
-import { userInfo } from 'node:os';
 import { z } from 'zod';
 import type { ImportFrom } from '../../../app.js';
 import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
+import { osUser } from '../../os-user.js';
 import { print, printJson } from '../../output.js';
 import { confirmed } from '../../question.js';
 import { setUp } from '../../setup.js';
@@ -46,7 +46,7 @@ export const importCommand = command({
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app.js');
     const ground = setUp(context);
-    const options = { requestedBy: by ?? user(), skipInvalid, dryRun, wait };
+    const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
     // What is piped in takes the place of the keyboard.
     const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
     let isShown = false;
@@ -74,13 +74,4 @@ function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom
   if (problems.length > 0) throw new UsageError('What to import is not clear.', problems);
   if (sql !== undefined) return { sql };
   return isPiped ? { stdin: process.stdin } : { path: file as string };
-}
-
-/** In a container a user may have a number and no name. */
-function user(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? 'without a name'}`;
-  }
 }
