@@ -158,12 +158,12 @@ started=$(now)
 signal night
 ends night 0
 say 'SIGTERM in the middle: exit 0 after' "$(since "$started")"
-[ "$(field night sync.outcome)" = stopped ] || fail 'it was not in the middle of anything'
-before=$(field night sync.requests.total)
+[ "$(field night outcome)" = stopped ] || fail 'it was not in the middle of anything'
+before=$(field night requests.total)
 start again sync --push --max-minutes 50 --json
 ends again 0
-[ "$(field again sync.left.due)" = 0 ] || fail 'something is left due'
-say 'the next one completes it: requests' "$before, then $(field again sync.requests.total)"
+[ "$(field again left.due)" = 0 ] || fail 'something is left due'
+say 'the next one completes it: requests' "$before, then $(field again requests.total)"
 for name in night again; do
   node -e 'for (const line of require("fs").readFileSync(process.argv[1], "utf8").trim().split("\n")) if (line) JSON.parse(line)' "$work/$name.err" || fail 'the log is not JSON'
 done

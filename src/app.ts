@@ -9,11 +9,12 @@ import type { Log } from './base/log.js';
 import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
+import { knownEntities } from './push/known-entities.js';
 import { previewPush } from './push/preview.js';
 import { readQueue } from './push/queue/overlay.js';
 import { Queue } from './push/queue/queue.js';
 import type { PushOptions, PushPreview, PushReport } from './push/report.js';
-import { knownEntities, runPush } from './push/run.js';
+import { runPush } from './push/run.js';
 import { refuseAnother, whoAmI } from './sync/identity.js';
 import { runPlan } from './sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from './sync/report.js';
@@ -108,7 +109,7 @@ export async function pushPreview(
 }
 
 /** The queue of an open warehouse, with what the journal knows better. */
-async function withQueue<T>(
+export async function withQueue<T>(
   { warehouse, config, clock }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config'>,
   work: (queue: Queue) => Promise<T>,
 ): Promise<T> {

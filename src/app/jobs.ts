@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Access, exportEverything, type Observe, sync } from '../app.js';
+import { type Access, exportEverything, type Observe, push, sync } from '../app.js';
 import { ExitCode } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
@@ -7,12 +8,12 @@ import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
 import type { Config } from '../config/load.js';
 import type { PushReport } from '../push/report.js';
-import { thrown } from '../serve/schedule/entry.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { pushAndSync, pushQueued } from './both.js';
+import { filesOf } from '../warehouse/engine.js';
+import { type SyncPushReport, syncAndPush } from './sync-push.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
 export function jobsOf({ serve }: Config): Job[] {
@@ -26,6 +27,9 @@ export function jobsOf({ serve }: Config): Job[] {
 export interface RowsSink {
   rows(table: string, counts: SyncReport['rows'][string]): void;
 }
+
+/** Who files in the drop folder are put down to, unless they say so themselves. */
+const requestedBy = 'serve';
 
 type Caps = Job['caps'];
 interface Signals {
@@ -68,17 +72,33 @@ async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promi
 }
 
 async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  return pushedResult(await pushQueued(access, { ...caps, ...signals, wait: true }, observe));
+  const { worker, published } = filesOf(access.config.dataDir);
+  if (!existsSync(worker) && !existsSync(published)) {
+    const message = 'there is no warehouse yet, and so no queue';
+    return { outcome: 'done', exitCode: ExitCode.done, message };
+  }
+  return pushedResult(await push(access, { ...caps, ...signals, wait: true }, observe));
 }
 
 async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  const done = await pushAndSync(access, { ...caps, ...signals, wait: true }, observe);
-  const pushed = done.pushFailure === null ? pushedResult(done.push) : thrown(done.pushFailure);
-  // The caps were used up by the push.
-  if (done.sync === null) return worse({ ...pushed, outcome: 'stopped' }, pushed);
-  const pulled = pulledResult(done.sync, sink);
-  const message = `push: ${pushed.message}; sync: ${pulled.message}`;
-  return { ...worse(pulled, pushed), message };
+  const options = { ...caps, ...signals, wait: true, requestedBy };
+  const report = await syncAndPush(access, options, observe);
+  const [pushed, pulled] = [pushedResult(report.push), pulledResult(report, sink)];
+  const dropped = droppedText(report.inbox);
+  const { outcome } = worse(pulled, pushed);
+  const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
+  return {
+    outcome: isIncomplete ? 'incomplete' : outcome,
+    exitCode: report.exitCode,
+    message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
+  };
+}
+
+/** What became of the files in the drop folder. */
+function droppedText(files: SyncPushReport['inbox']): string {
+  const rejected = files.filter((file) => file.outcome === 'rejected').length;
+  if (files.length === 0) return '';
+  return `, ${counted(files.length, 'file')} from the drop folder${rejected > 0 ? ` (${rejected} rejected)` : ''}`;
 }
 
 const severity = { done: 0, stopped: 1, incomplete: 2, failed: 3 } as const;
@@ -105,9 +125,8 @@ function pulledResult(report: SyncReport, sink: RowsSink): JobResult {
   return resultOf(report, pulledText(report));
 }
 
-function pushedResult(report: PushReport | null): JobResult {
-  if (report !== null) return resultOf(report, pushedText(report));
-  return { outcome: 'done', exitCode: ExitCode.done, message: 'no warehouse yet, and so no queue' };
+function pushedResult(report: PushReport): JobResult {
+  return resultOf(report, pushedText(report));
 }
 
 type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'>;

@@ -15,6 +15,7 @@ import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/engine.js';
 import { factsReader, LiveSpending } from './facts.js';
+import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
 import { serveFiles } from './status.js';
 
@@ -58,6 +59,7 @@ export async function serve(
     const { token } = access.secrets;
     const server = await startServer({
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
+      intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
       schedule: scheduler,
     });
     scope.defer('server', () => server.close());

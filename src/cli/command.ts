@@ -29,3 +29,15 @@ export interface Command<Flags = unknown> {
 export function command<Flags>(definition: Command<Flags>): Command {
   return definition as Command;
 }
+
+/** Commands that belong together under one name: `signalhouse changes list`. */
+export interface Group {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly Command[];
+  readonly examples: readonly (readonly [command: string, what: string])[];
+}
+
+export function isGroup(entry: Command | Group): entry is Group {
+  return 'commands' in entry;
+}

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import yargs from 'yargs';
 import { UsageError } from '../base/errors.js';
-import type { Command } from './command.js';
+import { type Command, type Group, isGroup } from './command.js';
 
 /** What a command line comes to: text to show (help, version), or a command with its raw arguments. */
 export type Parsed = { readonly text: string } | Chosen;
@@ -18,25 +18,17 @@ const everywhere = ['config', 'data-dir', 'json', 'help', 'version'];
 /** Reads a command line. Throws UsageError for what cannot be understood, with the command that was likely meant. */
 export async function parse(
   argv: readonly string[],
-  commands: readonly Command[],
+  commands: readonly (Command | Group)[],
   version: string,
 ): Promise<Parsed> {
   refuseKey(argv);
   const complaints: string[] = [];
   let chosen: Chosen | undefined;
   let output = '';
-  const parser = commands.reduce(
-    (y, command) =>
-      y.command({
-        command: command.usage === undefined ? command.name : `${command.name} ${command.usage}`,
-        describe: command.summary,
-        builder: (own) => build(own, command),
-        handler: (args) => {
-          chosen = { command, args };
-        },
-      }),
-    base(version),
-  );
+  const choose = (one: Chosen) => {
+    chosen = one;
+  };
+  const parser = commands.reduce((y, entry) => add(y, entry, choose), base(version));
   parser.fail(
     (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not understood.'),
   );
@@ -44,8 +36,34 @@ export async function parse(
     output = text;
   });
   if (output !== '') return { text: output };
-  if (complaints.length > 0 || chosen === undefined) throw misunderstood(complaints, argv);
-  return { command: chosen.command, args: withWords(chosen, argv) };
+  if (complaints.length > 0 || chosen === undefined) throw misunderstood(complaints, argv, commands);
+  return { command: chosen.command, args: withWords(chosen, argv, commands) };
+}
+
+/** Makes a command known to yargs, or a group with the commands in it. */
+function add(y: Argv, entry: Command | Group, choose: (chosen: Chosen) => void): Argv {
+  if (isGroup(entry)) {
+    const names = entry.commands.map(({ name }) => name).join(', ');
+    return y.command({
+      command: entry.name,
+      describe: entry.summary,
+      builder: (own) =>
+        entry.commands
+          .reduce((inner, command) => add(inner, command, choose), own)
+          .demandCommand(1, `Name what to do: ${names}.`)
+          .recommendCommands()
+          .group(everywhere, 'Everywhere:')
+          .example(entry.examples.map(([line, what]) => [line, what]))
+          .epilogue(''),
+      handler: () => undefined,
+    });
+  }
+  return y.command({
+    command: entry.usage === undefined ? entry.name : `${entry.name} ${entry.usage}`,
+    describe: entry.summary,
+    builder: (own) => build(own, entry),
+    handler: (args) => choose({ command: entry, args }),
+  });
 }
 
 /** SQL may start with a comment: two dashes and a space are no flag. It goes behind `--`, where nothing is one. */
@@ -56,13 +74,18 @@ function withComments(argv: readonly string[]): string[] {
 }
 
 /** What stands behind `--` belongs to the positional arguments, in their order. */
-function withWords({ command, args }: Chosen, argv: readonly string[]): Chosen['args'] {
-  const words = (Array.isArray(args._) ? args._ : []).slice(1).map(String);
+function withWords(
+  { command, args }: Chosen,
+  argv: readonly string[],
+  commands: readonly (Command | Group)[],
+): Chosen['args'] {
+  const depth = commands.includes(command) ? 1 : 2;
+  const words = (Array.isArray(args._) ? args._ : []).slice(depth).map(String);
   const filled = { ...args };
   for (const name of Object.keys(command.positionals ?? {})) {
     if (words.length > 0 && filled[name] === undefined) filled[name] = words.shift();
   }
-  if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv);
+  if (words.length > 0) throw misunderstood([`Unknown argument: ${words.join(' ')}`], argv, commands);
   return filled;
 }
 
@@ -135,12 +158,23 @@ function refuseKey(argv: readonly string[]): void {
   );
 }
 
-function misunderstood(complaints: readonly string[], argv: readonly string[]): UsageError {
+function misunderstood(
+  complaints: readonly string[],
+  argv: readonly string[],
+  commands: readonly (Command | Group)[],
+): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
   const rest = complaints.filter((one) => one !== guess);
-  const message = guess && argv[0] ? `There is no command '${argv[0]}'.` : [...new Set(rest)].join('\n');
-  const named = argv.find((one) => !one.startsWith('-'));
-  const help = guess || named === undefined ? 'signalhouse --help' : `signalhouse ${named} --help`;
+  const [named, inner] = argv.filter((one) => !one.startsWith('-'));
+  const group = commands.filter(isGroup).find(({ name }) => name === named);
+  const mistyped = group ? inner : argv[0];
+  const message =
+    guess && mistyped
+      ? `There is no command '${group ? `${group.name} ` : ''}${mistyped}'.`
+      : [...new Set(rest)].join('\n');
+  const isInner = group?.commands.some(({ name }) => name === inner);
+  const known = guess ? group?.name : isInner ? `${named} ${inner}` : named;
+  const help = known === undefined ? 'signalhouse --help' : `signalhouse ${known} --help`;
   return new UsageError(message || 'The command is not understood.', [], {
     hint: guess ? `${guess.replace(/\?$/, '')}? See ${help}.` : `See ${help}.`,
   });

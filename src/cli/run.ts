@@ -1,6 +1,6 @@
 import { ExitCode } from '../base/errors.js';
 import type { Sources } from '../config/load.js';
-import type { Command, Context } from './command.js';
+import type { Command, Context, Group } from './command.js';
 import { failureOf, failureText } from './failure.js';
 import { readFlags } from './flags.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
@@ -11,7 +11,10 @@ import { programVersion } from './version.js';
  * Runs one command line to its exit code: the one place where errors become text (on stderr) or JSON (on stdout, with
  * --json) and a code. It never throws.
  */
-export async function run(argv: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
+export async function run(
+  argv: readonly string[],
+  commands: readonly (Command | Group)[],
+): Promise<ExitCode> {
   surviveClosedPipes();
   try {
     const parsed = await parse(argv, commands, programVersion());

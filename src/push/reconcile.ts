@@ -24,7 +24,7 @@ export function reconcile(
   const { wanted, base } = change;
   const open = Object.keys(wanted).filter((name) => !isAsWanted(name, wanted, remote));
   if (open.length === 0) return { kind: 'unchanged' };
-  const fields = open.filter((name) => name in base && !same(base[name], remote[name]));
+  const fields = open.filter((name) => name in base && !isSame(base[name], remote[name]));
   if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
   // A new reason for an archiving that somebody has undone: whoever gave it did not ask for the archiving itself.
   if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived !== true) {
@@ -45,11 +45,11 @@ export function isAsAllWanted(wanted: Values, remote: Values): boolean {
 }
 
 function isAsWanted(name: string, wanted: Values, remote: Values): boolean {
-  return same(wanted[name], remote[name]);
+  return isSame(wanted[name], remote[name]);
 }
 
 /** Nothing and an empty text are the same to a person, and in a spreadsheet. */
-function same(one: Value | undefined, other: Value | undefined): boolean {
+export function isSame(one: Value | undefined, other: Value | undefined): boolean {
   return (one ?? '') === (other ?? '');
 }
 

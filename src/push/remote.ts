@@ -25,6 +25,11 @@ const ways = {
   },
 } as const;
 
+/** Whether the list shows this field, so that many are read with one request. */
+export function isListed(entityType: EntityType, name: string): boolean {
+  return ways[entityType].listed.has(name as never);
+}
+
 export type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'known' | 'patience'> & {
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
@@ -39,8 +44,7 @@ export async function readRemotes(
   entityType: EntityType,
   needs: ReadonlyMap<string, readonly string[]>,
 ): Promise<Map<string, Remote>> {
-  const { listed } = ways[entityType];
-  const listable = [...needs].filter(([, names]) => names.every((name) => listed.has(name as never)));
+  const listable = [...needs].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...needs.keys()].filter((id) => !remotes.has(id));
   await pool(rest, context.config.api.concurrency, async (id) => {

@@ -10,6 +10,8 @@ export interface PushOptions {
   /** Attempts at most, retries and reads included. */
   readonly maxRequests?: number | undefined;
   readonly maxMinutes?: number | undefined;
+  /** Where to write the imported file again, with what became of each row. */
+  readonly result?: string | undefined;
   /** First signal: finish what is in flight, keep the rest in the queue. */
   readonly stop?: AbortSignal | undefined;
   /** Second signal: give up what is in flight as well; it is sent again under its key by the next push. */

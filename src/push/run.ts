@@ -14,14 +14,12 @@ import { AttemptLog } from './attempts.js';
 import { CarryOut } from './carry-out.js';
 import type { Change } from './change.js';
 import type { PushContext, PushSettings } from './context.js';
-import type { EntityType } from './fields.js';
+import { knownEntities } from './known-entities.js';
 import { Patience } from './patience.js';
 import type { Queue } from './queue/queue.js';
 import type { ChangeResult, PushOptions, PushReport } from './report.js';
+import { checkResultPath, writeResult } from './result-file.js';
 import { resume } from './resume.js';
-import { pushSql } from './sql.js';
-
-const knownSql = pushSql('known');
 
 export interface PushParts {
   readonly config: PushSettings;
@@ -54,6 +52,7 @@ export async function runPush(
     startedAt,
     programVersion: parts.programVersion,
   });
+  if (options.result !== undefined) checkResultPath(options.result);
   const stop = new Stop(options);
   const tally = new RequestTally();
   const attempts = new AttemptLog();
@@ -133,17 +132,17 @@ export async function runPush(
     const published = await warehouse.publish();
     observer.phaseEnd(`publish  ${(published.bytes / 1e6).toFixed(1)} MB`);
     queue.compact();
-    return { ...report, published: { path: published.path, bytes: published.bytes, ms: published.ms } };
+    if (options.result !== undefined) {
+      const { dataDir } = warehouse;
+      const ids = new Set(touched.map(({ id }) => id));
+      await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids });
+    }
+    const { path, bytes, ms } = published;
+    return { ...report, published: { path, bytes, ms }, result: options.result ?? null };
   } finally {
     api.events.off('attempt', seen);
     stop.release();
   }
-}
-
-/** How many topics and companies there are, as far as is known: what reading their lists costs. */
-export async function knownEntities(store: Pick<Warehouse, 'all'>): Promise<Record<EntityType, number>> {
-  const [known] = await store.all<{ topic: number | string; company: number | string }>(knownSql);
-  return { topic: Number(known?.topic ?? 0), company: Number(known?.company ?? 0) };
 }
 
 async function carryOutAll(context: PushContext, attempts: AttemptLog): Promise<void> {

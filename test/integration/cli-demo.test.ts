@@ -24,14 +24,16 @@ const answers = (origin: string) =>
   );
 
 describe('the demo', () => {
-  it('pulls, asks, lets a day pass, pulls less, and leaves a file to ask', async () => {
+  it('pulls, asks, pushes a spreadsheet, pulls a handful, and leaves a file to ask', async () => {
     const cwd = folders.make();
     const first = await signalhouse(['demo'], { cwd });
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
     const pulls = [...first.stdout.matchAll(/(\d+) requests? in/g)].map(([, number]) => Number(number));
-    expect(pulls).toHaveLength(2);
-    expect(pulls[1]).toBeLessThan(pulls[0]! / 3);
-    expect(first.stdout.match(/never told to slow down/g)).toHaveLength(2);
+    expect(pulls).toHaveLength(3);
+    expect(pulls[1]).toBeLessThan(25);
+    expect(pulls[2]).toBeLessThan(pulls[0]! / 3);
+    expect(first.stdout).toContain('3 applied, each exactly once');
+    expect(first.stdout.match(/never told to slow down/g)).toHaveLength(3);
     const command = /signalhouse sql --data-dir (\S+)/.exec(first.stdout)?.[1];
     expect(command).toBe(join('data', 'demo'));
     const asked = await signalhouse(

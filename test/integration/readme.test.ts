@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { variables } from '../../src/config/load.js';
 import { secretVariables } from '../../src/config/secrets.js';
@@ -22,9 +23,12 @@ function callsIn(text: string): string[] {
 
 describe('the README', () => {
   it.each(callsIn(readme))('calls what there is: signalhouse %s', async (call) => {
-    const [name] = call.split(' ');
-    expect(commands.map((command) => command.name)).toContain(name);
-    const { stdout: help } = await signalhouse([name!, '--help']);
+    const [name, inner] = call.split(' ');
+    const entry = commands.find((one) => one.name === name);
+    expect([name, entry !== undefined]).toEqual([name, true]);
+    const words = entry && isGroup(entry) ? [name!, inner!] : [name!];
+    if (entry && isGroup(entry)) expect(entry.commands.map((command) => command.name)).toContain(inner);
+    const { stdout: help } = await signalhouse([...words, '--help']);
     for (const [flag] of call.replace(/"[^"]*"/g, '').matchAll(/--[a-z-]+/g)) expect(help).toContain(flag);
   });
 
@@ -32,7 +36,9 @@ describe('the README', () => {
     const rows = [...readme.matchAll(/^\| `([a-z]+)` \| (.*) \|$/gm)];
     expect(rows.map(([, name]) => name).sort()).toEqual(commands.map(({ name }) => name).sort());
     for (const [, name, text = ''] of rows) {
-      const options = Object.keys(commands.find((command) => command.name === name)?.options ?? {});
+      const entry = commands.find((command) => command.name === name);
+      const own = entry && isGroup(entry) ? entry.commands : entry ? [entry] : [];
+      const options = own.flatMap((command) => Object.keys(command.options ?? {}));
       for (const [, flag] of text.matchAll(/`--([a-z-]+)/g))
         expect([name, options]).toEqual([name, expect.arrayContaining([flag])]);
     }
@@ -52,13 +58,15 @@ describe('the README', () => {
     for (const name of called) expect(Object.keys(scripts)).toContain(name);
   });
 
-  it.each(['README.md', 'docs/architecture.md', 'docs/assumptions.md', 'docs/operations.md'])(
-    '%s links to files that are there',
-    (name) => {
-      const links = [...read(name).matchAll(/\]\((?!http)([^)#]+)/g)].map(([, link]) => link!);
-      expect(links.length).toBeGreaterThan(0);
-      for (const link of links)
-        expect([link, existsSync(join(root, name, '..', link))]).toEqual([link, true]);
-    },
-  );
+  it.each([
+    'README.md',
+    'docs/architecture.md',
+    'docs/assumptions.md',
+    'docs/operations.md',
+    'docs/spreadsheets.md',
+  ])('%s links to files that are there', (name) => {
+    const links = [...read(name).matchAll(/\]\((?!http)([^)#]+)/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links) expect([link, existsSync(join(root, name, '..', link))]).toEqual([link, true]);
+  });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StatusReport } from '../../src/app/status.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { RunRecord } from '../../src/serve/schedule/record.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders, type Running } from '../support/signalhouse.js';
@@ -125,6 +126,38 @@ describe('serve', () => {
     );
     expect(readdirSync(join(pulling.dataDir, 'reports', 'dump'))).toContain('topics.parquet');
 
+    // Decisions over HTTP, by the rules of an import; a job that runs just now is said to be in the way.
+    const topic = [...sandbox.world.topics.values()].find(
+      (one) => one.graphStatus === 'active',
+    ) as StoredTopic;
+    const priority = topic.priority === 'high' ? 'low' : 'high';
+    const send = async (rows: object[], given = token) =>
+      until(
+        () =>
+          fetch(`${served.url}/changes?by=Kim`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${given}`, 'content-type': 'application/json' },
+            body: JSON.stringify(rows),
+          }),
+        ({ status }) => status !== 503,
+      );
+    expect((await send([{ topic_id: topic.id, priority }], 'another-token-than-that')).status).toBe(401);
+    const wrong = await send([
+      { topic_id: topic.id, priority },
+      { topic_id: topic.id, priority: 'urgent' },
+    ]);
+    expect([wrong.status, await wrong.json()]).toEqual([
+      422,
+      { queued: 0, problems: [expect.objectContaining({ row: 2, column: 'priority', value: 'urgent' })] },
+    ]);
+    const taken = await send([{ topic_id: topic.id, priority }]);
+    expect([taken.status, await taken.json()]).toEqual([200, { queued: 1, problems: [] }]);
+    await until(
+      () => statusOf(served),
+      ({ facts }) => facts?.queue.applied === 1,
+    );
+    expect(sandbox.world.topics.get(topic.id)?.priority).toBe(priority);
+
     const metrics = await until(
       () => read(served, '/metrics'),
       (text) => text.includes(`signalhouse_rows{table="topics"} ${topics}`),
@@ -135,6 +168,7 @@ describe('serve', () => {
       /signalhouse_rows_total\{table="topics",change="new"\} [1-9]/,
       /signalhouse_freshness_seconds\{resource="topics"\} [\d.]+/,
       /signalhouse_freshness_objective_seconds\{resource="topics"\} 86400/,
+      /signalhouse_queue_changes\{status="applied"\} 1/,
       /signalhouse_due 0/,
       /signalhouse_warehouse_bytes\{file="worker"\} \d/,
     ]) {

@@ -12,7 +12,7 @@ import { duration } from '../text/units.js';
 
 export const demo = command({
   name: 'demo',
-  summary: 'See it work: pull, ask, let a day pass, pull again. No key, no network',
+  summary: 'See it work: pull, ask, push a spreadsheet, pull again. No key, no network',
   examples: [
     ['signalhouse demo', 'Under a minute; leaves its files in ./data/demo'],
     ['signalhouse demo --data-dir /tmp/demo', 'Leave them somewhere else'],
@@ -28,7 +28,7 @@ export const demo = command({
     const children = new Children(settingsFor(dataDir), stop.signal);
     const started = performance.now();
     try {
-      const played = await play(children, json ? () => undefined : print);
+      const played = await play(children, dataDir, json ? () => undefined : print);
       const ms = performance.now() - started;
       if (json) printJson({ ...played, dataDir, seconds: Math.round(ms / 100) / 10 });
       else print(farewell(relative(cwd, dataDir) || '.', ms));

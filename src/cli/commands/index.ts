@@ -1,4 +1,5 @@
-import type { Command } from '../command.js';
+import type { Command, Group } from '../command.js';
+import { changes } from './changes/index.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { exportCommand } from './export.js';
@@ -12,9 +13,10 @@ import { status } from './status.js';
 import { sync } from './sync.js';
 
 /** Every command, in the order in which `--help` shows them. */
-export const commands: readonly Command[] = [
+export const commands: readonly (Command | Group)[] = [
   sync,
   plan,
+  changes,
   push,
   status,
   sql,

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
+import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
 import { etaMs } from '../progress/eta.js';
 import { indent } from '../text/sections.js';
@@ -13,14 +15,22 @@ const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--mess
 /** The real limit of 120 requests in a window, but the window takes a second instead of a minute. */
 export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 
+/** So many rows of the sheet are edited. */
+const edited = 3;
+
 /** What the demo came to. */
 export interface Played {
   readonly pulls: readonly SyncReport[];
+  readonly push: PushReport;
   readonly answers: readonly { readonly title: string; readonly sql: string; readonly rows: unknown }[];
 }
 
 /** Plays the demo from its start to its end; `say` gets each part of the story as it happens. */
-export async function play(children: Children, say: (text: string) => void): Promise<Played> {
+export async function play(
+  children: Children,
+  dataDir: string,
+  say: (text: string) => void,
+): Promise<Played> {
   say(`A Product-Signals service with made-up data starts on this machine. It allows
 ${squeezed.requests} requests a window, as the real one does, but its window takes a second instead of
 a minute, so that this is over soon.`);
@@ -33,14 +43,18 @@ a minute, so that this is over soon.`);
   const answers: Played['answers'][number][] = [];
   for (const question of questions) answers.push(await ask(children, question, say));
 
-  say('\n3. A day passes: messages, edits, merges, archives.');
-  await advance(service.origin);
+  say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
+  const push = await reprioritize(children, service, dataDir, say);
 
-  say('\n4. The second pull: only what is due.\n\n');
+  say('\n4. The second pull: only what that touched.\n\n');
   const second = await pull(children, service, say);
+
+  say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
+  await advance(service.origin);
+  const third = await pull(children, service, say);
   answers.push(await ask(children, afterADay, say));
-  say(comparison(first, second));
-  return { pulls: [first, second], answers };
+  say(comparison([first, second, third]));
+  return { pulls: [first, second, third], push, answers };
 }
 
 interface Service {
@@ -106,7 +120,32 @@ async function advance(origin: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-function comparison(first: SyncReport, second: SyncReport): string {
-  const share = Math.round((100 * second.requests.total) / first.requests.total);
-  return `\n  The first pull took ${counted(first.requests.total, 'request')}, the second ${count(second.requests.total)} (${share} %).`;
+function comparison(pulls: readonly SyncReport[]): string {
+  const [first, ...later] = pulls.map(({ requests }) => requests.total);
+  return `\n  The first pull took ${counted(first ?? 0, 'request')}, the later ones ${later.map(count).join(' and ')}.`;
+}
+
+async function reprioritize(
+  children: Children,
+  service: Service,
+  dataDir: string,
+  say: (text: string) => void,
+): Promise<PushReport> {
+  const sheet = join(dataDir, 'topics.xlsx');
+  say('  $ signalhouse changes sheet --out topics.xlsx');
+  await children.run(['changes', 'sheet', '--out', sheet, '--force']);
+  const { raisePriorities } = await import('../../app/demo-sheet.js');
+  const edits = await raisePriorities(sheet, edited, 'very_high');
+  say(
+    `  In it, ${edits.map(({ title, from, to }) => `"${title}" goes from ${from} to ${to}`).join(',\n  ')}.\n`,
+  );
+  say('  $ signalhouse changes import topics.xlsx');
+  const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
+  say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are as they were.\n`);
+  say('  $ signalhouse push');
+  const report: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
+  say(
+    `  ${count(report.applied)} applied, each exactly once, in ${counted(report.requests.total, 'request')}.`,
+  );
+  return report;
 }

@@ -1,3 +1,4 @@
+import type { InboxFile } from '../../push/inbox/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
 import { list, pairs, sections } from './sections.js';
 import { some, wide } from './sync-summary.js';
@@ -112,4 +113,17 @@ export function previewSummary(preview: PushPreview): string {
 
 function nameOf({ name, id }: { readonly name: string | null; readonly id: string }): string {
   return name === null ? id : `${name} (${id})`;
+}
+
+/** What became of the files of the drop folder; '' when there were none. */
+export function inboxText(files: readonly InboxFile[]): string {
+  const said = {
+    done: ({ queued, path }: InboxFile) => `${counted(queued, 'change')}, now ${path} beside its result`,
+    rejected: ({ problems, path }: InboxFile) =>
+      `rejected for ${counted(problems, 'problem')}, now ${path} beside the reasons`,
+    waiting: ({ queued }: InboxFile) =>
+      `${counted(queued, 'change')}; it stays until all of them are settled`,
+    being_written: () => 'is still being written; the next run takes it',
+  };
+  return sections([['Drop folder', list(files.map((file) => `${file.name}: ${said[file.outcome](file)}`))]]);
 }

@@ -141,15 +141,16 @@ export class Queue {
     return noted;
   }
 
-  /** Brings `ops.changes` in step with the journal. */
-  async flush(): Promise<void> {
-    if (this.#unsaved.size === 0) return;
+  /** Brings `ops.changes` in step with the journal; says whether there was anything to bring. */
+  async flush(): Promise<boolean> {
+    if (this.#unsaved.size === 0) return false;
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.#store.transaction(async (tx) => {
       await tx.run(stageSql, { changes: JSON.stringify(saving) });
       await tx.run(saveSql);
     });
+    return true;
   }
 
   /** After a publish: what the snapshot holds and is settled need not stay in the journal. */

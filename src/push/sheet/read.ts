@@ -19,12 +19,14 @@ export type SheetSource = { readonly path: string } | { readonly bytes: Uint8Arr
  */
 export async function readSheet(source: SheetSource): Promise<Grid> {
   const name = 'path' in source ? basename(source.path) : source.name;
-  const bytes = 'path' in source ? await bytesOf(source.path, name) : source.bytes;
+  const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   if (bytes.length > maxFileBytes) throw tooLarge(name);
   return formOf(bytes, name) === 'zip' ? readWorkbook(bytes, name) : readDelimited(bytes, name);
 }
 
-async function bytesOf(path: string, name: string): Promise<Uint8Array> {
+/** The bytes of a file, up to what a sheet may have. Raises UsageError or StorageError. */
+export async function readBytes(path: string): Promise<Uint8Array> {
+  const name = basename(path);
   try {
     const file = await open(path);
     try {

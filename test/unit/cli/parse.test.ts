@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
+import { type Command, isGroup } from '../../../src/cli/command.js';
 import { commands } from '../../../src/cli/commands/index.js';
 import { readFlags } from '../../../src/cli/flags.js';
 import { parse } from '../../../src/cli/parse.js';
@@ -25,14 +26,22 @@ async function refusal(...argv: string[]): Promise<UsageError> {
   throw new Error(`not refused: ${argv.join(' ')}`);
 }
 
-const names = commands.map(({ name }) => name);
+/** Every command by the words that call it. */
+const all: Record<string, Command> = Object.fromEntries(
+  commands.flatMap((entry) =>
+    isGroup(entry)
+      ? entry.commands.map((command) => [`${entry.name} ${command.name}`, command])
+      : [[entry.name, entry]],
+  ),
+);
+const names = Object.keys(all);
 
 describe('help', () => {
   it.each(names)(
     'of %s fits into 80 columns, with examples, its own flags and those of every command',
     async (name) => {
-      const help = await textOf(name, '--help');
-      const { options = {}, examples } = commands.find((command) => command.name === name)!;
+      const help = await textOf(...name.split(' '), '--help');
+      const { options = {}, examples } = all[name]!;
       expect(help).toMatch(new RegExp(`^signalhouse ${name}`));
       expect(examples.length).toBeGreaterThan(0);
       for (const flag of [...Object.keys(options), 'json', 'config', 'data-dir'])
@@ -43,12 +52,15 @@ describe('help', () => {
 
   it('lists every command', async () => {
     const help = await textOf('--help');
-    for (const name of names) expect(help).toContain(`  signalhouse ${name}`);
+    for (const { name } of commands) expect(help).toContain(`  signalhouse ${name}`);
     expect(await textOf('-h')).toBe(help);
+    const changes = await textOf('changes', '--help');
+    for (const name of names.filter((one) => one.startsWith('changes ')))
+      expect(changes).toContain(`  signalhouse ${name}`);
   });
 
   it.each(names)('of %s has examples that its own flags allow', async (name) => {
-    const { examples } = commands.find((command) => command.name === name)!;
+    const { examples } = all[name]!;
     const own = examples.map(([line]) => line).filter((line) => line.startsWith('signalhouse'));
     for (const line of own) {
       const argv = [...line.replace(/ [|>].*$/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
@@ -67,6 +79,16 @@ describe('what cannot be understood', () => {
   it.each([
     ['a mistyped command, with the one that was meant', ['snyc'], "no command 'snyc'", 'Did you mean sync?'],
     ['no command', [], 'Name a command', 'signalhouse --help'],
+    ['a group without a command', ['changes'], 'sheet, import', 'signalhouse changes --help'],
+    ['a mistyped command of a group', ['changes', 'lsit'], "no command 'changes lsit'", 'Did you mean list?'],
+    [
+      'an unknown flag of one',
+      ['changes', 'list', '--statu', 'x'],
+      'statu',
+      'signalhouse changes list --help',
+    ],
+    ['a command without its argument', ['changes', 'show'], 'id', 'signalhouse changes show --help'],
+    ['a word too many for one', ['changes', 'show', 'a', 'b'], 'b', 'signalhouse changes show --help'],
     ['an unknown flag', ['sync', '--max-request', '5'], 'max-request', 'signalhouse sync --help'],
     ['another spelling of a flag', ['sync', '--maxRequests', '5'], 'maxRequests', 'signalhouse sync --help'],
     ['a flag without its value', ['sync', '--max-requests'], 'max-requests', 'signalhouse sync --help'],
@@ -108,6 +130,9 @@ describe('what cannot be understood', () => {
     ['sandbox', '--now', 'yesterday'],
     ['sql', 'SELECT 1', '--format', 'xml'],
     ['sql', 'SELECT 1', '--limit', '0'],
+    ['changes', 'list', '--status', 'queued,open'],
+    ['changes', 'list', '--since', 'yesterday'],
+    ['changes', 'list', '--limit', '0'],
   ])('is %s %s %s', async (...argv) => {
     expect((await refusal(...argv)).problems[0]?.setting).toBe(argv.findLast((one) => one.startsWith('--')));
   });
@@ -133,6 +158,24 @@ describe('what is understood', () => {
   it('takes a query that starts with a comment', async () => {
     const query = '-- a comment\nSELECT 1';
     expect(await flagsOf('sql', query, '--limit', '3')).toMatchObject({ query, limit: 3 });
+  });
+});
+
+describe('of a group', () => {
+  it('takes several ids, or none', async () => {
+    expect(await flagsOf('changes', 'cancel', 'a', 'b')).toMatchObject({ ids: ['a', 'b'] });
+    expect(await flagsOf('changes', 'retry', '--status', 'conflict', '--overwrite')).toMatchObject({
+      status: ['conflict'],
+      overwrite: true,
+    });
+  });
+
+  it('takes how long ago, and moments', async () => {
+    const { since } = (await flagsOf('changes', 'list', '--since', '36h')) as { since: Date };
+    expect(Math.abs(Date.now() - 36 * 3_600_000 - since.getTime())).toBeLessThan(60_000);
+    expect(await flagsOf('changes', 'list', '--since', '2026-11-20')).toMatchObject({
+      since: new Date('2026-11-20'),
+    });
   });
 });
 

@@ -1,0 +1,22 @@
+-- What is known of the topics in $ids. Whether a topic is archived stands on its own page alone: before that was
+-- fetched, nothing is known of it.
+SELECT
+  topics.id,
+  to_json({
+    'priority': {'known': true, 'value': topics.priority},
+    'lifecycle_state': {'known': true, 'value': topics.lifecycle_state},
+    'archived': {'known': own.id IS NOT NULL, 'value': topics.archived_at IS NOT NULL},
+    'archived_reason': {'known': own.id IS NOT NULL, 'value': topics.archived_reason}
+  })::VARCHAR AS "values",
+  topics.synced_at,
+  topics.deleted_at IS NOT NULL AS is_deleted,
+  topics.deleted_reason,
+  topics.merged_into_id,
+  survivors.title AS merged_into_title,
+  topics.detail_unavailable_reason,
+  coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
+  topics.successor_topic_id AS successor_id
+FROM topics
+LEFT JOIN topics AS survivors ON survivors.id = topics.merged_into_id
+LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
+WHERE topics.id IN (SELECT unnest($ids));

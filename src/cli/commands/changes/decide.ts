@@ -1,0 +1,89 @@
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { ExitCode, UsageError } from '../../../base/errors.js';
+import type { Decision, Selection } from '../../../push/queue/decide.js';
+import { type Context, command } from '../../command.js';
+import { text, toggle } from '../../flags.js';
+import { print, printJson } from '../../output.js';
+import { setUp } from '../../setup.js';
+import { decisionsText } from '../../text/changes-text.js';
+import { statuses } from './filters.js';
+
+const selecting = {
+  status: { type: 'array', string: true, requiresArg: true, describe: 'All of this status' },
+  source: { type: 'string', requiresArg: true, describe: 'All of this file' },
+  wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
+} as const;
+
+const selection = {
+  ids: z.array(z.coerce.string()).optional(),
+  status: statuses.optional(),
+  source: text.optional(),
+  wait: toggle.default(false),
+};
+
+const ids = { ids: { type: 'string', array: true, describe: 'Ids, as `changes list` shows them' } } as const;
+
+export const cancel = command({
+  name: 'cancel',
+  usage: '[ids..]',
+  summary: 'Take changes back that are queued, in conflict or failed',
+  positionals: ids,
+  options: selecting,
+  examples: [
+    ['signalhouse changes cancel 20261120101500123-000001-ab12', 'One change'],
+    ['signalhouse changes cancel --source topics.xlsx', 'Everything of a file that is still open'],
+    ['signalhouse changes cancel --status conflict', 'Leave it to the colleagues'],
+  ],
+  flags: z.object(selection),
+  async run({ wait, ...given }, context) {
+    const { cancelChanges } = await import('../../../app/changes.js');
+    const decisions = await cancelChanges(setUp(context), selectionOf(given), { wait });
+    return told(decisions, 'cancelled', context);
+  },
+});
+
+export const retry = command({
+  name: 'retry',
+  usage: '[ids..]',
+  summary: 'Queue changes again that met a conflict or failed',
+  positionals: ids,
+  options: {
+    ...selecting,
+    overwrite: { type: 'boolean', describe: 'Win over what somebody else changed' },
+  },
+  examples: [
+    ['signalhouse changes retry 20261120101500123-000001-ab12', 'One change'],
+    ['signalhouse changes retry --status conflict --overwrite', 'Overwrite what colleagues changed'],
+    ['signalhouse changes retry --status failed --source topics.xlsx', 'What failed of a file'],
+  ],
+  flags: z.object({ ...selection, overwrite: toggle.default(false) }),
+  async run({ wait, overwrite, ...given }, context) {
+    const { retryChanges } = await import('../../../app/changes.js');
+    const decisions = await retryChanges(setUp(context), selectionOf(given), { wait, overwrite });
+    return told(decisions, 'queued again', context);
+  },
+});
+
+function selectionOf(given: {
+  readonly ids?: readonly string[] | undefined;
+  readonly status?: Selection['filter']['status'];
+  readonly source?: string | undefined;
+}): Selection {
+  const { ids = [], status, source } = given;
+  const filtered = status !== undefined || source !== undefined;
+  if (ids.length > 0 === filtered) {
+    const problem = filtered
+      ? 'and --status or --source: give one or the other'
+      : 'are missing, and so are --status and --source';
+    throw new UsageError('Which changes are meant is not clear.', [{ setting: 'ids', problem }]);
+  }
+  // A change keeps the name of its file, not where that was.
+  return { ids, filter: { status, source: source === undefined ? undefined : basename(source) } };
+}
+
+function told(decisions: readonly Decision[], done: string, { json }: Context): ExitCode {
+  if (json) printJson({ decisions });
+  else print(decisionsText(decisions, done));
+  return decisions.every((one) => one.done) ? ExitCode.done : ExitCode.incomplete;
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { ImportFrom } from '../../../app/changes.js';
+import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
+import { command } from '../../command.js';
+import { text, toggle } from '../../flags.js';
+import { osUser } from '../../os-user.js';
+import { print, printJson } from '../../output.js';
+import { confirmed } from '../../question.js';
+import { setUp } from '../../setup.js';
+import { importSummary, previewText } from '../../text/import-summary.js';
+
+export const importCommand = command({
+  name: 'import',
+  usage: '[file]',
+  summary: 'Put the changes of a sheet into the queue, after showing them',
+  positionals: { file: { type: 'string', describe: '.xlsx, .csv or .tsv; - reads from stdin' } },
+  options: {
+    sql: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a file' },
+    by: { type: 'string', requiresArg: true, describe: 'Who wants it (default: the user of this machine)' },
+    yes: { type: 'boolean', describe: 'Do not ask' },
+    'skip-invalid': { type: 'boolean', describe: 'Queue the good rows although others are wrong' },
+    'dry-run': { type: 'boolean', describe: 'Only show what would be queued' },
+    wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
+  },
+  examples: [
+    ['signalhouse changes import topics.xlsx', 'Shows what would change, and asks'],
+    ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
+    ['signalhouse changes import list.csv --skip-invalid', 'The good rows'],
+    [
+      'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
+      'A decision as SQL',
+    ],
+    ['cat list.csv | signalhouse changes import -', 'From stdin'],
+  ],
+  flags: z.object({
+    // yargs hands a lone dash over as an empty word.
+    file: z.string('is given more than once').optional(),
+    sql: text.optional(),
+    by: text.optional(),
+    yes: toggle.default(false),
+    skipInvalid: toggle.default(false),
+    dryRun: toggle.default(false),
+    wait: toggle.default(false),
+  }),
+  async run({ file, sql, by, yes, skipInvalid, dryRun, wait }, context) {
+    const from = sourceOf(file, sql);
+    const { importChanges } = await import('../../../app/changes.js');
+    const ground = setUp(context);
+    const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
+    // What is piped in takes the place of the keyboard.
+    const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
+    let isShown = false;
+    const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
+      print(previewText(prepared));
+      isShown = true;
+      return confirmed(`Queue ${prepared.fresh.length === 1 ? 'this change' : 'these changes'}?`);
+    };
+    const report = await importChanges(ground, from, options, asks ? confirm : undefined);
+    if (context.json) printJson(report);
+    else print(importSummary(report, isShown));
+    return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
+  },
+});
+
+function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom {
+  const problems: Problem[] = [];
+  if (file !== undefined && sql !== undefined)
+    problems.push({ setting: '--sql', problem: 'and a file are both given: give one of them' });
+  if (file === undefined && sql === undefined)
+    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or give --sql' });
+  const isPiped = file === '' || file === '-';
+  if (isPiped && process.stdin.isTTY)
+    problems.push({ setting: 'file', problem: 'is -, and nothing is piped in' });
+  if (problems.length > 0) throw new UsageError('What to import is not clear.', problems);
+  if (sql !== undefined) return { sql };
+  return isPiped ? { stdin: process.stdin } : { path: file as string };
+}

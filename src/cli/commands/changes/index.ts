@@ -1,0 +1,18 @@
+import type { Group } from '../../command.js';
+import { cancel, retry } from './decide.js';
+import { importCommand } from './import.js';
+import { list } from './list.js';
+import { sheet } from './sheet.js';
+import { show } from './show.js';
+
+/** Everything about changes but sending them, which is `push`. */
+export const changes: Group = {
+  name: 'changes',
+  summary: 'Re-prioritize from a spreadsheet: write one, import it, look after the queue',
+  commands: [sheet, importCommand, list, show, cancel, retry],
+  examples: [
+    ['signalhouse changes sheet --out topics.xlsx', 'A sheet to edit'],
+    ['signalhouse changes import topics.xlsx', 'What was edited, into the queue'],
+    ['signalhouse push', 'Send it'],
+  ],
+};

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { z } from 'zod';
+import { ExitCode, messageOf, type Problem, UsageError } from '../../../base/errors.js';
+import type { Worklist, WorklistOptions } from '../../../push/worklist/write.js';
+import { command } from '../../command.js';
+import { names, text, toggle } from '../../flags.js';
+import { print, printJson } from '../../output.js';
+import { setUp } from '../../setup.js';
+import { counted, moment } from '../../text/units.js';
+
+const flags = z.object({
+  out: text.optional(),
+  where: text.optional(),
+  query: text.optional(),
+  companies: toggle.default(false),
+  columns: names.optional(),
+  force: toggle.default(false),
+});
+type Flags = z.infer<typeof flags>;
+
+export const sheet = command({
+  name: 'sheet',
+  summary: 'Write a sheet of topics (or companies) to edit: .xlsx or .csv',
+  options: {
+    out: { type: 'string', requiresArg: true, describe: 'The file to write, ending in .xlsx or .csv' },
+    where: { type: 'string', requiresArg: true, describe: 'An SQL condition on topics (or companies)' },
+    query: { type: 'string', requiresArg: true, describe: 'A file with a SELECT that gives topic_id' },
+    companies: { type: 'boolean', describe: 'Companies instead of topics' },
+    columns: {
+      type: 'array',
+      string: true,
+      requiresArg: true,
+      describe: 'Only these columns, e.g. title,priority',
+    },
+    force: { type: 'boolean', describe: 'Replace a file that is there' },
+  },
+  examples: [
+    ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to be edited'],
+    ['signalhouse changes sheet --out bugs.csv --where "issue_type = \'bug_report\'"', 'Some of the topics'],
+    ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'Rows of your own SQL'],
+    ['signalhouse changes sheet --out vip.xlsx --companies', 'Companies'],
+  ],
+  flags,
+  async run(given, context) {
+    const options = optionsOf(given);
+    const { makeSheet } = await import('../../../app/changes.js');
+    const made = await makeSheet(setUp(context), options);
+    if (context.json) printJson(made);
+    else print(madeText(made));
+    return ExitCode.done;
+  },
+});
+
+/** What exactly is to be written, or every reason why that is not clear. */
+function optionsOf({ out, where, query, companies, columns, force }: Flags): WorklistOptions {
+  const problems: Problem[] = [];
+  if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
+  else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
+    problems.push({
+      setting: '--out',
+      problem: 'must end in .xlsx or .csv: the ending says how it is written',
+    });
+  if (where !== undefined && query !== undefined)
+    problems.push({ setting: '--query', problem: 'and --where both choose the rows: give one of them' });
+  const sql = query === undefined ? undefined : queryIn(query, problems);
+  if (problems.length > 0 || out === undefined) throw new UsageError('What to write is not clear.', problems);
+  const chosen =
+    sql !== undefined
+      ? ({ by: 'query', sql } as const)
+      : where !== undefined
+        ? ({ by: 'where', sql: where } as const)
+        : ({ by: 'default' } as const);
+  return { out, entityType: companies ? 'company' : 'topic', chosen, columns, overwrite: force };
+}
+
+function queryIn(path: string, problems: Problem[]): string {
+  try {
+    const sql = readFileSync(path, 'utf8');
+    if (sql.trim() === '') problems.push({ setting: '--query', problem: `there is nothing in ${path}` });
+    return sql;
+  } catch (error) {
+    problems.push({ setting: '--query', problem: messageOf(error) });
+    return '';
+  }
+}
+
+function madeText({ path, entityType, rows, leftOut, oldest }: Worklist): string {
+  const noun = entityType === 'topic' ? 'topic' : 'company';
+  const plural = entityType === 'topic' ? 'topics' : 'companies';
+  const lines = [
+    `${path}: ${counted(rows, noun, plural)}${oldest ? `, as of ${moment(new Date(oldest))} or later` : ''}`,
+  ];
+  if (leftOut > 0)
+    lines.push(
+      `${counted(leftOut, noun, plural)} left out: unknown, deleted or merged, which nobody can change.`,
+    );
+  lines.push(`Edit it, save it, then: signalhouse changes import ${path}`);
+  return lines.join('\n');
+}

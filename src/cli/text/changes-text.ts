@@ -1,0 +1,120 @@
+import type { Change } from '../../push/change.js';
+import type { Value, Values } from '../../push/fields.js';
+import type { Decision } from '../../push/queue/decide.js';
+import type { ShownAttempt, ShownChange } from '../../push/queue/view.js';
+import { tableWidth } from '../output.js';
+import { list, pairs, sections } from './sections.js';
+import { table } from './table.js';
+import { count, counted, moment } from './units.js';
+
+/** Changes as a table, and how many there are when these are not all. */
+export function changesTable({
+  total,
+  changes,
+}: {
+  readonly total: number;
+  readonly changes: readonly ShownChange[];
+}): string {
+  if (total === 0) return 'no changes';
+  const names = ['id', 'status', 'what', 'change', 'by', 'source'].map((name) => ({ name }));
+  const rows = changes.map((change) => [
+    change.id,
+    change.status,
+    change.title ?? change.entityId,
+    changed(change),
+    change.requestedBy,
+    placeOf(change),
+  ]);
+  const more = total - changes.length;
+  const text = table(names, rows, tableWidth());
+  return more > 0 ? `${text}\n\n${count(more)} more (--limit)` : text;
+}
+
+/** Everything about one change. */
+export function changeText(change: ShownChange & { readonly attempted: readonly ShownAttempt[] }): string {
+  const { entityType, entityId, title } = change;
+  const facts: [string, string | null][] = [
+    ['status', change.status],
+    [entityType, title === null ? entityId : `${title} (${entityId})`],
+    ['change', changed(change)],
+    ['base', `${valuesText(change.base)} (${baseText(change)})`],
+    ['before', change.remoteBefore && valuesText(change.remoteBefore)],
+    ['after', change.remoteAfter && valuesText(change.remoteAfter)],
+    ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
+    ['overwrite', change.overwrite ? 'yes: it wins over what somebody else changed' : null],
+    ['by', `${change.requestedBy}, ${at(change.queuedAt)}`],
+    ['source', placeOf(change)],
+    ['settled', change.settledAt && at(change.settledAt)],
+    ['superseded by', change.supersededBy],
+    ['key', change.idempotencyKey],
+    ['sent', change.sentAt && `${at(change.sentAt)} (${counted(change.attempts, 'request')})`],
+    ['body', change.body],
+  ];
+  return sections([
+    [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
+    ['Requests', attemptsText(change.attempted)],
+  ]);
+}
+
+/** What came of a decision about changes. */
+export function decisionsText(decisions: readonly Decision[], done: string): string {
+  if (decisions.length === 0) return 'no such changes';
+  const refused = decisions.filter((one) => !one.done);
+  const lines = refused.map(({ id, reason }) => `${id}: ${reason ?? 'it cannot be done'}`);
+  const text = `${counted(decisions.length - refused.length, 'change')} ${done}`;
+  return refused.length === 0
+    ? text
+    : `${text}\n\n${counted(refused.length, 'change')} left as they are\n${list(lines)}`;
+}
+
+/** A value for people. */
+export function valueText(value: Value | undefined): string {
+  if (value === undefined) return '(not known)';
+  if (value === null || value === '') return '(none)';
+  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
+}
+
+function changed({ wanted, base }: Change): string {
+  return Object.entries(wanted)
+    .map(([name, value]) => `${name}: ${valueText(base[name])} -> ${valueText(value)}`)
+    .join(', ');
+}
+
+function valuesText(values: Values): string {
+  return (
+    Object.entries(values)
+      .map(([name, value]) => `${name}: ${valueText(value)}`)
+      .join(', ') || 'nothing'
+  );
+}
+
+function baseText({ baseFrom, baseAt, overwrite }: Change): string {
+  if (overwrite) return 'as a push found it';
+  const from = baseFrom === 'file' ? 'as the sheet showed it' : 'as the warehouse had it';
+  return baseAt === null ? from : `${from}, ${at(baseAt)}`;
+}
+
+function placeOf({ source, sourceRow }: Change): string {
+  return sourceRow === null ? source : `${source} row ${sourceRow}`;
+}
+
+function at(iso: string): string {
+  return moment(new Date(iso));
+}
+
+function attemptsText(attempts: readonly ShownAttempt[]): string {
+  if (attempts.length === 0) return '';
+  return table(
+    ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'].map((name) => ({ name })),
+    attempts.map((one) => [
+      at(one.at),
+      count(one.attempt),
+      `${one.method} ${one.path}`,
+      one.status === null ? '-' : String(one.status),
+      one.ms === null ? '-' : count(one.ms),
+      one.error_code ?? '',
+      one.request_id ?? '',
+    ]),
+    tableWidth(),
+  );
+}

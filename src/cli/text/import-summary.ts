@@ -1,0 +1,127 @@
+import type { Prepared } from '../../push/import/prepare.js';
+import type {
+  ChangeKind,
+  ImportProblem,
+  ImportReport,
+  ImportRow,
+  RowOutcome,
+} from '../../push/import/report.js';
+import { list, pairs, sections } from './sections.js';
+import { some, wide } from './sync-summary.js';
+import { table } from './table.js';
+import { ago, count, counted, duration } from './units.js';
+
+/** What an import would do, for the person who is asked whether it shall. */
+export function previewText(prepared: Prepared): string {
+  return sections([
+    [`${prepared.source}: what would be queued`, pairs(facts(prepared))],
+    ...bodyOf(prepared),
+  ]);
+}
+
+/** What an import did. When its preview was printed already, only what is new. */
+export function importSummary(report: ImportReport, isShown: boolean): string {
+  const head = `${report.source}: ${outcomeText(report)}`;
+  if (isShown) return head;
+  return sections([[head, pairs(facts(report))], ...bodyOf(report), ['What next', list(nextSteps(report))]]);
+}
+
+type Shown = Pick<ImportReport, 'preview' | 'problems' | 'rows' | 'notes' | 'requestedBy'>;
+
+function bodyOf(shown: Shown): [string, string][] {
+  return [
+    ['Changes', kindsText(shown.preview.kinds)],
+    ['In conflict already', rowsText(shown, 'conflict')],
+    ['Wrong rows', list(some(shown.problems.map(problemText)))],
+    ['Notes', list(shown.notes)],
+  ];
+}
+
+function outcomeText({ outcome, queued }: ImportReport): string {
+  const texts = {
+    queued: `${counted(queued.length, 'change')} queued`,
+    nothing_new: 'nothing new to queue',
+    refused: 'nothing was queued, because rows are wrong',
+    dry_run: 'dry run, nothing was queued',
+    declined: 'nothing was queued',
+  };
+  return texts[outcome];
+}
+
+function facts({ preview, requestedBy }: Shown): [string, string][] {
+  const { rows, changes, requests, minutes, superseded } = preview;
+  const told: [string, number, string][] = [
+    ['unchanged', rows.unchanged, 'it is so already'],
+    ['duplicates', rows.duplicate, 'an open change wants the same'],
+    ['imported before', rows.imported_before, 'from the same file'],
+    ['in conflict', rows.conflict, 'see below'],
+    ['wrong', rows.invalid, 'see below'],
+  ];
+  return [
+    ['changes', count(changes)],
+    ...told.flatMap(([name, number, why]): [string, string][] =>
+      number === 0 ? [] : [[name, `${counted(number, 'row')} (${why})`]],
+    ),
+    ...(superseded > 0
+      ? ([['replaces', `${counted(superseded, 'earlier change')} of the queue`]] as [string, string][])
+      : []),
+    ...(changes > 0 ? [costOf(requests, minutes), baseOf(preview)] : []),
+    ['by', requestedBy],
+  ];
+}
+
+function costOf(
+  { writes, reads, total }: ImportReport['preview']['requests'],
+  minutes: number,
+): [string, string] {
+  const parts = `${count(writes)} to write, ${count(reads)} to read`;
+  return [
+    'a push takes',
+    `${counted(total, 'request')} (${parts}), about ${duration(minutes * 60_000)} at the budget`,
+  ];
+}
+
+/** What "somebody else changed it meanwhile" will be told by. */
+function baseOf({ base }: ImportReport['preview']): [string, string] {
+  const { file, warehouse, oldest } = base;
+  const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
+  const parts = [
+    ...(file > 0 ? [`the base columns of the file (${count(file)})`] : []),
+    ...(warehouse > 0 ? [`the warehouse as it is now${age} (${count(warehouse)})`] : []),
+  ];
+  return ['compared with', parts.join(' and ')];
+}
+
+function kindsText(kinds: readonly ChangeKind[]): string {
+  if (kinds.length === 0) return '';
+  return table(
+    [{ name: 'column' }, { name: 'from' }, { name: 'to' }, { name: 'changes', right: true }],
+    kinds.map(({ field, from, to, count: number }) => [
+      field,
+      from ?? '(text)',
+      to ?? '(text)',
+      count(number),
+    ]),
+    wide,
+  );
+}
+
+function rowsText({ rows }: Shown, outcome: RowOutcome): string {
+  const those = rows.filter((row: ImportRow) => row.outcome === outcome);
+  return list(some(those.map(({ row, text }) => `row ${row}: ${text ?? outcome}`)));
+}
+
+function problemText({ row, column, value, problem, allowed }: ImportProblem): string {
+  const what = value === null ? '' : ` "${value}"`;
+  const choices = allowed ? ` (allowed: ${allowed.join(', ')})` : '';
+  return `row ${row}, ${column ?? 'the row'}${what} ${problem}${choices}`;
+}
+
+function nextSteps({ outcome, queued, problems, preview }: ImportReport): string[] {
+  return [
+    ...(outcome === 'queued' ? [`signalhouse push sends ${queued.length === 1 ? 'it' : 'them'}.`] : []),
+    ...(problems.length > 0 && outcome === 'refused' && preview.changes > 0
+      ? ['Mend the rows and import the file again, or queue the good ones with --skip-invalid.']
+      : []),
+  ];
+}

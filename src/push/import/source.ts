@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { UsageError } from '../../base/errors.js';
+import type { Json } from '../../base/json.js';
+import type { Snapshot } from '../../warehouse/query.js';
+import type { Cell, Grid } from '../sheet/grid.js';
+import { maxFileBytes, maxRows } from '../sheet/limits.js';
+import { readBytes, readSheet, type SheetSource } from '../sheet/read.js';
+
+/** Rows to import, and where they come from. */
+export interface ImportSource {
+  readonly grid: Grid;
+  /** The file's name, `standard input` or `SQL`. */
+  readonly name: string;
+  /** SHA-256 of the file; null for SQL, which may be meant again. */
+  readonly hash: string | null;
+  /** The file itself, where it was one. */
+  readonly bytes?: Uint8Array;
+}
+
+/** Reads a sheet. Raises what `readSheet` raises. */
+export async function fromSheet(source: SheetSource): Promise<ImportSource> {
+  const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
+  const name = 'path' in source ? basename(source.path) : source.name;
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  return { grid: await readSheet({ bytes, name }), name, hash, bytes };
+}
+
+/** Reads a sheet that is piped in, and no more of it than a sheet may have. */
+export async function fromStream(stream: AsyncIterable<Uint8Array>, name: string): Promise<ImportSource> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of stream) {
+    pieces.push(piece);
+    size += piece.length;
+    // The reader refuses it, in its own words.
+    if (size > maxFileBytes) break;
+  }
+  return fromSheet({ bytes: Buffer.concat(pieces), name });
+}
+
+/** Reads the rows of one SELECT on the published file; they are numbered from 1. Raises UsageError. */
+export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSource> {
+  const rows: { number: number; cells: Cell[] }[] = [];
+  let columns: readonly string[] | undefined;
+  for await (const answer of snapshot.answers(sql)) {
+    if (columns) throw notOne('holds more than one statement');
+    columns = answer.columns.map(({ name }) => name);
+    for await (const row of answer.rows) {
+      if (rows.length === maxRows) throw notOne(`gives more than ${maxRows.toLocaleString('en-US')} rows`);
+      rows.push({ number: rows.length + 1, cells: row.map(cellOf) });
+    }
+  }
+  if (!columns) throw notOne('holds no statement');
+  return { grid: { columns, headerRow: 0, rows, notes: [] }, name: 'SQL', hash: null };
+}
+
+function cellOf(value: Json): Cell {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+function notOne(problem: string): UsageError {
+  return new UsageError('The SQL cannot be imported.', [{ setting: '--sql', problem }], {
+    hint: 'Give one SELECT, e.g. --sql "SELECT id AS topic_id, \'high\' AS priority FROM topics WHERE …".',
+  });
+}

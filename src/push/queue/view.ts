@@ -1,0 +1,81 @@
+import type { Snapshot } from '../../warehouse/query.js';
+import { text } from '../../warehouse/sql.js';
+import type { Change, Status } from '../change.js';
+import type { EntityType } from '../fields.js';
+import { pushSql } from '../sql.js';
+
+/** Which changes to show; what is left out does not matter. */
+export interface ChangeFilter {
+  readonly status?: readonly Status[] | undefined;
+  readonly topic?: string | undefined;
+  readonly company?: string | undefined;
+  /** The name of the file, as it was imported. */
+  readonly source?: string | undefined;
+  readonly by?: string | undefined;
+  /** Queued at this moment or later. */
+  readonly since?: Date | undefined;
+}
+
+/** A change with the name of what it is about, where that is known. */
+export interface ShownChange extends Change {
+  readonly title: string | null;
+}
+
+/** One request that was made for a change (ops.change_attempts). */
+export interface ShownAttempt {
+  readonly at: string;
+  readonly attempt: number;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number | null;
+  readonly error_code: string | null;
+  readonly request_id: string | null;
+  readonly idempotency_key: string;
+  readonly ms: number | null;
+  readonly run_id: string | null;
+}
+
+export function matches(change: Change, filter: ChangeFilter): boolean {
+  const { status, topic, company, source, by, since } = filter;
+  const isOf = (type: EntityType, id: string | undefined) =>
+    id === undefined || (change.entityType === type && change.entityId === id);
+  return (
+    (status === undefined || status.includes(change.status)) &&
+    isOf('topic', topic) &&
+    isOf('company', company) &&
+    (source === undefined || change.source === source) &&
+    (by === undefined || change.requestedBy === by) &&
+    (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
+  );
+}
+
+/** The titles of topics and names of companies. */
+export async function withTitles(
+  snapshot: Snapshot | null,
+  changes: readonly Change[],
+): Promise<ShownChange[]> {
+  const titles = new Map<string, string | null>();
+  if (snapshot && changes.length > 0) {
+    const ids = [...new Set(changes.map(({ entityId }) => entityId))].map(text).join(', ');
+    const rows = await snapshot.all<{ key: string; title: string | null }>(
+      `SELECT 'topic ' || id AS key, title FROM topics WHERE id IN (${ids})
+       UNION ALL SELECT 'company ' || id, name FROM companies WHERE id IN (${ids})`,
+    );
+    for (const { key, title } of rows) titles.set(key, title);
+  }
+  return changes.map((change) => ({
+    ...change,
+    title: titles.get(`${change.entityType} ${change.entityId}`) ?? null,
+  }));
+}
+
+/** The requests that were made for a change, as far as they are published. */
+export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ShownAttempt[]> {
+  if (!snapshot) return [];
+  // A file that an older program published has no such table.
+  const tables = await snapshot.all(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'ops' AND table_name = 'change_attempts'",
+  );
+  if (tables.length === 0) return [];
+  return snapshot.all<ShownAttempt>(pushSql('attempts').replace('$change_id', text(id)));
+}

@@ -1,0 +1,210 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImportReport } from '../../src/push/import/report.js';
+import type { Decision } from '../../src/push/queue/decide.js';
+import type { ShownChange } from '../../src/push/queue/view.js';
+import type { Cell, Grid } from '../../src/push/sheet/grid.js';
+import { readSheet } from '../../src/push/sheet/read.js';
+import { writeGrid } from '../../src/push/sheet/write-grid.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { queueOf } from '../support/pushing.js';
+import { Folders, type Ran, start } from '../support/signalhouse.js';
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let cwd: string;
+
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { topics: 24, people: 12, messages: 80, stories: 1 } });
+  pulling = Pulling.into(folders, sandbox);
+  cwd = folders.make();
+  const { code } = await pulling.sync(['--only', 'topics,companies']);
+  if (code !== 0) throw new Error('the warehouse of this test could not be filled');
+});
+afterAll(async () => {
+  await sandbox?.stop();
+  folders.remove();
+});
+
+const changes = (args: readonly string[], stdin?: string): Promise<Ran> =>
+  start(['changes', ...args], { cwd, env: pulling.env, ...(stdin === undefined ? {} : { stdin }) }).ended;
+
+async function json<T>(args: readonly string[], code = 0): Promise<T> {
+  const ran = await changes([...args, '--json']);
+  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
+  return JSON.parse(ran.stdout) as T;
+}
+
+/** Edits a sheet as a person would: one cell of each row that is named, by its place in the file. */
+async function edit(
+  name: string,
+  edits: readonly (readonly [row: number, column: string, value: Cell])[],
+): Promise<Grid> {
+  const grid = await readSheet({ path: join(cwd, name) });
+  const rows = grid.rows.map((row, at) => {
+    const cells = grid.columns.map((_, column) => row.cells[column] ?? null);
+    for (const [of, column, value] of edits) if (of === at) cells[grid.columns.indexOf(column)] = value;
+    return { ...row, cells };
+  });
+  await writeGrid(join(cwd, name), { ...grid, rows }, [], { overwrite: true });
+  return { ...grid, rows };
+}
+
+const listed = async (...args: string[]) =>
+  json<{ total: number; changes: ShownChange[] }>(['list', ...args]);
+
+/** Another priority than this one. */
+const other = (priority: unknown) => (priority === 'low' ? 'Very High' : 'low');
+
+describe('a sheet', () => {
+  it('goes round: written, edited, imported, listed, cancelled, and tried again', async () => {
+    const made = await json<{ rows: number }>(['sheet', '--out', 'topics.xlsx']);
+    expect(made.rows).toBeGreaterThan(5);
+    const before = await readSheet({ path: join(cwd, 'topics.xlsx') });
+    const priority = before.columns.indexOf('priority');
+    const [first, second] = [0, 1].map((at) => other(before.rows[at]?.cells[priority]));
+    const { rows } = await edit('topics.xlsx', [
+      [0, 'priority', first ?? null],
+      [1, 'priority', second ?? null],
+      [2, 'archived', true],
+      [2, 'archived_reason', '=a duplicate'],
+    ]);
+    const report = await json<ImportReport>(['import', 'topics.xlsx', '--by', 'kim']);
+    expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, requestedBy: 'kim', problems: [] });
+    const queue = await queueOf(pulling.dataDir);
+    expect(
+      queue.map(({ entityId, wanted, baseFrom, sourceRow }) => ({ entityId, wanted, baseFrom, sourceRow })),
+    ).toEqual([
+      {
+        entityId: rows[0]?.cells[0],
+        wanted: { priority: first?.toLowerCase().replace(' ', '_') },
+        baseFrom: 'file',
+        sourceRow: 2,
+      },
+      {
+        entityId: rows[1]?.cells[0],
+        wanted: { priority: second?.toLowerCase().replace(' ', '_') },
+        baseFrom: 'file',
+        sourceRow: 3,
+      },
+      {
+        entityId: rows[2]?.cells[0],
+        wanted: { archived: true, archived_reason: '=a duplicate' },
+        baseFrom: 'file',
+        sourceRow: 4,
+      },
+    ]);
+
+    // The queue is in the published file for SQL, and the same file once more is no news.
+    const open = await read(pulling.dataDir, (reader) =>
+      reader.rows('SELECT status, requested_by FROM open_changes'),
+    );
+    expect(open).toEqual(Array(3).fill({ status: 'queued', requested_by: 'kim' }));
+    const again = await json<ImportReport>(['import', 'topics.xlsx']);
+    expect(again).toMatchObject({ outcome: 'nothing_new', preview: { rows: { imported_before: 3 } } });
+
+    const list = await listed('--by', 'kim', '--status', 'queued', '--since', '1h', '--limit', '2');
+    expect(list).toMatchObject({
+      total: 3,
+      changes: [{ entityId: rows[2]?.cells[0] }, { title: rows[1]?.cells[1] }],
+    });
+    const [id] = report.queued;
+    const cancelled = await json<{ decisions: Decision[] }>(['cancel', id!]);
+    expect(cancelled.decisions).toMatchObject([{ id, status: 'cancelled', done: true }]);
+    const rest = await changes(['cancel', '--source', 'elsewhere/topics.xlsx']);
+    expect(rest).toMatchObject({ code: 0, stdout: '2 changes cancelled\n' });
+    expect((await queueOf(pulling.dataDir)).every(({ status }) => status === 'cancelled')).toBe(true);
+  });
+
+  it('after a conflict is decided by retry --overwrite, and not by the same wish again', async () => {
+    const [topic] = [...sandbox.world.topics.values()].filter(
+      ({ archivedAt, id }) => !archivedAt && isListed(id),
+    );
+    const id = topic!.id;
+    const list = (note: string) => `topic_id,priority,lifecycle_state,${note}\n${id},low,Completed,\n`;
+    const queued = await changes(['import', '-', '--by', 'kim'], list('a'));
+    expect(queued).toMatchObject({ code: 0, stdout: expect.stringContaining('standard input') });
+    await patch(id, { priority: 'very_low', lifecycleState: 'dismissed' });
+    expect((await start(['push', '--json'], { cwd, env: pulling.env }).ended).code).toBe(3);
+    const { changes: conflicts } = await listed('--status', 'conflict');
+    expect(conflicts).toMatchObject([{ entityId: id, title: topic?.title }]);
+
+    const same = await changes(['import', '-'], list('b'));
+    expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining('--overwrite') });
+    const retried = await json<{ decisions: Decision[] }>(['retry', '--status', 'conflict', '--overwrite']);
+    expect(retried.decisions.every(({ done }) => done)).toBe(true);
+    expect((await start(['push', '--json'], { cwd, env: pulling.env }).ended).code).toBe(0);
+    expect(sandbox.world.topics.get(id)).toMatchObject({ priority: 'low', lifecycleState: 'completed' });
+    const shown = await json<ShownChange & { attempted: unknown[] }>(['show', conflicts[0]!.id]);
+    expect(shown).toMatchObject({
+      status: 'applied',
+      overwrite: true,
+      attempted: [{ method: 'PATCH', status: 200 }],
+    });
+  });
+});
+
+describe('rows that are wrong', () => {
+  it('are named all at once with exit 3; --skip-invalid queues the good ones', async () => {
+    const [good] = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ id: string }>("SELECT topic_id AS id FROM backlog WHERE priority <> 'low' LIMIT 1"),
+    );
+    writeFileSync(
+      join(cwd, 'bad.tsv'),
+      `\uFEFFTopic ID\tPRIORITY\tlifecycle-state\n${good?.id}\tlow\t\nnope\tlow\t\n${good?.id}\t\tunknown\n`,
+    );
+    const refused = await changes(['import', 'bad.tsv']);
+    expect(refused).toMatchObject({ code: 3, stderr: '' });
+    for (const text of [
+      'row 3, Topic ID "nope"',
+      'row 4, lifecycle-state "unknown"',
+      'allowed: open',
+      '--skip-invalid',
+    ])
+      expect(refused.stdout).toContain(text);
+    const before = (await queueOf(pulling.dataDir)).length;
+    const report = await json<ImportReport>(['import', 'bad.tsv', '--skip-invalid'], 3);
+    expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });
+    expect(await queueOf(pulling.dataDir)).toHaveLength(before + 1);
+  });
+});
+
+describe('what is no list of changes', () => {
+  it('is refused with exit 2: a picture that is named like a workbook, SQL that writes', async () => {
+    writeFileSync(
+      join(cwd, 'photo.xlsx'),
+      Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0]),
+    );
+    const photo = await changes(['import', 'photo.xlsx']);
+    expect(photo).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('is no sheet') });
+    const sql = await changes(['import', '--sql', 'DROP TABLE topics']);
+    expect(sql).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it('a sheet is not written over a file', async () => {
+    writeFileSync(join(cwd, 'mine.csv'), 'kept');
+    expect(await changes(['sheet', '--out', 'mine.csv'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--force'),
+    });
+    expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
+  });
+});
+
+/** What a colleague does meanwhile. */
+async function patch(id: string, body: object): Promise<void> {
+  const { status } = await fetch(`${sandbox.baseUrl}/topics/${id}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (status !== 200) throw new Error(`the colleague got ${status}`);
+}
+
+function isListed(id: string): boolean {
+  return sandbox.world.topics.get(id)?.graphStatus === 'active';
+}

@@ -1,0 +1,135 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SyncPushReport } from '../../src/app/sync-push.js';
+import { readSheet } from '../../src/push/sheet/read.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let inbox: string;
+let topics: StoredTopic[];
+
+beforeAll(async () => {
+  sandbox = await startTown();
+  pulling = Pulling.into(folders, sandbox);
+  inbox = join(pulling.dataDir, 'inbox');
+  mkdirSync(inbox, { recursive: true });
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+async function night(args: readonly string[] = []): Promise<{ code: number | null; report: SyncPushReport }> {
+  const ran = await pulling.start(['sync', '--push', '--json', ...args]).ended;
+  try {
+    return { code: ran.code, report: JSON.parse(ran.stdout) as SyncPushReport };
+  } catch {
+    throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
+  }
+}
+
+const outcomes = (report: SyncPushReport) =>
+  Object.fromEntries(report.inbox.map(({ name, outcome }) => [name, outcome]));
+const priorityOf = (topic: StoredTopic) => sandbox.world.topics.get(topic.id)?.priority;
+const drop = (name: string, text: string) => writeFileSync(join(inbox, name), text);
+const lineOf = (topic: StoredTopic) => `${topic.id},${topic.priority === 'high' ? 'low' : 'high'}\n`;
+
+describe('the drop folder', () => {
+  it('of the first night waits for the warehouse to be filled, and is pushed then', async () => {
+    topics = [...sandbox.world.topics.values()].filter(
+      ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+    );
+    const [topic] = topics as [StoredTopic];
+    const line = lineOf(topic);
+    drop('first.csv', `topic_id,priority\n${line}`);
+    const { code, report } = await night();
+    expect(code).toBe(0);
+    expect(outcomes(report)).toEqual({ 'first.csv': 'done' });
+    expect(`${topic.id},${priorityOf(topic)}\n`).toBe(line);
+    expect(readdirSync(join(inbox, 'done')).sort()).toEqual(['first.csv', 'first.result.csv']);
+    expect(existsSync(join(inbox, 'first.csv'))).toBe(false);
+  });
+
+  it('hands each file back: good ones done, bad ones with their reasons, unfinished ones left alone', async () => {
+    const [, second, third] = topics as [StoredTopic, StoredTopic, StoredTopic];
+    const before = third.priority;
+    drop('good.csv', `topic_id,priority\n${lineOf(second)}`);
+    drop('bad.csv', `topic_id,priority\n${lineOf(third)}no-such-topic,high\n`);
+    drop('photo.xlsx', '\xff\xd8\xff\xe0 not a sheet at all');
+    drop('notes.txt', 'not ours');
+    drop('growing.csv', 'topic_id,priority\n');
+    const writing = setInterval(() => appendFileSync(join(inbox, 'growing.csv'), lineOf(third)), 50);
+    const { code, report } = await night().finally(() => clearInterval(writing));
+    expect(code).toBe(3);
+    expect(outcomes(report)).toEqual({
+      'good.csv': 'done',
+      'bad.csv': 'rejected',
+      'photo.xlsx': 'rejected',
+      'growing.csv': 'being_written',
+    });
+    expect(report.push.applied).toBe(1);
+    expect(priorityOf(third)).toBe(before);
+    expect(readdirSync(inbox).sort()).toEqual(['done', 'growing.csv', 'notes.txt', 'rejected']);
+    expect(readdirSync(join(inbox, 'rejected')).sort()).toEqual([
+      'bad.csv',
+      'bad.result.csv',
+      'photo.xlsx',
+      'photo.xlsx.reason.txt',
+    ]);
+    expect(readFileSync(join(inbox, 'rejected', 'photo.xlsx.reason.txt'), 'utf8')).toContain('photo.xlsx');
+    const reasons = await readSheet({ path: join(inbox, 'rejected', 'bad.result.csv') });
+    expect(reasons.columns).toEqual(['topic_id', 'priority', 'result', 'error', 'remote_value']);
+    expect(reasons.rows[1]?.cells.slice(2, 4)).toEqual(['invalid', expect.stringContaining('no-such-topic')]);
+    const results = await readSheet({ path: join(inbox, 'done', 'good.result.csv') });
+    expect(results.rows.map(({ cells }) => cells[2])).toEqual(['applied']);
+  });
+
+  it('keeps a file whose changes a cap left in the queue, and hands it back the night after', async () => {
+    const some = topics.slice(4, 9);
+    drop('capped.csv', `topic_id,priority\n${some.map(lineOf).join('')}`);
+    drop('growing.csv', `topic_id,priority\n${lineOf(topics[10] as StoredTopic)}`);
+    const first = await night(['--max-requests', '5']);
+    expect(first.code).toBe(0);
+    expect(outcomes(first.report)['capped.csv']).toBe('waiting');
+    expect(first.report.push.left.queued).toBeGreaterThan(0);
+    const second = await night();
+    expect(outcomes(second.report)).toEqual({ 'capped.csv': 'done', 'growing.csv': 'done' });
+    for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+    const results = await readSheet({ path: join(inbox, 'done', 'capped.result.csv') });
+    expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
+  });
+});
+
+describe('push --result', () => {
+  it('hands the imported file back with what became of each row', async () => {
+    const [one, two] = topics.slice(12, 14) as [StoredTopic, StoredTopic];
+    const file = join(pulling.dataDir, 'mine.csv');
+    writeFileSync(file, `Topic ID;Comment;Priority\n${one.id};keep me;high\n${two.id};;${two.priority}\n`);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'low' } });
+    expect((await pulling.sync(['--only', 'topics'])).code).toBe(0);
+    expect((await pulling.start(['changes', 'import', file, '--yes']).ended).code).toBe(0);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
+    const out = join(pulling.dataDir, 'back.csv');
+    const pushed = await pulling.start(['push', '--result', out]).ended;
+    expect(pushed.code).toBe(3);
+    expect(pushed.stdout).toContain(out);
+    const { columns, rows } = await readSheet({ path: out });
+    expect(columns).toEqual(['Topic ID', 'Comment', 'Priority', 'result', 'error', 'remote_value']);
+    expect(rows.map(({ cells }) => [cells[1] ?? null, cells[3]])).toEqual([
+      ['keep me', 'conflict'],
+      [null, 'unchanged'],
+    ]);
+    expect(rows[0]?.cells[5]).toBe('priority: very_low');
+    const wrong = await pulling.start(['push', '--result', 'back.pdf']).ended;
+    expect({ code: wrong.code, stderr: wrong.stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--result'),
+    });
+  });
+});

@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { csv, Importing, syncedAt, town } from './support.js';
+
+let warehouse: Warehouse;
+let importing: Importing;
+beforeAll(async () => {
+  warehouse = await town();
+});
+beforeEach(async () => {
+  importing = await Importing.on(warehouse);
+});
+afterAll(() => warehouse.close());
+
+/** The problems of a list, as `row column value problem`. */
+async function problemsOf(text: string): Promise<string[]> {
+  const { problems } = await importing.prepare(text);
+  return problems.map((one) => `${one.row} ${one.column} ${one.value} ${one.problem}`);
+}
+
+const based =
+  'topic_id,priority,archived,archived_reason,base_priority,base_archived,base_archived_reason,base_updated_at';
+
+describe('a list without base columns', () => {
+  it('is held against the warehouse: what differs is queued, what is so already is not', async () => {
+    const report = await importing.run('topic_id,priority\nt1,High\nt2,default\nt3,\n');
+    expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, problems: [], entityType: 'topic' });
+    expect(report.rows).toEqual([
+      { row: 2, outcome: 'queued', changeId: report.queued[0], text: null },
+      { row: 3, outcome: 'unchanged', changeId: null, text: null },
+      { row: 4, outcome: 'unchanged', changeId: null, text: null },
+    ]);
+    expect(importing.queue.all()).toMatchObject([
+      {
+        entityId: 't1',
+        wanted: { priority: 'high' },
+        base: { priority: 'default' },
+        baseFrom: 'warehouse',
+        baseAt: syncedAt,
+        requestedBy: 'kim',
+        source: 'list.csv',
+        sourceHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        sourceRow: 2,
+        importId: report.importId,
+      },
+    ]);
+    expect(report.preview).toMatchObject({
+      changes: 1,
+      kinds: [{ field: 'priority', from: 'default', to: 'high', count: 1 }],
+      requests: { writes: 1, reads: 1, total: 2 },
+      minutes: 2 / 120,
+      base: { file: 0, warehouse: 1, oldest: syncedAt },
+    });
+  });
+
+  it('has no base for what was never fetched, so that it cannot be in conflict', async () => {
+    await importing.run('topic_id,archived\nlisted,FALSE\n');
+    expect(importing.queue.all()).toMatchObject([{ wanted: { archived: false }, base: {} }]);
+  });
+
+  it('archives with its reason, and gives another reason to what is archived', async () => {
+    await importing.run('topic_id,archived,archived_reason\nt1,x,dup\nfiled,,newer\n');
+    expect(importing.queue.all().map(({ wanted, base }) => ({ wanted, base }))).toEqual([
+      {
+        wanted: { archived: true, archived_reason: 'dup' },
+        base: { archived: false, archived_reason: null },
+      },
+      {
+        wanted: { archived: true, archived_reason: 'newer' },
+        base: { archived: true, archived_reason: 'old' },
+      },
+    ]);
+  });
+
+  it('changes companies as well, read and written in the cheaper way', async () => {
+    const report = await importing.run('company_id,vip,name\n1,yes,\n3,,Gamma\n2,yes,\n');
+    expect(importing.standing).toEqual(['1 {"is_vip":true} queued', '3 {"name":"Gamma"} queued']);
+    expect(report.preview.requests).toEqual({ writes: 1, reads: 1, total: 2 });
+  });
+});
+
+describe('a sheet with base columns', () => {
+  it('wants what differs from its base, and nothing else', async () => {
+    const report = await importing.run(
+      `${based}\nt1,low,FALSE,,default,FALSE,,2026-02-01T00:00:00Z\nt2,High ,FALSE,,high,FALSE,,\nnowhere,low,FALSE,,low,FALSE,,\n`,
+    );
+    expect(report.rows.map(({ outcome }) => outcome)).toEqual(['queued', 'unchanged', 'unchanged']);
+    expect(importing.queue.all()).toMatchObject([
+      { base: { priority: 'default' }, baseFrom: 'file', baseAt: '2026-02-01T00:00:00.000Z' },
+    ]);
+  });
+
+  it('keeps the base that the person saw, also where the warehouse has another value by now', async () => {
+    await importing.run(`${based}\nt1,low,FALSE,,very_high,FALSE,,\n`);
+    expect(importing.queue.all()).toMatchObject([
+      { wanted: { priority: 'low' }, base: { priority: 'very_high' } },
+    ]);
+  });
+
+  it('takes what went through meanwhile for done', async () => {
+    expect(
+      await importing.outcomes(`${based}\nt1,default,FALSE,,high,FALSE,,2026-02-01T00:00:00Z\n`),
+    ).toEqual(['unchanged']);
+    // The warehouse is older than the sheet: it cannot know.
+    expect(
+      await importing.outcomes(`${based}\nt1,default,FALSE,,high,FALSE,,2026-04-01T00:00:00Z\n`),
+    ).toEqual(['queued']);
+  });
+
+  it('tells an emptied cell from one that was empty', async () => {
+    expect(
+      await problemsOf(
+        `${based}\nt1,,FALSE,,default,FALSE,,\nfiled,low,,old,low,TRUE,old,\nt2,low,,,low,FALSE,,\n`,
+      ),
+    ).toEqual([
+      '2 priority null was emptied, and the API shows no way to clear it: put the old value back, or another one',
+      '3 archived null was emptied: write FALSE to unset it',
+    ]);
+  });
+
+  it('takes a topic out of the archive, whatever becomes of the reason', async () => {
+    expect(await importing.outcomes(`${based}\nfiled,low,no,,low,TRUE,old,\n`)).toEqual(['queued']);
+    expect(importing.standing).toEqual(['filed {"archived":false} queued']);
+  });
+
+  it('leaves a lifecycle state alone that nobody may set', async () => {
+    const sheet = 'topic_id,lifecycle_state,base_lifecycle_state\nfiled,Unknown,unknown\n';
+    expect(await importing.outcomes(sheet)).toEqual(['unchanged']);
+  });
+
+  it('refuses a base column that was edited', async () => {
+    expect(await problemsOf(`${based}\nt1,low,TRUE,,low,soon,,\n`)).toEqual([
+      expect.stringMatching(/^2 base_archived soon was edited/),
+    ]);
+  });
+});
+
+describe('problems', () => {
+  it('are found all at once, in the order of the file, and nothing is queued', async () => {
+    const list =
+      'topic_id,priority,lifecycle_state,archived,archived_reason\nt1,higg,unknown,perhaps,\nnope,low,,,\ngone,low,,,\nmerged,low,,,\nmigrated,low,,,\n,low,,,\nt2,,,,why\nt3,high,,,\nt3,low,,,\nt4,low,,,\n';
+    expect(await problemsOf(list)).toEqual([
+      expect.stringMatching(/^2 priority higg is no priority/),
+      expect.stringMatching(/^2 lifecycle_state unknown is given/),
+      expect.stringMatching(/^2 archived perhaps is neither/),
+      expect.stringMatching(/^3 topic_id nope is not known/),
+      '4 topic_id gone was deleted (spam): the API does not know it any more',
+      '5 topic_id merged was merged into t1 (Topic 1): change that topic instead',
+      '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
+      '7 topic_id null is empty: the id is missing',
+      expect.stringMatching(/^8 archived_reason why is used only when archived is TRUE/),
+      expect.stringMatching(/^9 priority high contradicts row 10/),
+      expect.stringMatching(/^10 priority low contradicts row 9/),
+    ]);
+    const report = await importing.run(list);
+    expect(report).toMatchObject({ outcome: 'refused', exitCode: 3, queued: [] });
+    expect(report.rows.at(-1)).toMatchObject({ row: 11, outcome: 'not_queued' });
+    expect(importing.queue.all()).toEqual([]);
+  });
+
+  it('leave the good rows to --skip-invalid', async () => {
+    const report = await importing.run('topic_id,priority\nt1,higg\nt2,low\n', true);
+    expect(report).toMatchObject({ outcome: 'queued', exitCode: 3 });
+    expect(report.rows.map(({ outcome }) => outcome)).toEqual(['invalid', 'queued']);
+    expect(importing.standing).toEqual(['t2 {"priority":"low"} queued']);
+  });
+
+  it('of one row hold back every row of the same id that needs it', async () => {
+    const list = 'topic_id,priority,archived_reason\nt1,high,\nt1,low,\nt1,high,\nt2,low,\nt2,,why\n';
+    const { rows, problems } = await importing.run(list, true);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(Array(5).fill('invalid'));
+    expect(new Set(problems.map(({ row }) => row))).toEqual(new Set([2, 3, 6]));
+  });
+
+  it('are none for a superseded topic, but a note', async () => {
+    const report = await importing.run('topic_id,priority\nsuperseded,low\n');
+    expect(report).toMatchObject({ exitCode: 0, queued: [expect.anything()] });
+    expect(report.notes).toEqual(['superseded was superseded by the service; t2 took its place.']);
+  });
+
+  it('are none for a list without rows', async () => {
+    expect(await importing.run('topic_id,priority\n')).toMatchObject({
+      outcome: 'nothing_new',
+      exitCode: 0,
+      rows: [],
+      notes: ['There are no rows under the header.'],
+    });
+  });
+});
+
+describe('rows about the same id', () => {
+  it('are one change when they agree or add up', async () => {
+    const report = await importing.run(
+      'topic_id,priority,lifecycle_state\nt1,low,\nt1,Low,\nt1,,completed\n',
+    );
+    expect(importing.standing).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
+    expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
+    expect(report.notes).toEqual(['One id stands in several rows; it makes one change.']);
+  });
+
+  it('contradict each other also where one wants what is so already', async () => {
+    expect(await problemsOf('topic_id,priority\nt1,default\nt1,low\n')).toHaveLength(2);
+  });
+});
+
+describe('against the queue', () => {
+  const low = 'topic_id,priority\nt1,low\n';
+
+  it('the same file again queues nothing, unless what it queued was cancelled', async () => {
+    await importing.run(low);
+    const again = await importing.run(low);
+    expect(again).toMatchObject({ outcome: 'nothing_new', exitCode: 0 });
+    expect(again.rows[0]).toMatchObject({
+      outcome: 'imported_before',
+      text: expect.stringContaining('already imported on'),
+    });
+    importing.settle('t1', 'applied');
+    expect(await importing.outcomes(low)).toEqual(['imported_before']);
+    const other = await Importing.on(warehouse);
+    await other.run(low);
+    other.queue.move(other.queue.all(), 'cancelled');
+    expect(await other.outcomes(low)).toEqual(['queued']);
+  });
+
+  it('the same file is known again when its topic is gone by now', async () => {
+    await importing.run(low);
+    importing.settle('t1', 'failed');
+    await warehouse.run("UPDATE topics SET deleted_at = now() WHERE id = 't1'");
+    try {
+      expect(await importing.outcomes(low)).toEqual(['imported_before']);
+      expect(await importing.outcomes(`${low}\n`)).toEqual(['invalid']);
+    } finally {
+      await warehouse.run("UPDATE topics SET deleted_at = NULL WHERE id = 't1'");
+    }
+  });
+
+  it('the same wish of another file is a duplicate while the first is open', async () => {
+    const first = await importing.run(low);
+    const report = await importing.run('topic_id,priority,x\nt1,LOW,\n');
+    expect(report.rows).toMatchObject([{ outcome: 'duplicate', changeId: first.queued[0] }]);
+    importing.queue.move(importing.queue.all(), 'sending');
+    expect(await importing.outcomes('topic_id,priority,y\nt1,LOW,\n')).toEqual(['duplicate']);
+  });
+
+  it('another wish takes its place', async () => {
+    await importing.run(low);
+    const report = await importing.run('topic_id,priority\nt1,high\n');
+    expect(report.preview.superseded).toBe(1);
+    expect(importing.queue.all()).toMatchObject([
+      { status: 'superseded', supersededBy: report.queued[0] },
+      { status: 'queued', wanted: { priority: 'high' } },
+    ]);
+  });
+
+  it('a wish for what is so already takes the place of one that would change it', async () => {
+    await importing.run(low);
+    await importing.run('topic_id,priority\nt1,default\n');
+    expect(importing.standing).toEqual([
+      't1 {"priority":"low"} superseded',
+      't1 {"priority":"default"} queued',
+    ]);
+  });
+
+  it('with a partial overlap it takes over the rest; without any, both stay', async () => {
+    await importing.run('topic_id,priority,archived,archived_reason\nt1,low,yes,dup\n');
+    await importing.run('topic_id,lifecycle_state\nt1,completed\n');
+    await importing.run('topic_id,priority\nt1,high\n');
+    expect(importing.standing).toEqual([
+      't1 {"priority":"low","archived":true,"archived_reason":"dup"} superseded',
+      't1 {"lifecycle_state":"completed"} queued',
+      't1 {"archived":true,"archived_reason":"dup","priority":"high"} queued',
+    ]);
+    expect(importing.queue.all().at(-1)?.base).toEqual({
+      archived: false,
+      archived_reason: null,
+      priority: 'default',
+    });
+    // Archiving and its reason are one wish.
+    await importing.run('topic_id,archived\nt1,no\n');
+    expect(importing.standing.at(-1)).toBe('t1 {"priority":"high","archived":false} queued');
+  });
+
+  it('what is being sent is left alone', async () => {
+    await importing.run(low);
+    importing.queue.move(importing.queue.all(), 'sending');
+    await importing.run('topic_id,priority\nt1,high\n');
+    expect(importing.standing).toEqual(['t1 {"priority":"low"} sending', 't1 {"priority":"high"} queued']);
+  });
+
+  describe('after a conflict', () => {
+    const remote = { remoteBefore: { priority: 'very_high' } };
+    const sheet = (base: string, wanted = 'low') =>
+      csv(`topic_id,priority,base_priority,note\nt1,${wanted},${base},${Math.random()}\n`);
+
+    it('the same wish does not win it unseen', async () => {
+      await importing.run(low);
+      const lost = importing.settle('t1', 'conflict', remote);
+      const report = await importing.run('topic_id,priority,x\nt1,low,\n');
+      expect(report).toMatchObject({ outcome: 'nothing_new', exitCode: 0 });
+      expect(report.rows).toMatchObject([
+        {
+          outcome: 'conflict',
+          changeId: lost.id,
+          text: expect.stringContaining(`retry ${lost.id} --overwrite`),
+        },
+      ]);
+      expect(await importing.outcomes(await sheet('default'))).toEqual(['conflict']);
+      expect(importing.standing).toHaveLength(1);
+    });
+
+    it('a sheet that shows what the API has wins it, and takes its place', async () => {
+      await importing.run(low);
+      importing.settle('t1', 'conflict', remote);
+      expect(await importing.outcomes(await sheet('very_high'))).toEqual(['queued']);
+      expect(importing.standing).toEqual([
+        't1 {"priority":"low"} superseded',
+        't1 {"priority":"low"} queued',
+      ]);
+      expect(importing.queue.all().at(-1)?.base).toEqual({ priority: 'very_high' });
+    });
+
+    it('another wish is another wish', async () => {
+      await importing.run(low);
+      importing.settle('t1', 'conflict', remote);
+      expect(await importing.outcomes('topic_id,priority\nt1,high\n')).toEqual(['queued']);
+      expect(importing.standing[0]).toContain('superseded');
+    });
+  });
+
+  it('after a failure the same wish is a new try', async () => {
+    await importing.run(low);
+    importing.settle('t1', 'failed');
+    expect(await importing.outcomes('topic_id,priority,x\nt1,low,\n')).toEqual(['queued']);
+    expect(importing.standing).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
+  });
+
+  it('a younger sheet that shows another value takes the place of one that would meet a conflict', async () => {
+    const at = (day: string, base: string) =>
+      `topic_id,priority,base_priority,base_updated_at\nt1,low,${base},2026-0${day}T00:00:00Z\n`;
+    await importing.run(at('2-01', 'high'));
+    expect(await importing.outcomes(at('1-01', 'very_high'))).toEqual(['duplicate']);
+    expect(await importing.outcomes(at('2-20', 'very_high'))).toEqual(['queued']);
+    expect(importing.queue.in('queued')).toMatchObject([{ base: { priority: 'very_high' } }]);
+  });
+});

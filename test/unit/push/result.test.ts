@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { resultColumns, rowResults } from '../../../src/push/result.js';
+import { readSheet } from '../../../src/push/sheet/read.js';
+import { writeGrid } from '../../../src/push/sheet/write-grid.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { emptyDir } from '../warehouse/support.js';
+import { csv, Importing, town } from './import/support.js';
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await town();
+});
+afterAll(() => warehouse.close());
+
+it('a file gets what became of each of its rows, combined and settled before among them', async () => {
+  const importing = await Importing.on(warehouse);
+  const text =
+    'topic_id,priority,lifecycle_state\nt1,low,\nt1,,completed\n\nt2,default,\nt3,high,\nnope,low,\nt4,low,\nt5,low,\n';
+  const source = await csv(text);
+  const report = await importing.run(source, true);
+  importing.settle('t1', 'applied', { remoteAfter: { priority: 'low', lifecycle_state: 'completed' } });
+  importing.settle('t3', 'conflict', {
+    remoteBefore: { priority: 'very_low' },
+    error: 'priority is very_low',
+  });
+  importing.settle('t4', 'failed', { error: 'HTTP 404' });
+  const write = async (rows: typeof report.rows) => {
+    const outcome = rowResults(rows, (id) => importing.queue.get(id));
+    const out = join(emptyDir(), 'result.csv');
+    await writeGrid(out, source.grid, resultColumns(outcome));
+    return (await readSheet({ path: out })).rows.map(({ number, cells }) => [number, ...cells.slice(3)]);
+  };
+  const results = await write(report.rows);
+  expect(results).toEqual([
+    [2, 'applied', null, 'priority: low, lifecycle_state: completed'],
+    [3, 'applied', null, 'priority: low, lifecycle_state: completed'],
+    [5, 'unchanged'],
+    [6, 'conflict', 'priority is very_low', 'priority: very_low'],
+    [7, 'invalid', expect.stringContaining('"nope" is not known')],
+    [8, 'failed', 'HTTP 404'],
+    [9, 'queued'],
+  ]);
+  // The same file held against the queue later says the same: nothing else has to be remembered of an import.
+  const again = (await importing.prepare(source, true)).rows;
+  expect(await write(again)).toEqual(results);
+});
+
+it('a row that met an earlier conflict says what to do about it, a duplicate what became of the other', async () => {
+  const importing = await Importing.on(warehouse);
+  await importing.run('topic_id,priority\nt1,low\nt2,low\n');
+  const lost = importing.settle('t1', 'conflict', {
+    error: 'priority is high',
+    remoteBefore: { priority: 'high' },
+  });
+  const { rows } = await importing.run('topic_id,priority,x\nt1,low,\nt2,low,\n');
+  importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
+  const result = rowResults(rows, (id) => importing.queue.get(id));
+  expect(result(2)).toEqual({
+    result: 'conflict',
+    error: expect.stringMatching(new RegExp(`^priority is high; .*retry ${lost.id} --overwrite`)),
+    remoteValue: 'priority: high',
+  });
+  expect(result(3)).toEqual({ result: 'applied', error: null, remoteValue: 'priority: low' });
+  expect(result(1)).toBeUndefined();
+});
+
+it('a superseded change names the one that took its place', async () => {
+  const importing = await Importing.on(warehouse);
+  const { rows } = await importing.run('topic_id,priority\nt1,low\n');
+  const { queued } = await importing.run('topic_id,priority\nt1,high\n');
+  const result = rowResults(rows, (id) => importing.queue.get(id));
+  expect(result(2)).toMatchObject({ result: 'superseded', error: expect.stringContaining(queued[0]!) });
+});
