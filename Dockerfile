@@ -1,7 +1,9 @@
-# One image: the worker, its sandbox and its SQL. Data lives in the volume /data.
+# One image: the worker, its sandbox and its SQL. Data lives in the volume /data; nothing else is written to but /tmp,
+# so that the root file system may be read-only.
 #   docker build -t signalhouse .
-#   docker run --rm --env-file .env -v signalhouse:/data --stop-timeout 30 signalhouse sync
-FROM docker.io/library/node:24-bookworm-slim AS build
+#   docker run --rm --env-file .env -v signalhouse:/data --read-only --tmpfs /tmp --stop-timeout 40 signalhouse sync
+ARG BASE=docker.io/library/node:24-bookworm-slim
+FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY scripts ./scripts
@@ -10,13 +12,13 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build
 
-FROM docker.io/library/node:24-bookworm-slim AS dependencies
+FROM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY scripts/prepare.mjs ./scripts/
-RUN npm ci --omit=dev
+RUN npm ci --omit=dev && npm cache clean --force
 
-FROM docker.io/library/node:24-bookworm-slim
+FROM ${BASE}
 # tini is process 1: it hands signals on and reaps, so that SIGTERM ends a sync in order.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
@@ -26,6 +28,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json README.md ./
+COPY scripts/healthcheck.mjs ./scripts/
 COPY config ./config
 COPY docs ./docs
 COPY sql ./sql
@@ -36,5 +39,7 @@ VOLUME /data
 # Files named on the command line without a folder go to the volume.
 WORKDIR /data
 STOPSIGNAL SIGTERM
+# Asks `serve` how it is; a command that ends by itself is well as long as it runs.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/scripts/healthcheck.mjs"]
 ENTRYPOINT ["/usr/bin/tini", "--", "signalhouse"]
 CMD ["--help"]

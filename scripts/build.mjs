@@ -1,7 +1,7 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,6 +15,8 @@ try {
     cwd: root,
     stdio: 'inherit',
   });
+  // What the status page loads in the browser is no TypeScript, and goes along as it is.
+  cpSync(join(root, 'src/serve/page/assets'), join(fresh, 'serve/page/assets'), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);

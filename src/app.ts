@@ -1,37 +1,20 @@
 import { existsSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { guardedWindow } from './api/budget.js';
 import { Api, Priority } from './api/client.js';
 import type { Attempt } from './api/events.js';
-import { Ledger } from './api/ledger.js';
 import { type Page, pages } from './api/paging.js';
 import { type Clock, systemClock } from './base/clock.js';
 import { RefusedError, StorageError } from './base/errors.js';
-import { type Log, silentLog } from './base/log.js';
+import type { Log } from './base/log.js';
 import type { RunObserver } from './base/observer.js';
 import { Scope } from './base/scope.js';
 import type { Config, Credentials } from './config/load.js';
-import { carryOut, leaveOut } from './push/import/carry-out.js';
-import { keepImport } from './push/import/kept.js';
-import { type ImportOptions, type Prepared, prepareImport } from './push/import/prepare.js';
-import type { ImportReport } from './push/import/report.js';
-import { fromSheet, fromSql, fromStream } from './push/import/source.js';
 import { knownEntities } from './push/known-entities.js';
 import { previewPush } from './push/preview.js';
-import { cancel, type Decision, retry, type Selection } from './push/queue/decide.js';
 import { readQueue } from './push/queue/overlay.js';
 import { Queue } from './push/queue/queue.js';
-import {
-  attemptsOf,
-  type ChangeFilter,
-  matches,
-  type ShownAttempt,
-  type ShownChange,
-  withTitles,
-} from './push/queue/view.js';
 import type { PushOptions, PushPreview, PushReport } from './push/report.js';
 import { runPush } from './push/run.js';
-import { type Worklist, type WorklistOptions, writeWorklist } from './push/worklist/write.js';
 import { refuseAnother, whoAmI } from './sync/identity.js';
 import { runPlan } from './sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from './sync/report.js';
@@ -42,7 +25,6 @@ import { type Exported, type ExportFormat, exportAll, exportQuery } from './ware
 import { openWarehouse } from './warehouse/open.js';
 import { openPublished, type Snapshot } from './warehouse/query.js';
 import type { Organization } from './warehouse/runs.js';
-import { readStatus, type Status } from './warehouse/status.js';
 import type { Warehouse } from './warehouse/warehouse.js';
 
 /**
@@ -58,6 +40,8 @@ export interface Setup {
   readonly log: Log;
   readonly programVersion: string;
   readonly clock?: Clock;
+  /** Told of every attempt at the API. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
 /** The same with the way to the API. */
@@ -178,7 +162,7 @@ export async function withWorker<T>(
       wait: options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined,
       guard: (owner) => refuseAnother(owner, identity, config.dataDir),
     });
-    scope.defer('warehouse', () => warehouse.close());
+    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     return work({ config, api, warehouse, identity, log, clock, programVersion });
   });
 }
@@ -194,7 +178,7 @@ export async function withWarehouse<T>(
   return Scope.run(async (scope) => {
     const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
-    scope.defer('warehouse', () => warehouse.close());
+    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     return work(warehouse);
   });
 }
@@ -283,146 +267,13 @@ export function exportOne(
 }
 
 /** Writes every table and view of the published snapshot to a folder. */
-export function exportEverything({ config }: Setup, dir: string, force: boolean): Promise<Exported[]> {
-  return exportAll({ ...readingLimitsOf(config), dir, force });
-}
-
-/** Where the rows of an import come from. */
-export type ImportFrom =
-  | { readonly path: string }
-  | { readonly stdin: AsyncIterable<Uint8Array> }
-  | { readonly sql: string };
-
-/**
- * `signalhouse changes import`: `confirm` sees what would happen and says whether it shall, with the warehouse held.
- * Without one it does.
- */
-export async function importChanges(
-  setup: Setup,
-  from: ImportFrom,
-  options: ImportOptions & WorkerOptions & { readonly dryRun: boolean },
-  confirm?: (prepared: Prepared) => Promise<boolean>,
-): Promise<ImportReport> {
-  // Read first: nobody waits for a file that is none.
-  const source =
-    'sql' in from
-      ? await ask(setup, (snapshot) => fromSql(snapshot, from.sql))
-      : 'path' in from
-        ? await fromSheet(from)
-        : await fromStream(from.stdin, 'standard input');
-  return decideOn(setup, options, async (queue, warehouse) => {
-    const parts = { store: warehouse, queue, settings: setup.config };
-    const prepared = await prepareImport(parts, source, options);
-    if (options.dryRun) return leaveOut(prepared, 'dry_run');
-    if (prepared.fresh.length > 0 && confirm && !(await confirm(prepared)))
-      return leaveOut(prepared, 'declined');
-    const report = carryOut(queue, prepared);
-    keepImport(setup.config.dataDir, source, report);
-    return report;
-  });
-}
-
-/** `signalhouse changes cancel`. */
-export function cancelChanges(
-  setup: Setup,
-  selection: Selection,
-  options: WorkerOptions,
-): Promise<Decision[]> {
-  return decideOn(setup, options, async (queue) => cancel(queue, selection));
-}
-
-/** `signalhouse changes retry`. */
-export function retryChanges(
-  setup: Setup,
-  selection: Selection,
-  options: WorkerOptions & { readonly overwrite: boolean },
-): Promise<Decision[]> {
-  return decideOn(setup, options, async (queue) => retry(queue, selection, options.overwrite));
-}
-
-/** Work on the queue that makes no request; what it changed is in the published file afterwards. */
-function decideOn<T>(
-  setup: Setup,
-  options: WorkerOptions,
-  work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  const { config, clock = systemClock } = setup;
-  return withWarehouse(setup, options, (warehouse) =>
-    withQueue({ warehouse, config, clock }, async (queue) => {
-      const result = await work(queue, warehouse);
-      if (await queue.flush()) {
-        await warehouse.publish();
-        queue.compact();
-      }
-      return result;
-    }),
-  );
-}
-
-/** `signalhouse changes list`: the youngest `limit` of those that match, and how many there are. Nobody is waited for. */
-export async function listChanges(
-  setup: Setup,
-  filter: ChangeFilter,
-  limit: number,
-): Promise<{ readonly total: number; readonly changes: ShownChange[] }> {
-  return withPublished(setup, async (snapshot) => {
-    const all = await readQueue(snapshot, setup.config.dataDir);
-    const found = all.filter((change) => matches(change, filter)).reverse();
-    return { total: found.length, changes: await withTitles(snapshot, found.slice(0, limit)) };
-  });
-}
-
-/** `signalhouse changes show`: a change with its requests; null when there is none of that id. */
-export async function showChange(
-  setup: Setup,
-  id: string,
-): Promise<(ShownChange & { readonly attempted: readonly ShownAttempt[] }) | null> {
-  return withPublished(setup, async (snapshot) => {
-    const found = (await readQueue(snapshot, setup.config.dataDir)).filter((change) => change.id === id);
-    const [change] = await withTitles(snapshot, found);
-    return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
-  });
-}
-
-/** `signalhouse changes sheet`. */
-export function makeSheet(setup: Setup, options: WorklistOptions): Promise<Worklist> {
-  return ask(setup, (snapshot) => writeWorklist(snapshot, options));
-}
-
-async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
-  if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
-  return ask(setup, work);
-}
-
-export interface StatusReport extends Status {
-  /** Requests of the running window, by every command of this data directory. */
-  readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
-}
-
-/** What is in the warehouse and what is going on; nothing is written, and nobody is waited for. */
-export async function status(setup: Setup): Promise<StatusReport> {
-  const { config } = setup;
-  const spending = {
-    held: heldNow(setup),
-    limit: config.rateLimit.requests,
-    windowMs: config.rateLimit.windowMs,
-  };
-  return { ...(await readStatus(config.dataDir, readingLimitsOf(config))), spending };
-}
-
-function heldNow({ config, clock = systemClock }: Setup): number {
-  const path = ledgerPath(config.dataDir);
-  if (!existsSync(path)) return 0;
-  const { rateLimit, api } = config;
-  const heldMs = guardedWindow(rateLimit.windowMs);
-  const attemptMs = api.timeouts.totalMs;
-  // Whoever may not write there sees nothing spent, which is better than no status at all.
-  const ledger = new Ledger({ path, heldMs, attemptMs, requests: rateLimit.requests, clock, log: silentLog });
-  try {
-    return ledger.held();
-  } finally {
-    ledger.close();
-  }
+export function exportEverything(
+  { config }: Setup,
+  dir: string,
+  force: boolean,
+  stop?: AbortSignal,
+): Promise<Exported[]> {
+  return exportAll({ ...readingLimitsOf(config), dir, force, stop });
 }
 
 /** Where the spending of the key is kept, for the commands that share it. */
@@ -431,9 +282,10 @@ export function ledgerPath(dataDir: string): string {
 }
 
 /** A client as the settings have it; its caller closes it. */
-export function connect({ config, credentials, log, programVersion, clock = systemClock }: Access): Api {
+export function connect(access: Access): Api {
+  const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
-  return new Api({
+  const client = new Api({
     ...credentials,
     budget: rateLimit,
     ledgerPath: existsSync(config.dataDir) ? ledgerPath(config.dataDir) : undefined,
@@ -446,6 +298,13 @@ export function connect({ config, credentials, log, programVersion, clock = syst
     userAgent: `signalhouse/${programVersion}`,
     clock,
   });
+  if (onAttempt) client.events.on('attempt', onAttempt);
+  return client;
+}
+
+/** Whoever was told to end has no time to write the file anew. */
+function closingOf({ warehouse }: Config, { stop }: WorkerOptions) {
+  return stop?.aborted ? {} : { compactWhen: warehouse.compact };
 }
 
 function limitsOf({ dataDir, warehouse }: Config) {
@@ -453,7 +312,7 @@ function limitsOf({ dataDir, warehouse }: Config) {
 }
 
 /** Analysts' questions may be larger than anything that the worker does. */
-function readingLimitsOf(config: Config) {
+export function readingLimitsOf(config: Config) {
   return { ...limitsOf(config), memoryLimit: config.warehouse.queryMemoryLimit };
 }
 

@@ -1,6 +1,7 @@
+import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app.js';
 import { createLog } from '../base/log.js';
-import { loadConfig, loadConfigWithCredentials } from '../config/load.js';
+import { loadConfig, loadConfigWithCredentials, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
 import { TerminalProgress } from './progress/terminal.js';
 import { programVersion } from './version.js';
@@ -23,6 +24,14 @@ export function setUpAccess({ sources }: Context): Ground<Access> {
     programVersion: programVersion(),
     ...told(config.log.level, [credentials.apiKey]),
   };
+}
+
+/** For the worker that runs itself: the same, with its secrets, and what `check` finds wrong with its settings. */
+export function setUpServe({ sources }: Context, check: Parameters<typeof loadServeConfig>[1]): ServeAccess {
+  const { config, credentials, secrets } = loadServeConfig(sources, check);
+  const hidden = [credentials.apiKey, secrets.token, secrets.webhookUrl].filter((one) => one !== undefined);
+  const { log } = told(config.log.level, hidden);
+  return { config, credentials, secrets, programVersion: programVersion(), log };
 }
 
 /** Log and progress share the terminal: a log line is written above the progress line. */

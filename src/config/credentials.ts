@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isLoopback } from '../base/loopback.js';
 
 /** What is wrong with the address of the API, or undefined. Plain http is for loopback alone: the key travels in it. */
 export function baseUrlProblem(value: string | undefined): string | undefined {
@@ -13,12 +13,6 @@ export function baseUrlProblem(value: string | undefined): string | undefined {
     return 'must be https: plain http would send the key in the clear, and is taken for loopback only';
   }
   return /\/v1\/?$/.test(url.pathname) ? undefined : 'must end in /v1';
-}
-
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (host === 'localhost' || host.endsWith('.localhost') || host === '::1') return true;
-  return isIP(host) === 4 && host.startsWith('127.');
 }
 
 /** What is wrong with a key, or undefined; never quotes it. */

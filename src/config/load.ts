@@ -6,6 +6,7 @@ import { messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { apiKeyProblem, baseUrlProblem } from './credentials.js';
 import { type Settings, settings } from './schema.js';
+import { readServeSecrets, type ServeSecrets } from './secrets.js';
 
 /** The environment variables that set a setting, and which. The key's own variables are apart: it is no setting. */
 export const variables = {
@@ -52,7 +53,32 @@ export function loadConfig(sources: Sources): Config {
 
 /** As loadConfig, for a command that talks to the API: address and key are required, and reported with the rest. */
 export function loadConfigWithCredentials(sources: Sources): { config: Config; credentials: Credentials } {
-  const { config, origin, values, problems } = readConfig(sources);
+  return withCredentials(sources, readConfig(sources));
+}
+
+/** Everything that `serve` needs to know. */
+export interface ServeConfig {
+  readonly config: Config;
+  readonly credentials: Credentials;
+  readonly secrets: ServeSecrets;
+}
+
+/**
+ * As loadConfigWithCredentials, with the secrets of the server. `check` finds what a schema cannot know, such as a
+ * timetable that never comes; its problems are reported with the rest. `named` says how the user wrote a setting.
+ */
+export function loadServeConfig(
+  sources: Sources,
+  check: (config: Config, secrets: ServeSecrets, named: (path: string) => string) => readonly Problem[],
+): ServeConfig {
+  const read = readConfig(sources);
+  const secrets = readServeSecrets(sources, read.problems);
+  if (read.config) read.problems.push(...check(read.config, secrets, namer(read.origin, fileOf(sources))));
+  return { ...withCredentials(sources, read), secrets };
+}
+
+function withCredentials(sources: Sources, read: Read): { config: Config; credentials: Credentials } {
+  const { config, origin, values, problems } = read;
   const baseUrl = text(values, 'baseUrl');
   const urlProblem = baseUrlProblem(baseUrl);
   if (urlProblem)
@@ -70,7 +96,7 @@ export function loadConfigWithCredentials(sources: Sources): { config: Config; c
 
 /** How the user wrote a setting that no variable gave: in the file, or not at all. */
 function inFile(path: 'api.baseUrl' | 'api.keyFile', value: string | undefined, sources: Sources): string {
-  const file = sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
+  const file = fileOf(sources);
   if (value !== undefined && file !== undefined) return `${file}: ${path}`;
   return path === 'api.baseUrl' ? 'SIGNALHOUSE_BASE_URL' : 'SIGNALHOUSE_API_KEY_FILE';
 }
@@ -97,7 +123,7 @@ function readConfig(sources: Sources): Read {
   const problems: Problem[] = [];
   const origin = new Map<string, string>();
   const cwd = sources.cwd ?? process.cwd();
-  const file = sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
+  const file = fileOf(sources);
   const values =
     file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
   for (const [name, path] of Object.entries(variables)) {
@@ -120,6 +146,10 @@ function readConfig(sources: Sources): Read {
 /** An empty variable counts as not given: that is how containers pass what nobody filled in. */
 function given(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value;
+}
+
+function fileOf(sources: Sources): string | undefined {
+  return sources.configFile ?? given(sources.env.SIGNALHOUSE_CONFIG);
 }
 
 function asNumber(value: string): number | string {
@@ -185,19 +215,28 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
 }
 
 function describe(issue: z.core.$ZodIssue, origin: Map<string, string>, file: string | undefined): Problem[] {
-  const path = issue.path.map(String);
-  const named = (dotted: string) =>
-    origin.get(dotted) ?? (file === undefined ? dotted : `${file}: ${dotted}`);
+  const named = namer(origin, file);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      setting: named([...path, key].join('.')),
+      setting: named(dotted([...issue.path, key])),
       problem:
         key === 'apiKey' || key === 'key'
           ? 'a key does not belong in a file of settings; use SIGNALHOUSE_API_KEY or api.keyFile'
           : 'is not a setting',
     }));
   }
-  return [{ setting: named(path.join('.')), problem: issue.message }];
+  return [{ setting: named(dotted(issue.path)), problem: issue.message }];
+}
+
+/** How the user wrote a setting: its variable or flag, or its place in the file. */
+function namer(origin: Map<string, string>, file: string | undefined): (path: string) => string {
+  return (path) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
+}
+
+/** `serve.jobs[0].cron`. */
+function dotted(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
+  return steps.join('').replace(/^\./, '');
 }
 
 function text(values: Record<string, unknown>, name: string): string | undefined {

@@ -1,18 +1,11 @@
 import { z } from 'zod';
+import { days, milliseconds, positive, section, text } from './kinds.js';
+import { retention, serve } from './serving.js';
 
 /**
  * Every setting with its default and its description. config/default.yaml is the same list for people, and a test
- * holds the two together. Objects are strict: a misspelt setting is an error, never ignored.
+ * holds the two together.
  */
-
-const positive = z.number().int().min(1);
-/** A timer of Node that is set to more than this fires at once. */
-const longestTimerMs = 2_147_483_647;
-const milliseconds = positive.max(longestTimerMs);
-const days = z.number().min(0.01);
-const text = z.string().trim().min(1);
-
-const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
 
 const api = section({
   baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
@@ -61,6 +54,15 @@ const warehouse = section({
     .default('1GB')
     .describe('The same for sql, export and status, which read the published file beside the worker.'),
   threads: positive.max(256).default(2).describe('Threads that DuckDB may use.'),
+  compact: section({
+    freeShare: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.4)
+      .describe('The live file is written anew when more than this share of it is unused'),
+    freeMegabytes: z.number().min(0).default(64).describe('and more than this many megabytes are.'),
+  }),
 });
 
 /** Children that are fetched when due, with the age in days after which each is fetched again whatever happened. */
@@ -152,6 +154,8 @@ export const settings = z.strictObject({
   warehouse,
   sync,
   push,
+  serve,
+  retention,
   log: section({
     level: z
       .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])

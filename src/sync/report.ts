@@ -91,7 +91,13 @@ export interface SyncReport {
   readonly rejected: { readonly new: number; readonly known: number; readonly examples: readonly Failure[] };
   readonly drift: readonly { endpoint: string; path: string; kind: string; example: string | null }[];
   readonly failures: readonly Failure[];
-  readonly left: { readonly due: number; readonly requests: number; readonly minutes: number };
+  readonly left: {
+    readonly due: number;
+    readonly requests: number;
+    readonly minutes: number;
+    /** How many more runs like this one that takes, about; null unless this one was stopped by its cap. */
+    readonly runs: number | null;
+  };
   /** What a reader should know: a restored database, a sweep that cannot be kept, a fuse. */
   readonly notes: readonly string[];
   readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;

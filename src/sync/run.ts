@@ -9,6 +9,7 @@ import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
+import { lists } from './resources.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
 import { sweepOf } from './sweep.js';
 import type { Tally } from './tally.js';
@@ -92,6 +93,7 @@ async function finish(run: Running, options: SyncOptions, work: Work, ended: unk
       due: left.reduce((sum, line) => sum + line.due, 0),
       requests: leftRequests,
       minutes: minutesFor(leftRequests, parts.config),
+      runs: end.outcome === 'stopped' ? runsFor(leftRequests, tally) : null,
     },
     notes: context.notes,
     published: null,
@@ -110,10 +112,22 @@ async function finish(run: Running, options: SyncOptions, work: Work, ended: unk
     error: ended && end.outcome === 'failed' ? messageOf(ended) : null,
     summary: report,
   });
+  // After the end is written down, which is what the next run goes by, and before it is published.
+  await parts.warehouse.trim(parts.config.retention, now);
   context.observer.phase('publish', null);
   const published = await parts.warehouse.publish();
   context.observer.phaseEnd(`${(published.bytes / 1e6).toFixed(1)} MB`);
   return { ...report, published: { path: published.path, bytes: published.bytes, ms: published.ms } };
+}
+
+/** Every run reads the lists first: what one gets done of the rest is what it spent on other things. */
+function runsFor(left: number, { requests: { byEndpoint } }: Tally): number | null {
+  const everyRun = new Set<string>(['whoami', ...lists.map(({ name }) => name)]);
+  const spent = Object.entries(byEndpoint).reduce(
+    (sum, [endpoint, count]) => sum + (everyRun.has(endpoint) ? 0 : count),
+    0,
+  );
+  return spent === 0 ? null : Math.ceil(left / spent);
 }
 
 function endOf(context: Context, work: Work, tally: Tally, ended: SignalhouseError | undefined): End {

@@ -1,4 +1,5 @@
 import type { BatchLimits } from '../warehouse/batcher.js';
+import type { Retention } from '../warehouse/retention.js';
 
 /** What hangs on the items of a list, each with an endpoint of its own to ask. */
 export type ChildEndpoint =
@@ -32,4 +33,5 @@ export interface SyncSettings {
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
     readonly publishEveryMinutes: number;
   };
+  readonly retention: Retention;
 }

@@ -62,9 +62,12 @@ export async function exportQuery(
 
 /**
  * Writes every table and view to a folder, each to a Parquet file of its name; those of `raw` and `ops` with the schema
- * in front (`raw.documents.parquet`). None is replaced before all are written.
+ * in front (`raw.documents.parquet`). None is replaced before all are written; between two of them `stop` ends it with
+ * its reason, and leaves what was there.
  */
-export async function exportAll(options: Options & { readonly dir: string }): Promise<Exported[]> {
+export async function exportAll(
+  options: Options & { readonly dir: string; readonly stop?: AbortSignal | undefined },
+): Promise<Exported[]> {
   const dir = resolve(options.dir);
   try {
     mkdirSync(dir, { recursive: true });
@@ -86,7 +89,10 @@ export async function exportAll(options: Options & { readonly dir: string }): Pr
   try {
     return await reading(published, options, paths, async (connection) => {
       const done: Exported[] = [];
-      for (const step of plan) done.push(await write(connection, step));
+      for (const step of plan) {
+        options.stop?.throwIfAborted();
+        done.push(await write(connection, step));
+      }
       for (const { temporary, out } of plan) renameSync(temporary, out);
       return done;
     });

@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { StorageError } from '../base/errors.js';
+import { copyDatabase, syncDirectory } from './copy.js';
 import { filesOf, rowGroup, unfinished } from './engine.js';
 import type { Models } from './models.js';
 import type { Columns } from './project.js';
@@ -68,11 +58,7 @@ async function copyInto(session: Session, temporary: string, viewsDir: string): 
   const source = here?.name ?? 'worker';
   await session.run(`ATTACH ${text(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
   try {
-    await session.run(`COPY FROM DATABASE ${quoted(source)} TO ${target}`);
-    await addViews(session, source, viewsDir);
-    const tables = await compareCounts(session, source);
-    await session.run(`CHECKPOINT ${target}`);
-    return tables;
+    return await copyDatabase(session, source, target, () => addViews(session, source, viewsDir));
   } finally {
     await session.run(`DETACH ${target}`);
   }
@@ -86,38 +72,5 @@ async function addViews(session: Session, source: string, viewsDir: string): Pro
     for (const file of files.sort()) await session.run(readFileSync(join(viewsDir, file), 'utf8'));
   } finally {
     await session.run(`USE ${quoted(source)}`);
-  }
-}
-
-async function compareCounts(session: Session, source: string): Promise<number> {
-  const tables = await session.all<{ schema: string; table: string }>(
-    `SELECT schema_name AS schema, table_name AS "table" FROM duckdb_tables()
-      WHERE database_name = $1 AND NOT temporary AND NOT internal ORDER BY ALL`,
-    [source],
-  );
-  for (const { schema, table } of tables) {
-    const name = `${quoted(schema)}.${quoted(table)}`;
-    const [counts] = await session.all<{ here: number; there: number }>(
-      `SELECT (SELECT count(*) FROM ${quoted(source)}.${name}) AS here, (SELECT count(*) FROM ${target}.${name}) AS there`,
-    );
-    if (!counts || counts.here !== counts.there) {
-      throw new StorageError(
-        `the snapshot has ${counts?.there} of ${counts?.here} rows of ${schema}.${table}`,
-        {
-          hint: 'The published file was left as it was. Run the command again; if it repeats, check the disk.',
-        },
-      );
-    }
-  }
-  return tables.length;
-}
-
-/** A rename is only on the disk when its directory is. */
-function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

@@ -26,6 +26,13 @@ export interface RunRow {
   readonly error: string | null;
 }
 
+export interface Spent {
+  readonly minute: number;
+  readonly requests: number;
+  /** Answers 429 among them. */
+  readonly rate_limited: number;
+}
+
 /** What the published snapshot says about itself. */
 export interface Contents {
   readonly organization: Organization | null;
@@ -53,6 +60,8 @@ export interface Contents {
     readonly newest_at: Moment;
     readonly failing: number;
   }[];
+  /** Requests of the last hours before it was published, by the minute (milliseconds since the epoch). */
+  readonly spent: readonly Spent[];
   /** Rows of every table of the schema main. */
   readonly rows: Readonly<Record<string, number>>;
   readonly rejected: readonly {
@@ -86,13 +95,17 @@ export interface Status {
  * looked at from outside. Raises StorageError when the snapshot does not open.
  */
 export async function readStatus(dataDir: string, limits: Limits): Promise<Status> {
+  const seen = readOutside(dataDir);
+  return { ...seen, contents: seen.publishedAt === null ? null : await readContents(dataDir, limits) };
+}
+
+/** What can be seen without opening a file. */
+export function readOutside(dataDir: string): Omit<Status, 'contents'> {
   const { worker, published } = filesOf(dataDir);
-  const found = statSync(published, { throwIfNoEntry: false });
   return {
     holder: currentHolder(dataDir),
     files: { worker: fileAt(worker), published: fileAt(published) },
-    publishedAt: found?.mtime.toISOString() ?? null,
-    contents: found ? await readContents(dataDir, limits) : null,
+    publishedAt: statSync(published, { throwIfNoEntry: false })?.mtime.toISOString() ?? null,
   };
 }
 
@@ -116,6 +129,7 @@ async function readContents(dataDir: string, limits: Limits): Promise<Contents> 
       children: await rows('children'),
       rejected: await rows('rejected'),
       drift: await rows('drift'),
+      spent: await rows('spent'),
       rows: await countRows(snapshot),
     };
   } finally {

@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.js';
 import type { Batch, Loaded } from './batch.js';
+import { type CompactWhen, compact } from './compact.js';
 import type { Limits } from './engine.js';
 import { checkKeys, type KeyFault } from './keys.js';
 import { load } from './load.js';
@@ -8,6 +9,7 @@ import type { Columns } from './project.js';
 import { type Published, publish } from './publish.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './rebuild.js';
 import type { Restored } from './restore.js';
+import { type Retention, type Trimmed, trim } from './retention.js';
 import { withRoom } from './room.js';
 import { finishRun, organization, type RunEnd, type RunStart, startRun } from './runs.js';
 import type { Session, Statements } from './session.js';
@@ -91,6 +93,11 @@ export class Warehouse {
     return publish(this.#session, { dataDir, viewsDir, models, columns });
   }
 
+  /** Removes what the worker wrote down about itself and is older than it is kept. */
+  trim(keep: Retention, now: Date): Promise<Trimmed> {
+    return trim(this.#session, keep, now);
+  }
+
   /** Keys that are not unique, or null; none when all is well. */
   checkKeys(): Promise<KeyFault[]> {
     return checkKeys(this.#session, this.#parts.models);
@@ -110,12 +117,30 @@ export class Warehouse {
     return organization(this.#session);
   }
 
-  /** Waits for what is in progress, writes everything into the file, and frees the lock. */
-  async close(): Promise<void> {
+  /**
+   * Waits for what is in progress, writes everything into the file, and frees the lock. With `compactWhen`, the file is
+   * written anew before, where that pays; when it cannot be, that is logged, and it stays as it is.
+   */
+  async close(options: { readonly compactWhen?: CompactWhen | undefined } = {}): Promise<void> {
+    const { compactWhen } = options;
     try {
-      await this.#session.close();
+      if (compactWhen) await this.#compact(compactWhen);
     } finally {
-      this.#parts.release();
+      try {
+        await this.#session.close();
+      } finally {
+        this.#parts.release();
+      }
+    }
+  }
+
+  async #compact(when: CompactWhen): Promise<void> {
+    const { dataDir, log } = this.#parts;
+    try {
+      const done = await withRoom(this.#session, () => compact(this.#session, dataDir, when));
+      if (done !== null) log.info(done, 'worker.duckdb was written anew without what it no longer used');
+    } catch (error) {
+      log.warn({ err: error }, 'worker.duckdb could not be written anew, and stays as it is');
     }
   }
 }

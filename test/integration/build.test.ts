@@ -15,7 +15,9 @@ async function modules(folder: string, ending: string): Promise<string[]> {
 }
 
 it('dist holds a module for each of src, at the same depth, and none besides', async () => {
-  expect(await modules('dist', '.js')).toEqual(await modules('src', '.ts'));
+  // What runs in a browser is no TypeScript.
+  const written = [...(await modules('src', '.ts')), ...(await modules('src', '.js'))].sort();
+  expect(await modules('dist', '.js')).toEqual(written);
 });
 
 it('the program can be called by its name', async () => {

@@ -35,10 +35,10 @@ afterAll(async () => {
 
 describe.each(killPoints.filter(({ always }) => always || KILL_RUNS))(
   'kill -9 in a $command from $from, $name',
-  ({ command, from, at, publishes }) => {
+  ({ command, from, at, publishes, compacts }) => {
     it('breaks no file, loses nothing, and nothing committed is fetched again', async () => {
       const victim = killing.directory(from, own.make());
-      const { signal, code, stderr } = await victim.killed(command, at);
+      const { signal, code, stderr } = await victim.killed(command, at, compacts);
       // A program that ends otherwise has never come to that point: its name is out of date.
       expect({ signal, code, stderr }).toMatchObject({ signal: 'SIGKILL' });
       expect(await victim.wounds(publishes ? 'new' : 'old')).toEqual([]);

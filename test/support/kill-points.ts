@@ -21,6 +21,8 @@ export interface KillPoint {
   readonly at: Moment;
   /** Whether the new snapshot stands by then; otherwise the old one must, to the byte. */
   readonly publishes?: true;
+  /** Whether the live file is written anew at the end, however little of it is unused. */
+  readonly compacts?: true;
   /** Whether every `npm test` has it; the others come with KILL_RUNS. */
   readonly always?: true;
 }
@@ -148,6 +150,28 @@ const publishing: readonly Named[] = [
   },
 ];
 
+const compactSteps: readonly Named[] = [
+  {
+    name: 'compact: within COPY FROM DATABASE',
+    at: { call: 'run', match: '^COPY FROM .* TO compacted', when: 'within', ms: 8 },
+  },
+  { name: 'compact: after CHECKPOINT', at: { call: 'run', match: '^CHECKPOINT compacted', when: 'after' } },
+  { name: 'compact: before fsync', at: { call: 'fsyncSync', match: '.unfinished-compact', when: 'before' } },
+  {
+    name: 'compact: before the rename',
+    at: { call: 'renameSync', match: 'compact.* -> .*worker.duckdb$', when: 'before' },
+  },
+  {
+    name: 'compact: after the rename, both files open',
+    at: { call: 'renameSync', match: 'compact.* -> .*worker.duckdb$', when: 'after' },
+    always: true,
+  },
+  { name: 'compact: the old file closed', at: { call: 'run', match: '^USE compacted', when: 'after' } },
+];
+
+/** The snapshot stands by then. */
+const compacting = compactSteps.map((point): Named => ({ ...point, publishes: true, compacts: true }));
+
 const closing: readonly Named[] = [
   { name: 'close: before', at: { call: 'close', when: 'before' }, publishes: true },
   { name: 'close: within', at: { call: 'close', when: 'within', ms: 10 }, publishes: true },
@@ -198,7 +222,7 @@ const all = (points: readonly Named[], command: KillPoint['command'], from: Kill
 /** Every commit point of the program: where something becomes durable, or stands half done for a moment. */
 export const killPoints: readonly KillPoint[] = [
   ...all([...migrations, ...firstPull], 'sync', 'nothing'),
-  ...all([...batches, ...publishing, ...closing], 'sync', 'yesterday'),
+  ...all([...batches, ...publishing, ...compacting, ...closing], 'sync', 'yesterday'),
   ...all(restoring, 'sync', 'garbage'),
   ...all(rebuilding, 'rebuild', 'yesterday'),
 ];

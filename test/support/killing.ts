@@ -22,6 +22,7 @@ const sizes = {
 };
 const batch = { answers: 5 };
 const concurrency = 2;
+const settings = { sync: { batch }, api: { concurrency } };
 
 /** How many children are fetched at a time: those on the wire, and four more that prepare or wait for a commit. */
 const width = concurrency + 4;
@@ -93,7 +94,7 @@ export class Killing {
 }
 
 function pullingInto(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Pulling {
-  const pulling = Pulling.into(folders, sandbox, { sync: { batch }, api: { concurrency } });
+  const pulling = Pulling.into(folders, sandbox, settings);
   // Nobody waits at this limit, and it is small enough for spending to be kept on disk.
   pulling.env.SIGNALHOUSE_RATE_LIMIT_REQUESTS = '5000';
   return pulling;
@@ -134,7 +135,9 @@ export class Victim {
   }
 
   /** Runs a command that is killed at the moment given; when it never comes to that, it ends by itself. */
-  killed(command: KillPoint['command'], at: Moment): Promise<Ran> {
+  killed(command: KillPoint['command'], at: Moment, compacts = false): Promise<Ran> {
+    if (compacts)
+      this.pulling.set({ ...settings, warehouse: { compact: { freeShare: 0, freeMegabytes: 0 } } });
     const env = { NODE_OPTIONS: `--import=${preload}`, KILL_AT: JSON.stringify(at) };
     return this.pulling.start([command], env).ended;
   }

@@ -23,12 +23,17 @@ export class SimulatedClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const timer = { at: this.#now + Math.max(0, ms), fire: resolve };
-      this.#timers.push(timer);
-      signal?.addEventListener('abort', () => {
+      const giveUp = () => {
         this.#timers = this.#timers.filter((other) => other !== timer);
-        reject(signal.reason);
-      });
+        reject(signal?.reason);
+      };
+      const fire = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const timer = { at: this.#now + Math.max(0, ms), fire };
+      this.#timers.push(timer);
+      signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 

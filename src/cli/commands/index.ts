@@ -7,6 +7,7 @@ import { plan } from './plan.js';
 import { push } from './push.js';
 import { rebuild } from './rebuild.js';
 import { sandbox } from './sandbox.js';
+import { serve } from './serve.js';
 import { sql } from './sql.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
@@ -20,6 +21,7 @@ export const commands: readonly (Command | Group)[] = [
   status,
   sql,
   exportCommand,
+  serve,
   rebuild,
   doctor,
   sandbox,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
 import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
@@ -7,17 +6,18 @@ import { statusSummary } from '../text/status-summary.js';
 
 export const status = command({
   name: 'status',
-  summary: 'What is in the warehouse, how fresh it is, and what is left due',
+  summary: 'What is in the warehouse, how fresh it is, and what is left due (exit 3: too old)',
   examples: [
     ['signalhouse status', 'Also while a sync runs'],
-    ['signalhouse status --json | jq .contents.rejected', 'For a monitor'],
+    ['signalhouse status --json | jq .contents.rejected', 'For a program'],
+    ['signalhouse status > /dev/null || alert', 'Exit 3: older than serve.freshness allows'],
   ],
   flags: z.object({}),
   async run(_flags, context) {
-    const { status: readStatus } = await import('../../app.js');
+    const { status: readStatus } = await import('../../app/status.js');
     const report = await readStatus(setUp(context));
     if (context.json) printJson(report);
     else print(statusSummary(report, Date.now()));
-    return ExitCode.done;
+    return report.exitCode;
   },
 });

@@ -1,4 +1,4 @@
-import type { StatusReport } from '../../app.js';
+import type { StatusReport } from '../../app/status.js';
 import type { Contents } from '../../warehouse/status.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
@@ -14,12 +14,15 @@ export function statusSummary(status: StatusReport, now: number): string {
   const { contents } = status;
   return sections([
     ['Warehouse', pairs(facts(status, now))],
+    ['Freshness against its objectives', freshnessText(status, now)],
+    ['Changes to push', queueText(status)],
+    ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
   ]);
 }
 
 function facts(
-  { holder, files, publishedAt, contents, spending }: StatusReport,
+  { holder, files, publishedAt, contents, spending, spent }: StatusReport,
   now: number,
 ): [string, string][] {
   const { organization = null, left = null } = contents ?? {};
@@ -40,6 +43,14 @@ function facts(
   ]);
   const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
   rows.push(['spent', `${count(spending.held)} of ${counted(spending.limit, 'request')} this ${window}`]);
+  const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
+  const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
+  const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
+  if (recent > 0)
+    rows.push([
+      'before',
+      `${counted(recent, 'request')} in ${hours}, ${count(limited)} of them answered 429`,
+    ]);
   if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
   return rows;
 }
@@ -57,6 +68,39 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
     ['Set aside (ops.rejected_records)', rejectedText(contents)],
     ['Not as documented (ops.schema_drift)', driftText(contents)],
   ];
+}
+
+/** Only what somebody has set an objective for: the lists below tell the age of all. */
+function freshnessText({ freshness }: StatusReport, now: number): string {
+  const wanted = freshness.filter(({ state }) => state !== 'open');
+  if (wanted.length === 0) return '';
+  return table(
+    [{ name: 'resource' }, { name: 'last complete' }, { name: 'within' }, { name: 'state' }],
+    wanted.map(({ resource, at, objectiveMinutes, state }) => [
+      resource,
+      ago(at === null ? null : new Date(at), now),
+      duration((objectiveMinutes ?? 0) * 60_000),
+      state === 'fresh' ? 'fresh' : 'STALE',
+    ]),
+    wide,
+  );
+}
+
+function queueText({ queue }: StatusReport): string {
+  const known = Object.entries(queue);
+  return known.length === 0 ? '' : pairs(known.map(([status, changes]) => [status, count(changes)]));
+}
+
+function jobsText({ jobs }: StatusReport): string {
+  return list(
+    (jobs ?? []).map(({ name, nextAt, overdueSince, last }) => {
+      const next = nextAt === null ? 'never again' : `next ${moment(new Date(nextAt))}`;
+      const late = overdueSince === null ? '' : `, OVERDUE since ${moment(new Date(overdueSince))}`;
+      const before =
+        last === null ? 'never ran' : `${last.outcome} ${moment(new Date(last.endedAt))}: ${last.message}`;
+      return `${name}: ${next}${late}; ${before}`;
+    }),
+  );
 }
 
 const right = (name: string) => ({ name, right: true });

@@ -57,8 +57,9 @@ function facts(report: SyncReport): [string, string][] {
   ];
 }
 
-function leftText({ due, requests, minutes }: SyncReport['left']): string {
-  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)} at the budget)`;
+function leftText({ due, requests, minutes, runs }: SyncReport['left']): string {
+  const more = runs === null ? '' : `; about ${counted(runs, 'more run', 'more runs')} like this one`;
+  return `${count(due)} (${counted(requests, 'request')}, about ${duration(minutes * 60_000)} at the budget${more})`;
 }
 
 function requestsText({ requests }: SyncReport): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { apiKeyProblem, baseUrlProblem, isLoopback } from '../../../src/config/credentials.js';
+import { isLoopback } from '../../../src/base/loopback.js';
+import { apiKeyProblem, baseUrlProblem } from '../../../src/config/credentials.js';
 
 describe('the address of the API', () => {
   it.each([

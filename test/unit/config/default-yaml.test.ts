@@ -29,8 +29,11 @@ it.each(everything)(
   'config/default.yaml has $path, with its description above it',
   ({ path, description }) => {
     const lines = source.split('\n');
-    const depth = '  '.repeat(path.length - 1);
-    const at = lines.findIndex((line) => new RegExp(`^${depth}(# )?${path.at(-1)}:`).test(line));
+    // Name by name from the top: two sections may have a setting of the same name.
+    const at = path.reduce((from, name, level) => {
+      const line = new RegExp(`^${'  '.repeat(level)}(# )?${name}:`);
+      return from < 0 ? from : lines.findIndex((one, index) => index >= from && line.test(one));
+    }, 0);
     expect(at, `${path.join('.')} stands in the file`).toBeGreaterThanOrEqual(0);
     if (description === undefined) return;
     const above: string[] = [];

@@ -23,6 +23,7 @@ const settings: SyncSettings = {
     deletes: { maxShare: 0.2, maxRows: 20 },
     publishEveryMinutes: 0,
   },
+  retention: { requestsDays: 30, runsDays: 400, attemptsDays: 400, scansDays: 90 },
 };
 
 let warehouse: Warehouse;

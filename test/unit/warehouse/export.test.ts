@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
-import { UsageError } from '../../../src/base/errors.js';
+import { StoppedError, UsageError } from '../../../src/base/errors.js';
 import { batchOf } from '../../../src/warehouse/batch.js';
 import { exportAll, exportQuery } from '../../../src/warehouse/export.js';
 import { openPublished } from '../../../src/warehouse/query.js';
@@ -137,4 +137,15 @@ test('everything goes to a folder, a file for each table and view', async () => 
   await expect(exportAll({ ...options, dir })).rejects.toThrow(UsageError);
   await exportAll({ ...options, dir, force: true });
   expect(existsSync(join(dir, 'topics.parquet'))).toBe(true);
+});
+
+test('told to stop, it writes nothing, and what was there stays', async () => {
+  const dir = join(emptyDir(), 'all');
+  await exportAll({ ...options, dir });
+  const before = statSync(join(dir, 'topics.parquet')).mtimeMs;
+  const names = readdirSync(dir);
+  const stop = AbortSignal.abort(new StoppedError('enough'));
+  await expect(exportAll({ ...options, dir, force: true, stop })).rejects.toThrow('enough');
+  expect(readdirSync(dir)).toEqual(names);
+  expect(statSync(join(dir, 'topics.parquet')).mtimeMs).toBe(before);
 });

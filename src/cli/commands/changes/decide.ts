@@ -37,7 +37,7 @@ export const cancel = command({
   ],
   flags: z.object(selection),
   async run({ wait, ...given }, context) {
-    const { cancelChanges } = await import('../../../app.js');
+    const { cancelChanges } = await import('../../../app/changes.js');
     const decisions = await cancelChanges(setUp(context), selectionOf(given), { wait });
     return told(decisions, 'cancelled', context);
   },
@@ -59,7 +59,7 @@ export const retry = command({
   ],
   flags: z.object({ ...selection, overwrite: toggle.default(false) }),
   async run({ wait, overwrite, ...given }, context) {
-    const { retryChanges } = await import('../../../app.js');
+    const { retryChanges } = await import('../../../app/changes.js');
     const decisions = await retryChanges(setUp(context), selectionOf(given), { wait, overwrite });
     return told(decisions, 'queued again', context);
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ImportFrom } from '../../../app.js';
+import type { ImportFrom } from '../../../app/changes.js';
 import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
@@ -44,7 +44,7 @@ export const importCommand = command({
   }),
   async run({ file, sql, by, yes, skipInvalid, dryRun, wait }, context) {
     const from = sourceOf(file, sql);
-    const { importChanges } = await import('../../../app.js');
+    const { importChanges } = await import('../../../app/changes.js');
     const ground = setUp(context);
     const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
     // What is piped in takes the place of the keyboard.

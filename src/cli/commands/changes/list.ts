@@ -43,7 +43,7 @@ export const list = command({
       const problem = 'and --topic: a change is about one of them';
       throw new UsageError('Nothing can be about both.', [{ setting: '--company', problem }]);
     }
-    const { listChanges } = await import('../../../app.js');
+    const { listChanges } = await import('../../../app/changes.js');
     const found = await listChanges(setUp(context), filter, limit);
     if (context.json) printJson(found);
     else print(changesTable(found));

@@ -44,7 +44,7 @@ export const sheet = command({
   flags,
   async run(given, context) {
     const options = optionsOf(given);
-    const { makeSheet } = await import('../../../app.js');
+    const { makeSheet } = await import('../../../app/changes.js');
     const made = await makeSheet(setUp(context), options);
     if (context.json) printJson(made);
     else print(madeText(made));

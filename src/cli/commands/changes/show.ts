@@ -17,7 +17,7 @@ export const show = command({
   ],
   flags: z.object({ id: text }),
   async run({ id }, context) {
-    const { showChange } = await import('../../../app.js');
+    const { showChange } = await import('../../../app/changes.js');
     const change = await showChange(setUp(context), id);
     if (!change) {
       throw new UsageError(`There is no change ${id}.`, [], {

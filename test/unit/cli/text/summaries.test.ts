@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../../src/app.js';
+import type { StatusReport } from '../../../../src/app/status.js';
 import { planSummary } from '../../../../src/cli/text/plan-summary.js';
 import { statusSummary } from '../../../../src/cli/text/status-summary.js';
 import { syncSummary } from '../../../../src/cli/text/sync-summary.js';
@@ -32,7 +32,7 @@ const report: SyncReport = {
   rejected: { new: 0, known: 2, examples: [] },
   drift: [],
   failures: [],
-  left: { due: 0, requests: 0, minutes: 0 },
+  left: { due: 0, requests: 0, minutes: 0, runs: null },
   notes: [],
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200 },
   startedAt: '2026-11-20T10:15:00.123Z',
@@ -77,11 +77,13 @@ Rows
       ...report,
       outcome: 'stopped',
       stoppedBy: '--max-requests 1234 is reached',
-      left: { due: 4_000, requests: 4_321, minutes: 36 },
+      left: { due: 4_000, requests: 4_321, minutes: 36, runs: 3 },
     });
     expect(text).toContain(': stopped (--max-requests 1234 is reached)\n');
     expect(text).toMatch(/kept +everything/);
-    expect(text).toMatch(/left due +4,000 \(4,321 requests, about 36 min at the budget\)/);
+    expect(text).toMatch(
+      /left due +4,000 \(4,321 requests, about 36 min at the budget; about 3 more\s+runs like this one\)/,
+    );
   });
 
   it('says everything that went wrong, in 80 columns, and no more than one can read', () => {
@@ -165,6 +167,11 @@ describe('the summary of the status', () => {
     publishedAt: null,
     contents: null,
     spending: { held: 0, limit: 120, windowMs: 60_000 },
+    spent: { slices: [], sliceMinutes: 10 },
+    freshness: [],
+    queue: {},
+    jobs: null,
+    exitCode: 0,
   };
 
   it('of nothing says what to do', () => {
@@ -184,7 +191,25 @@ describe('the summary of the status', () => {
         },
         publishedAt: '2026-11-20T11:30:00.000Z',
         spending: { held: 118, limit: 120, windowMs: 60_000 },
+        spent: {
+          slices: [{ from: '2026-11-20T11:50:00.000Z', requests: 1_100, rateLimited: 1 }],
+          sliceMinutes: 10,
+        },
+        freshness: [
+          { resource: 'topics', at: '2026-11-20T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'fresh' },
+          { resource: 'people', at: '2026-11-18T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'stale' },
+          { resource: 'stories', at: null, objectiveMinutes: null, state: 'open' },
+        ],
+        queue: { queued: 12, conflict: 2 },
+        jobs: [
+          {
+            ...{ name: 'nightly', run: 'sync+push', nextAt: '2026-11-21T03:00:00.000Z' },
+            ...{ overdueSince: '2026-11-20T03:00:00.000Z', last: null },
+          },
+        ],
+        exitCode: 3,
         contents: {
+          spent: [],
           organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
           runs: [
             {
@@ -234,6 +259,10 @@ describe('the summary of the status', () => {
       '118 of 120 requests this minute',
       '12 (14 requests, about 6.0 s) after the last sync',
       'interrupted - - -',
+      '1,100 requests in 10 min, 1 of them answered 429',
+      'topics 1 h 00 min ago 26 h 00 min fresh people 2 d 1 h ago 26 h 00 min STALE',
+      'queued 12 conflict 2',
+      'nightly: next 2026-11-21 03:00:00Z, OVERDUE since 2026-11-20 03:00:00Z; never ran',
       'topics 1,200 1 h 00 min ago never',
       'topics: the last reading is not verified; it says 1205 and showed 1200',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',

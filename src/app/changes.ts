@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { ask, type Setup, type WorkerOptions, withQueue, withWarehouse } from '../app.js';
+import { systemClock } from '../base/clock.js';
+import { carryOut, leaveOut } from '../push/import/carry-out.js';
+import { keepImport } from '../push/import/kept.js';
+import { type ImportOptions, type Prepared, prepareImport } from '../push/import/prepare.js';
+import type { ImportReport } from '../push/import/report.js';
+import { fromSheet, fromSql, fromStream } from '../push/import/source.js';
+import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
+import { readQueue } from '../push/queue/overlay.js';
+import type { Queue } from '../push/queue/queue.js';
+import {
+  attemptsOf,
+  type ChangeFilter,
+  matches,
+  type ShownAttempt,
+  type ShownChange,
+  withTitles,
+} from '../push/queue/view.js';
+import { type Worklist, type WorklistOptions, writeWorklist } from '../push/worklist/write.js';
+import { filesOf } from '../warehouse/engine.js';
+import type { Snapshot } from '../warehouse/query.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+
+/** `signalhouse changes`, and whoever else puts wishes into the queue. */
+
+/** Where the rows of an import come from. */
+export type ImportFrom =
+  | { readonly path: string }
+  | { readonly stdin: AsyncIterable<Uint8Array> }
+  /** As a file would hold it, under the name that messages call it. */
+  | { readonly text: string; readonly name: string }
+  | { readonly sql: string };
+
+/**
+ * `signalhouse changes import`: `confirm` sees what would happen and says whether it shall, with the warehouse held.
+ * Without one it does.
+ */
+export async function importChanges(
+  setup: Setup,
+  from: ImportFrom,
+  options: ImportOptions & WorkerOptions & { readonly dryRun: boolean },
+  confirm?: (prepared: Prepared) => Promise<boolean>,
+): Promise<ImportReport> {
+  // Read first: nobody waits for a file that is none.
+  const source =
+    'sql' in from
+      ? await ask(setup, (snapshot) => fromSql(snapshot, from.sql))
+      : 'path' in from
+        ? await fromSheet(from)
+        : 'text' in from
+          ? await fromSheet({ bytes: Buffer.from(from.text), name: from.name })
+          : await fromStream(from.stdin, 'standard input');
+  return decideOn(setup, options, async (queue, warehouse) => {
+    const parts = { store: warehouse, queue, settings: setup.config };
+    const prepared = await prepareImport(parts, source, options);
+    if (options.dryRun) return leaveOut(prepared, 'dry_run');
+    if (prepared.fresh.length > 0 && confirm && !(await confirm(prepared)))
+      return leaveOut(prepared, 'declined');
+    const report = carryOut(queue, prepared);
+    keepImport(setup.config.dataDir, source, report);
+    return report;
+  });
+}
+
+/** `signalhouse changes cancel`. */
+export function cancelChanges(
+  setup: Setup,
+  selection: Selection,
+  options: WorkerOptions,
+): Promise<Decision[]> {
+  return decideOn(setup, options, async (queue) => cancel(queue, selection));
+}
+
+/** `signalhouse changes retry`. */
+export function retryChanges(
+  setup: Setup,
+  selection: Selection,
+  options: WorkerOptions & { readonly overwrite: boolean },
+): Promise<Decision[]> {
+  return decideOn(setup, options, async (queue) => retry(queue, selection, options.overwrite));
+}
+
+/** Work on the queue that makes no request; what it changed is in the published file afterwards. */
+function decideOn<T>(
+  setup: Setup,
+  options: WorkerOptions,
+  work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const { config, clock = systemClock } = setup;
+  return withWarehouse(setup, options, (warehouse) =>
+    withQueue({ warehouse, config, clock }, async (queue) => {
+      const result = await work(queue, warehouse);
+      if (await queue.flush()) {
+        await warehouse.publish();
+        queue.compact();
+      }
+      return result;
+    }),
+  );
+}
+
+/** `signalhouse changes list`: the youngest `limit` of those that match, and how many there are. Nobody is waited for. */
+export async function listChanges(
+  setup: Setup,
+  filter: ChangeFilter,
+  limit: number,
+): Promise<{ readonly total: number; readonly changes: ShownChange[] }> {
+  return withPublished(setup, async (snapshot) => {
+    const all = await readQueue(snapshot, setup.config.dataDir);
+    const found = all.filter((change) => matches(change, filter)).reverse();
+    return { total: found.length, changes: await withTitles(snapshot, found.slice(0, limit)) };
+  });
+}
+
+/** `signalhouse changes show`: a change with its requests; null when there is none of that id. */
+export async function showChange(
+  setup: Setup,
+  id: string,
+): Promise<(ShownChange & { readonly attempted: readonly ShownAttempt[] }) | null> {
+  return withPublished(setup, async (snapshot) => {
+    const found = (await readQueue(snapshot, setup.config.dataDir)).filter((change) => change.id === id);
+    const [change] = await withTitles(snapshot, found);
+    return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
+  });
+}
+
+/** `signalhouse changes sheet`. */
+export function makeSheet(setup: Setup, options: WorklistOptions): Promise<Worklist> {
+  return ask(setup, (snapshot) => writeWorklist(snapshot, options));
+}
+
+async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
+  if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
+  return ask(setup, work);
+}

@@ -1,0 +1,183 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Access, exportEverything, type Observe, push, sync } from '../app.js';
+import { ExitCode } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { RunObserver } from '../base/observer.js';
+import { Stop } from '../base/stop.js';
+import { bytes, count, counted, duration } from '../base/units.js';
+import type { Config } from '../config/load.js';
+import type { PushReport } from '../push/report.js';
+import type { Job } from '../serve/schedule/job.js';
+import type { JobResult } from '../serve/schedule/record.js';
+import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
+import type { SyncReport } from '../sync/report.js';
+import { filesOf } from '../warehouse/engine.js';
+import { type SyncPushReport, syncAndPush } from './sync-push.js';
+
+/** The jobs of the settings, as the scheduler takes them. */
+export function jobsOf({ serve }: Config): Job[] {
+  return serve.jobs.map(({ maxRequests, maxMinutes, ...job }) => ({
+    ...job,
+    caps: { maxRequests, maxMinutes },
+  }));
+}
+
+/** Told of what runs did, for metrics. */
+export interface RowsSink {
+  rows(table: string, counts: SyncReport['rows'][string]): void;
+}
+
+/** Who files in the drop folder are put down to, unless they say so themselves. */
+const requestedBy = 'serve';
+
+type Caps = Job['caps'];
+interface Signals {
+  readonly stop: AbortSignal;
+  readonly kill: AbortSignal;
+}
+
+/**
+ * Runs one job to its end: what it throws, and what it did, become a result of one line. The warehouse is held while it
+ * runs and no longer; where another command holds it, the job waits, and the log says for whom.
+ */
+export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
+  const { log } = access;
+  return async (job, context) => {
+    const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
+    const observe: Observe = () => observer(log, context);
+    const work = { access, sink, signals, observe };
+    switch (job.run) {
+      case 'sync':
+        return pull(work, job.caps);
+      case 'push':
+        return deliver(work, job.caps);
+      case 'sync+push':
+        return both(work, job.caps);
+      case 'export':
+        return exportTo(access, job, signals);
+    }
+  };
+}
+
+interface Work {
+  readonly access: Access;
+  readonly sink: RowsSink;
+  readonly signals: Signals;
+  readonly observe: Observe;
+}
+
+async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  return pulledResult(await sync(access, { ...caps, ...signals, wait: true }, observe), sink);
+}
+
+async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  const { worker, published } = filesOf(access.config.dataDir);
+  if (!existsSync(worker) && !existsSync(published)) {
+    const message = 'there is no warehouse yet, and so no queue';
+    return { outcome: 'done', exitCode: ExitCode.done, message };
+  }
+  return pushedResult(await push(access, { ...caps, ...signals, wait: true }, observe));
+}
+
+async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
+  const options = { ...caps, ...signals, wait: true, requestedBy };
+  const report = await syncAndPush(access, options, observe);
+  const [pushed, pulled] = [pushedResult(report.push), pulledResult(report, sink)];
+  const dropped = droppedText(report.inbox);
+  const { outcome } = worse(pulled, pushed);
+  const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
+  return {
+    outcome: isIncomplete ? 'incomplete' : outcome,
+    exitCode: report.exitCode,
+    message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
+  };
+}
+
+/** What became of the files in the drop folder. */
+function droppedText(files: SyncPushReport['inbox']): string {
+  const rejected = files.filter((file) => file.outcome === 'rejected').length;
+  if (files.length === 0) return '';
+  return `, ${counted(files.length, 'file')} from the drop folder${rejected > 0 ? ` (${rejected} rejected)` : ''}`;
+}
+
+const severity = { done: 0, stopped: 1, incomplete: 2, failed: 3 } as const;
+
+function worse(one: JobResult, other: JobResult): JobResult {
+  return severity[other.outcome] > severity[one.outcome] ? other : one;
+}
+
+async function exportTo(access: Access, job: Job, signals: Signals): Promise<JobResult> {
+  const dir = join(access.config.dataDir, 'reports', job.name);
+  const stop = new Stop({ stop: signals.stop, maxMinutes: job.caps.maxMinutes });
+  try {
+    const files = await exportEverything(access, dir, true, AbortSignal.any([stop.signal, signals.kill]));
+    const size = files.reduce((sum, one) => sum + one.bytes, 0);
+    const message = `${counted(files.length, 'table')}, ${bytes(size)}: ${dir}`;
+    return { outcome: 'done', exitCode: ExitCode.done, message };
+  } finally {
+    stop.release();
+  }
+}
+
+function pulledResult(report: SyncReport, sink: RowsSink): JobResult {
+  for (const [table, counts] of Object.entries(report.rows)) sink.rows(table, counts);
+  return resultOf(report, pulledText(report));
+}
+
+function pushedResult(report: PushReport): JobResult {
+  return resultOf(report, pushedText(report));
+}
+
+type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'>;
+
+function resultOf({ outcome, exitCode, stoppedBy }: Report, text: string): JobResult {
+  // A run may stop at its cap and have left something undone as well: then that is what counts.
+  const told = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
+  const why = stoppedBy === null ? '' : `stopped (${stoppedBy}); `;
+  return { outcome: told, exitCode, message: why + text };
+}
+
+function pulledText({ requests, rows, rejected, failures, scans, left }: SyncReport): string {
+  const total = (kind: 'new' | 'changed' | 'removed') =>
+    Object.values(rows).reduce((sum, one) => sum + one[kind], 0);
+  const parts = [
+    counted(requests.total, 'request'),
+    `${count(total('new'))} new, ${count(total('changed'))} changed and ${count(total('removed'))} removed rows`,
+    left.due === 0
+      ? 'nothing left due'
+      : `${count(left.due)} left due (about ${duration(left.minutes * 60_000)})`,
+  ];
+  if (left.runs !== null && left.runs > 0)
+    parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);
+  if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly set aside`);
+  const fused = scans.filter((scan) => scan.fused).map(({ endpoint }) => endpoint);
+  if (fused.length > 0) parts.push(`the fuse held back deletions of ${fused.join(', ')}`);
+  const [first] = failures;
+  if (first) parts.push(`${counted(failures.length, 'failure')}, e.g. ${first.endpoint}: ${first.message}`);
+  return parts.join(', ');
+}
+
+function pushedText({ applied, unchanged, conflict, failed, left }: PushReport): string {
+  const parts = [`${count(applied)} applied`];
+  if (unchanged > 0) parts.push(`${count(unchanged)} were so already`);
+  if (conflict > 0) parts.push(counted(conflict, 'conflict'));
+  if (failed.total > 0) parts.push(`${count(failed.total)} failed`);
+  const waiting = left.queued + left.sending;
+  if (waiting > 0) parts.push(`${count(waiting)} still queued`);
+  return parts.join(', ');
+}
+
+/** Tells the schedule how far a run is, and the log when a phase ends. */
+function observer(log: Log, context: RunContext): RunObserver {
+  let phase = '';
+  return {
+    phase(name, total) {
+      phase = name;
+      context.progress({ phase, done: 0, total });
+    },
+    progress: (done, total) => context.progress({ phase, done, total }),
+    phaseEnd: (text) => log.info({ phase }, text),
+    note: (text) => log.warn(text),
+  };
+}

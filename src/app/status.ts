@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import type { Setup } from '../app.js';
+import { systemClock } from '../base/clock.js';
+import { ExitCode, UsageError } from '../base/errors.js';
+import { type Budget, type Freshness, type FreshnessState, freshnessState } from '../serve/facts.js';
+import { type Iso, iso, millis } from '../serve/iso.js';
+import { Agenda } from '../serve/schedule/agenda.js';
+import { seededChance } from '../serve/schedule/jitter.js';
+import { type Job, jobProblems } from '../serve/schedule/job.js';
+import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
+import { fileStore } from '../serve/store.js';
+import type { Status } from '../warehouse/status.js';
+import { factsOf, readKnown } from './facts.js';
+import { jobsOf } from './jobs.js';
+
+/** What `status` tells: what the status page knows, read from the same files. */
+export interface StatusReport extends Status {
+  /** Requests of the running window, by every command of this data directory. */
+  readonly spending: Pick<Budget, 'held' | 'limit' | 'windowMs'>;
+  /** Requests of the last hours, in slices of equal length, oldest first. */
+  readonly spent: Pick<Budget, 'slices' | 'sliceMinutes'>;
+  readonly freshness: readonly (Freshness & { readonly state: FreshnessState })[];
+  /** Changes to push, by status. */
+  readonly queue: Readonly<Record<string, number>>;
+  /** The jobs of `serve`; null where it never ran. */
+  readonly jobs: readonly NextRun[] | null;
+  readonly exitCode: ExitCode;
+}
+
+export interface NextRun {
+  readonly name: string;
+  readonly run: Job['run'];
+  /** When it starts next; null when that never comes. */
+  readonly nextAt: Iso | null;
+  /** The run that was due then has not taken place. */
+  readonly overdueSince: Iso | null;
+  readonly last: RunRecord | null;
+}
+
+/** Where `serve` keeps what ran, and what it has told. */
+export function serveFiles(dataDir: string): { schedule: string; notify: string } {
+  return { schedule: join(dataDir, 'schedule.json'), notify: join(dataDir, 'notify.json') };
+}
+
+/**
+ * What is in the warehouse and what is going on; nothing is written, and nobody is waited for. The exit code is
+ * `incomplete` when a resource is older than its objective.
+ */
+export async function status(setup: Setup): Promise<StatusReport> {
+  const now = (setup.clock ?? systemClock).now();
+  const known = await readKnown(setup);
+  const { budget, freshness } = factsOf(setup, known);
+  const { held, limit, windowMs, slices, sliceMinutes } = budget;
+  const states = freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
+  const missed = states.some(({ state }) => state === 'stale' || state === 'never');
+  return {
+    ...known.status,
+    spending: { held, limit, windowMs },
+    spent: { slices, sliceMinutes },
+    freshness: states,
+    queue: known.queue,
+    jobs: await nextRuns(setup, now),
+    exitCode: missed ? ExitCode.incomplete : ExitCode.done,
+  };
+}
+
+async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] | null> {
+  const memory = await fileStore(serveFiles(config.dataDir).schedule, scheduleMemory, log).load();
+  if (memory === null) return null;
+  const jobs = jobsOf(config);
+  const problems = jobProblems(jobs);
+  if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
+  const agenda = new Agenda(seededChance(config.dataDir));
+  return jobs.map((job) => {
+    const missed = agenda.begin(job, millis(memory.jobs[job.name]?.settledDue ?? null), now);
+    const next = agenda.nextStart(job, now);
+    return {
+      name: job.name,
+      run: job.run,
+      nextAt: next === null ? null : iso(next),
+      overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
+      last: memory.history.find((record) => record.job === job.name) ?? null,
+    };
+  });
+}

@@ -1,0 +1,48 @@
+/** Numbers for people, the same on every machine: no locale, no colour, plain ASCII where a column is meant. */
+
+/** 1234567 as `1,234,567`. */
+export function count(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 request`, `2 requests`; the plural is given where it is not made with an s. */
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`;
+}
+
+/** Bytes as `512 B`, `1.5 MB` (powers of 1024). */
+export function bytes(value: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let amount = value;
+  let unit = 0;
+  while (amount >= 1024 && unit < units.length - 1) {
+    amount /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 || amount >= 99.95 ? 0 : 1;
+  return `${amount.toFixed(digits)} ${units[unit]}`;
+}
+
+/** Milliseconds as `0.4 s`, `42 s`, `3 min`, `1 h 05 min`, `2 d 3 h`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`;
+  const hours = Math.round(minutes / 60);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** How long ago a moment was, as `3 min ago`; `never` for none. */
+export function ago(at: Date | null, now: number): string {
+  return at === null ? 'never' : `${duration(Math.max(0, now - at.getTime()))} ago`;
+}
+
+/** A moment as `2026-11-20 10:15:00Z`. */
+export function moment(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}

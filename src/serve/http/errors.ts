@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net';
+import type { FastifyError } from 'fastify';
+import { LockedError, messageOf, SignalhouseError, StoppedError, UsageError } from '../../base/errors.js';
+
+/** Every answer that is no success: never HTML, whoever asks. */
+export interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  /** What exactly is wrong with what was sent. */
+  readonly problems?: readonly { readonly setting: string; readonly problem: string }[];
+}
+
+/** What a handler throws to be answered with a status of its own. */
+export class HttpError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const codes: Readonly<Record<number, string>> = {
+  400: 'bad_request',
+  401: 'unauthorized',
+  404: 'not_found',
+  408: 'timeout',
+  409: 'conflict',
+  413: 'too_large',
+  414: 'too_long',
+  415: 'unsupported_media_type',
+  421: 'misdirected',
+  431: 'headers_too_large',
+  503: 'unavailable',
+};
+
+/** How an error is answered. What nobody foresaw says nothing about itself: it belongs into the log. */
+export function answerTo(error: unknown): { status: number; body: ErrorBody } {
+  if (error instanceof HttpError) {
+    return { status: error.status, body: { code: error.code, message: error.message } };
+  }
+  if (error instanceof UsageError) {
+    return { status: 400, body: { code: 'bad_request', message: error.message, problems: error.problems } };
+  }
+  if (error instanceof LockedError || error instanceof StoppedError) {
+    return { status: 503, body: { code: 'busy', message: withHint(error) } };
+  }
+  if (error instanceof SignalhouseError) {
+    return { status: 500, body: { code: 'failed', message: withHint(error) } };
+  }
+  const { statusCode = 500 } = error as Partial<FastifyError>;
+  if (statusCode >= 400 && statusCode < 500) {
+    return {
+      status: statusCode,
+      body: { code: codes[statusCode] ?? 'bad_request', message: messageOf(error) },
+    };
+  }
+  return { status: 500, body: { code: 'failed', message: 'Something went wrong; the log says what.' } };
+}
+
+function withHint({ message, hint }: SignalhouseError): string {
+  return hint === undefined ? message : `${message} ${hint}`;
+}
+
+/** Answers what is no HTTP, or took too long to become it, and closes the connection. */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const reasons = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
+  const body = JSON.stringify({ code: codes[status], message: reasons[status] });
+  socket.end(
+    `HTTP/1.1 ${status} ${reasons[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    // Whoever does not take the answer does not keep the socket either.
+    () => socket.destroy(),
+  );
+}

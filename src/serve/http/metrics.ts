@@ -1,0 +1,170 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ageMinutes, type Facts } from '../facts.js';
+import { millis } from '../iso.js';
+import type { RunRecord } from '../schedule/record.js';
+import type { ScheduleView } from '../schedule/view.js';
+
+const prefix = 'signalhouse_';
+
+/** One attempt at the API, as the client tells of it. */
+export interface MeteredRequest {
+  readonly endpoint: string;
+  /** Absent when no answer came. */
+  readonly status?: number | undefined;
+  readonly ms: number;
+}
+
+/**
+ * Everything that /metrics shows. What happens is told as it happens (`request`, `rows`, `run`, `served`) and is
+ * counted from the start of the process; what is, is read from facts and schedule when somebody asks.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #counters = counters(this.#registry);
+  readonly #gauges = gauges(this.#registry);
+
+  /** With `process`, the memory, CPU and event loop of the process are shown too; for one instance a process. */
+  constructor(options: { readonly process?: boolean; readonly version?: string } = {}) {
+    if (options.process) collectDefaultMetrics({ register: this.#registry });
+    if (options.version !== undefined) this.#gauges.info.set({ version: options.version }, 1);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  request({ endpoint, status, ms }: MeteredRequest): void {
+    const { requests, rateLimited, requestSeconds } = this.#counters;
+    requests.inc({ endpoint, status: status === undefined ? 'none' : String(status) });
+    if (status === 429) rateLimited.inc({ endpoint });
+    requestSeconds.observe({ endpoint }, ms / 1000);
+  }
+
+  /** Rows of a table that a run added, changed or removed. */
+  rows(
+    table: string,
+    counts: { readonly new: number; readonly changed: number; readonly removed: number },
+  ): void {
+    for (const change of ['new', 'changed', 'removed'] as const) {
+      this.#counters.rows.inc({ table, change }, counts[change]);
+    }
+  }
+
+  run({ job, outcome, startedAt, endedAt }: RunRecord): void {
+    this.#counters.runs.inc({ job, outcome });
+    const started = millis(startedAt);
+    if (started !== null) {
+      this.#counters.runSeconds.observe({ job, outcome }, Math.max(0, Date.parse(endedAt) - started) / 1000);
+    }
+  }
+
+  /** One answered request of this server; `route` is the pattern, never what a stranger wrote. */
+  served(route: string, status: number, ms: number): void {
+    this.#counters.served.observe({ route, status: String(status) }, ms / 1000);
+  }
+
+  /** The text that Prometheus reads. `facts` is null as long as there are none: their metrics are absent then. */
+  async render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
+    this.#set(facts, now);
+    const { lastSuccess, nextRun, running, waiting } = this.#gauges;
+    running.reset();
+    lastSuccess.reset();
+    nextRun.reset();
+    for (const { name, lastSuccessAt, nextAt } of schedule.jobs) {
+      const [succeeded, next] = [millis(lastSuccessAt), millis(nextAt)];
+      if (succeeded !== null) lastSuccess.set({ job: name }, succeeded / 1000);
+      if (next !== null) nextRun.set({ job: name }, next / 1000);
+      running.set({ job: name }, schedule.running?.job === name ? 1 : 0);
+    }
+    waiting.set(schedule.waiting.length);
+    return this.#registry.metrics();
+  }
+
+  #set(facts: Facts | null, now: number): void {
+    const all = this.#gauges;
+    // What is no more must not stand at its last value.
+    for (const gauge of [all.budgetLeft, all.budgetLimit, all.due, all.dueRequests, all.published])
+      gauge.remove();
+    for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
+      gauge.reset();
+    if (facts === null) return;
+    const { budget, backlog, files, publishedAt } = facts;
+    all.budgetLeft.set(Math.max(0, budget.limit - budget.held));
+    all.budgetLimit.set(budget.limit);
+    if (backlog) {
+      all.due.set(backlog.due);
+      all.dueRequests.set(backlog.requests);
+    }
+    const published = millis(publishedAt);
+    if (published !== null) all.published.set(published / 1000);
+    for (const [table, rows] of Object.entries(facts.rows)) all.tableRows.set({ table }, rows);
+    for (const [status, changes] of Object.entries(facts.queue)) all.queue.set({ status }, changes);
+    for (const one of facts.freshness) {
+      const { resource, objectiveMinutes } = one;
+      const age = ageMinutes(one, now);
+      if (age !== null) all.fresh.set({ resource }, age * 60);
+      if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
+    }
+    for (const { endpoint, records } of facts.rejected) all.rejected.set({ endpoint }, records);
+    for (const [file, bytes] of Object.entries(files)) if (bytes !== null) all.bytes.set({ file }, bytes);
+  }
+}
+
+function counters(register: Registry) {
+  const registers = [register];
+  const counter = <T extends string>(name: string, help: string, labelNames: T[]) =>
+    new Counter({ name: prefix + name, help, labelNames, registers });
+  const histogram = <T extends string>(name: string, help: string, labelNames: T[], buckets: number[]) =>
+    new Histogram({ name: prefix + name, help, labelNames, buckets, registers });
+  return {
+    runs: counter('runs_total', 'Runs that ended or were skipped.', ['job', 'outcome']),
+    runSeconds: histogram(
+      'run_duration_seconds',
+      'How long runs took.',
+      ['job', 'outcome'],
+      [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400],
+    ),
+    requests: counter('api_requests_total', 'Attempts at the API; status none: no answer came.', [
+      'endpoint',
+      'status',
+    ]),
+    rateLimited: counter('api_rate_limited_total', 'Answers 429 of the API.', ['endpoint']),
+    requestSeconds: histogram(
+      'api_request_duration_seconds',
+      'From the send of a request to the end of its answer.',
+      ['endpoint'],
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    ),
+    rows: counter('rows_total', 'Rows that runs added, changed or removed.', ['table', 'change']),
+    served: histogram(
+      'http_request_duration_seconds',
+      'Requests that this server answered.',
+      ['route', 'status'],
+      [0.005, 0.025, 0.1, 0.5, 2.5],
+    ),
+  };
+}
+
+function gauges(register: Registry) {
+  const registers = [register];
+  const gauge = <T extends string = never>(name: string, help: string, labelNames: T[] = []) =>
+    new Gauge({ name: prefix + name, help, labelNames, registers });
+  return {
+    info: gauge('info', 'The program that runs; always 1.', ['version']),
+    budgetLeft: gauge('budget_remaining_requests', 'Requests that the running window has left.'),
+    budgetLimit: gauge('budget_limit_requests', 'Requests of one window.'),
+    due: gauge('due', 'Fetches that the last sync left due.'),
+    dueRequests: gauge('due_requests', 'Requests that what is left due costs.'),
+    published: gauge('published_timestamp_seconds', 'When the snapshot was published.'),
+    tableRows: gauge('rows', 'Rows of the published snapshot.', ['table']),
+    queue: gauge('queue_changes', 'Changes to push, by status.', ['status']),
+    fresh: gauge('freshness_seconds', 'Time since a resource was last complete.', ['resource']),
+    objective: gauge('freshness_objective_seconds', 'What that time may be.', ['resource']),
+    rejected: gauge('rejected_records', 'Records that are set aside.', ['endpoint']),
+    bytes: gauge('warehouse_bytes', 'Size of the files.', ['file']),
+    lastSuccess: gauge('last_success_timestamp_seconds', 'When a job last went well.', ['job']),
+    nextRun: gauge('next_run_timestamp_seconds', 'When a job starts next.', ['job']),
+    running: gauge('running', '1 while the job runs.', ['job']),
+    waiting: gauge('waiting_runs', 'Runs that wait for their turn.'),
+  };
+}

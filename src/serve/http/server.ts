@@ -1,0 +1,224 @@
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type Clock, systemClock } from '../../base/clock.js';
+import { UsageError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import type { FactsCache } from '../facts.js';
+import { iso } from '../iso.js';
+import { pageAssets } from '../page/assets.js';
+import { statusPage } from '../page/page.js';
+import type { Asked } from '../schedule/scheduler.js';
+import type { ScheduleView } from '../schedule/view.js';
+import { answerTo, refuseConnection } from './errors.js';
+import { hostGuard, secure } from './guard.js';
+import type { Metrics } from './metrics.js';
+import { type Intake, writes } from './writes.js';
+
+/** What somebody may send, and how long they may take over it. */
+export interface HttpLimits {
+  readonly maxSheetBytes: number;
+  /** Until the headers of a request are complete. */
+  readonly headersMs: number;
+  /** Until the whole request is. */
+  readonly requestMs: number;
+  /** A connection on which nothing moves. */
+  readonly idleMs: number;
+  readonly keepAliveMs: number;
+  readonly connections: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  maxSheetBytes: 5_000_000,
+  headersMs: 5_000,
+  requestMs: 15_000,
+  idleMs: 120_000,
+  keepAliveMs: 5_000,
+  connections: 256,
+};
+
+/** The part of the scheduler that is seen and asked from outside. */
+export interface ScheduleDoor {
+  view(): ScheduleView;
+  ask(job: string): Asked;
+}
+
+export interface ServerOptions {
+  /** Loopback when absent. */
+  readonly host?: string | undefined;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Names under which it may be asked besides loopback. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Without it there is no route that changes anything. */
+  readonly token?: string | undefined;
+  readonly intake?: Intake | undefined;
+  readonly facts: FactsCache;
+  readonly schedule: ScheduleDoor;
+  readonly metrics: Metrics;
+  readonly version: string;
+  readonly log: Log;
+  readonly clock?: Clock | undefined;
+  readonly limits?: Partial<HttpLimits> | undefined;
+  /** How often the page renews itself; 5000 when absent. */
+  readonly refreshMs?: number | undefined;
+}
+
+export interface RunningServer {
+  /** E.g. `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly port: number;
+  /** Closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Metrics are rendered this often at most, however many ask. */
+const metricsMs = 1_000;
+/** Seconds after which it is worth to try again while the warehouse is in use. */
+const retryAfter = 60;
+const defaultHost = '127.0.0.1';
+
+/** Listens. Throws UsageError, naming the setting, when the address cannot be had. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { host = defaultHost, port } = options;
+  const app = buildServer(options);
+  try {
+    const url = await app.listen({ host, port });
+    return { url, port: Number(new URL(url).port), close: () => app.close() };
+  } catch (error) {
+    await app.close();
+    const { code } = error as NodeJS.ErrnoException;
+    const setting = { EADDRINUSE: 'serve.port', EACCES: 'serve.port' }[code ?? ''] ?? 'serve.host';
+    const problem =
+      code === 'EADDRINUSE' ? `${port} is in use by another program` : `${host}:${port}: ${code}`;
+    throw new UsageError('Cannot listen.', [{ setting, problem }], { cause: error });
+  }
+}
+
+/** The server, ready to listen. */
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { host = defaultHost, token, facts, metrics, log, schedule } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const app = fastify({
+    bodyLimit: 1_024,
+    connectionTimeout: limits.idleMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    // The program ends when it was told to, whoever still holds a connection.
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 100 },
+    // Node looks for late requests only this often.
+    http: {
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.headersMs / 2)),
+    },
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: (error, _request, reply) => {
+      secure(reply);
+      void send(reply, error);
+    },
+  });
+  app.server.maxConnections = limits.connections;
+  app.removeAllContentTypeParsers();
+
+  const guard = hostGuard(host, options.allowedHosts);
+  app.addHook('onRequest', async (request, reply) => {
+    secure(reply);
+    guard(request);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern, not the path: strangers must not make up labels.
+    metrics.served(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const { status } = answerTo(error);
+    if (status === 500) log.error({ err: error, route: request.routeOptions.url }, 'a request failed');
+    return send(reply, error);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ code: 'not_found', message: 'There is nothing here.' }),
+  );
+
+  reads(app, options);
+  for (const [path, { type, body }] of pageAssets()) {
+    app.get(path, (_request, reply) => reply.type(type).send(body));
+  }
+  if (token) {
+    const { maxSheetBytes } = limits;
+    void app.register(
+      writes({ token, ask: (job) => schedule.ask(job), intake: options.intake, maxSheetBytes }),
+    );
+  }
+  // Read ahead, so that the first visitor need not wait.
+  app.addHook('onListen', async () => void facts.latest());
+  return app;
+}
+
+function send(reply: FastifyReply, error: unknown): FastifyReply {
+  const { status, body } = answerTo(error);
+  if (status === 503) reply.header('retry-after', retryAfter);
+  return reply.code(status).send(body);
+}
+
+function reads(app: FastifyInstance, options: ServerOptions): void {
+  const { facts, schedule, metrics, version, clock = systemClock, refreshMs = 5_000 } = options;
+
+  app.get('/healthz', () => ({ status: 'ok' }));
+
+  app.get('/readyz', (_request, reply) => {
+    void facts.latest();
+    const reason = unreadiness(facts, schedule.view());
+    if (reason === null) return reply.send({ status: 'ready' });
+    return reply.code(503).send({ code: 'not_ready', message: reason });
+  });
+
+  const metricsText = shared(clock, metricsMs, async () => {
+    const known = await facts.latest();
+    return metrics.render(known?.facts ?? null, schedule.view(), clock.now());
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
+
+  app.get('/status.json', async () => {
+    const known = await facts.latest();
+    return {
+      version,
+      now: iso(clock.now()),
+      factsReadAt: known && iso(known.readAt),
+      problem: facts.problem,
+      schedule: schedule.view(),
+      facts: known?.facts ?? null,
+    };
+  });
+
+  app.get('/', async (_request, reply) => {
+    const known = await facts.latest();
+    const page = statusPage({
+      facts: known?.facts ?? null,
+      problem: facts.problem,
+      schedule: schedule.view(),
+      version,
+      now: clock.now(),
+      refreshMs,
+    });
+    return reply.type('text/html; charset=utf-8').send(page);
+  });
+}
+
+function unreadiness({ known, problem }: FactsCache, { stopping }: ScheduleView): string | null {
+  if (stopping) return 'The worker shuts down.';
+  if (known !== null) return null;
+  return problem === null ? 'The facts of the warehouse are being read.' : `No facts yet: ${problem}`;
+}
+
+/** One making of a text for everybody who asks within `ms`. */
+function shared(clock: Clock, ms: number, make: () => Promise<string>): () => Promise<string> {
+  let made: { at: number; text: Promise<string> } | undefined;
+  return () => {
+    const at = clock.monotonic();
+    if (!made || at - made.at >= ms) {
+      made = { at, text: make() };
+      made.text.catch(() => {
+        made = undefined;
+      });
+    }
+    return made.text;
+  };
+}

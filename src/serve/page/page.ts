@@ -1,0 +1,85 @@
+import type { Facts } from '../facts.js';
+import type { ScheduleView } from '../schedule/view.js';
+import { attention } from './attention.js';
+import { type Html, html } from './html.js';
+import { badge, since } from './parts.js';
+import { historySection, jobsSection, nowInWords, nowSection } from './runs.js';
+import {
+  budgetSection,
+  driftSection,
+  filesSection,
+  freshnessSection,
+  rejectedSection,
+  workSection,
+} from './warehouse.js';
+
+export interface PageContent {
+  /** Null as long as there are none. */
+  readonly facts: Facts | null;
+  /** Why the facts could not be read the last time. */
+  readonly problem: string | null;
+  readonly schedule: ScheduleView;
+  readonly version: string;
+  readonly now: number;
+  /** How often the page renews itself. */
+  readonly refreshMs: number;
+}
+
+/**
+ * The status page, whole: a document that needs no script. What changes carries an id and `data-live`, and holds
+ * nothing that can have the focus; assets/live.js fetches the page again and swaps the content of those.
+ */
+export function statusPage(content: PageContent): string {
+  const { facts, problem, schedule, version, now, refreshMs } = content;
+  const wrong = attention(facts, schedule, problem, now);
+  const name = facts?.organization?.name ?? facts?.organization?.id ?? 'Signalhouse';
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${wrong.length > 0 ? `(${wrong.length}) ` : ''}${name} · Signalhouse</title>
+<link rel="stylesheet" href="/assets/page.css">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<noscript><meta http-equiv="refresh" content="15"></noscript>
+<script src="/assets/live.js" defer></script>
+</head>
+<body data-refresh-ms="${refreshMs}">
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<h1>${name}</h1>
+<p id="published" data-live>Signalhouse ${version} · ${published(facts, now)}</p>
+</header>
+<main id="main" tabindex="-1">
+<div class="verdict">
+<p id="state" role="status" aria-live="polite" data-live>${nowInWords(schedule)}</p>
+<p id="connection" role="status" aria-live="polite"></p>
+<div id="attention" data-live>${verdict(wrong, facts)}</div>
+</div>
+${nowSection(schedule, now)}${jobsSection(schedule, now)}${facts && warehouse(facts, now)}${historySection(schedule, now)}${
+  facts && [rejectedSection(facts, now), driftSection(facts, now), filesSection(facts)]
+}
+</main>
+<footer><p>Times are UTC. The same as data: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>.</p></footer>
+</body>
+</html>
+`.text;
+}
+
+function warehouse(facts: Facts, now: number): Html[] {
+  return [freshnessSection(facts, now), budgetSection(facts), workSection(facts)];
+}
+
+function published(facts: Facts | null, now: number): Html {
+  return facts?.publishedAt ? html`published ${since(facts.publishedAt, now)}` : html`nothing published yet`;
+}
+
+function verdict(wrong: readonly string[], facts: Facts | null): Html {
+  if (wrong.length > 0) {
+    return html`<p>${badge('bad', 'Needs attention')}</p><ul>${wrong.map((line) => html`<li>${line}</li>`)}</ul>`;
+  }
+  return facts === null
+    ? html`<p>${badge('warn', 'Starting')} Nothing is known of the warehouse yet.</p>`
+    : html`<p>${badge('good', 'All well')}</p>`;
+}

@@ -1,0 +1,112 @@
+import { bytes, count, counted, duration } from '../../base/units.js';
+import { ageMinutes, type Facts, type Freshness, type FreshnessState, freshnessState } from '../facts.js';
+import { budgetChart, summary } from './chart.js';
+import { type Html, html } from './html.js';
+import { badge, section, since, type Tone, table } from './parts.js';
+
+/** Lines of the long lists that are shown; the tables of the schema ops have them all. */
+const most = 20;
+
+const words: Readonly<Record<FreshnessState, readonly [Tone, string]>> = {
+  fresh: ['good', 'fresh'],
+  stale: ['bad', 'stale'],
+  never: ['warn', 'incomplete'],
+  open: ['quiet', 'no objective'],
+};
+
+export function freshnessSection({ freshness }: Facts, now: number): Html {
+  const rows = freshness.map((one) => [
+    one.resource,
+    html`${badge(...words[freshnessState(one, now)])} ${since(one.at, now)}`,
+    one.objectiveMinutes === null ? '-' : objective(one, one.objectiveMinutes, now),
+  ]);
+  const columns = [{ name: 'Resource' }, { name: 'Last complete' }, { name: 'Objective' }];
+  return section('freshness', 'Freshness', table('freshness', 'How fresh each resource is', columns, rows));
+}
+
+/** The share of the objective that is used up, as a bar and in words. */
+function objective(one: Freshness, minutes: number, now: number): Html {
+  const age = ageMinutes(one, now);
+  if (age === null) return html`within ${plainly(minutes)}`;
+  const label = `${one.resource}: age against its objective`;
+  const value = Math.min(age, minutes).toFixed(1);
+  return html`within ${plainly(minutes)}<br><meter aria-label="${label}" min="0" max="${minutes}" high="${minutes * 0.8}" optimum="0" value="${value}"></meter>`;
+}
+
+/** An objective as it was set: `45 min`, `6 h`, `7 d`. */
+function plainly(minutes: number): string {
+  if (minutes % 60 !== 0) return duration(minutes * 60_000);
+  return minutes > 1440 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
+}
+
+export function budgetSection({ budget }: Facts): Html {
+  const { held, limit, windowMs } = budget;
+  const window = windowMs === 60_000 ? 'minute' : duration(windowMs);
+  return section(
+    'budget',
+    'Request budget',
+    html`<p id="budget" data-live>${count(held)} of ${counted(limit, 'request')} of this ${window} spent. ${summary(budget)}</p>`,
+    budgetChart(budget),
+  );
+}
+
+export function workSection({ backlog, queue }: Facts): Html {
+  const left =
+    backlog === null
+      ? 'not known before the first sync has ended'
+      : backlog.due === 0
+        ? 'nothing was left due'
+        : `${counted(backlog.due, 'fetch', 'fetches')} (${counted(backlog.requests, 'request')}, about ${duration(backlog.minutes * 60_000)})`;
+  const rows = Object.entries(queue).map(([status, changes]) => [status, count(changes)]);
+  return section(
+    'work',
+    'Work left',
+    html`<p id="backlog" data-live>Left due by the last sync: ${left}.</p>`,
+    table(
+      'queue',
+      'Changes to push, by status',
+      [{ name: 'Status' }, { name: 'Changes', number: true }],
+      rows,
+    ),
+  );
+}
+
+export function rejectedSection({ rejected }: Facts, now: number): Html {
+  const rows = rejected
+    .slice(0, most)
+    .map(({ endpoint, records, lastSeenAt, example }) => [
+      endpoint,
+      html`${counted(records, 'record')}<br><span class="quiet">last ${since(lastSeenAt, now)}</span>`,
+      html`<span class="message">${example}</span>`,
+    ]);
+  const columns = [{ name: 'Endpoint' }, { name: 'Set aside' }, { name: 'Example' }];
+  const shown = table('rejected', 'Set aside: ops.rejected_records', columns, rows);
+  return section('rejected', 'Rejected records', shown, unshown('rejected-more', rejected.length));
+}
+
+export function driftSection({ drift }: Facts, now: number): Html {
+  const rows = drift
+    .slice(0, most)
+    .map(({ endpoint, path, kind, occurrences, firstSeenAt }) => [
+      html`${endpoint}<br><code>${path}</code>`,
+      html`${kind.replaceAll('_', ' ')}<br><span class="quiet">${counted(occurrences, 'time')}</span>`,
+      since(firstSeenAt, now),
+    ]);
+  const columns = [{ name: 'Where' }, { name: 'What' }, { name: 'First seen' }];
+  const shown = table('drift', 'Not as documented: ops.schema_drift', columns, rows);
+  return section('drift', 'Schema drift', shown, unshown('drift-more', drift.length));
+}
+
+function unshown(id: string, lines: number): Html {
+  return html`<p id="${id}" class="quiet" data-live>${lines > most ? `and ${count(lines - most)} more` : ''}</p>`;
+}
+
+export function filesSection({ files, rows }: Facts): Html {
+  const size = (value: number | null) => (value === null ? 'none' : bytes(value));
+  const total = Object.values(rows).reduce((sum, number) => sum + number, 0);
+  return section(
+    'files',
+    'Warehouse',
+    html`<p id="files" data-live>${counted(total, 'row')} in ${counted(Object.keys(rows).length, 'table')}; published file ${size(files.published)}, live file ${size(files.worker)}.</p>`,
+  );
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { ExitCode } from '../../base/errors.js';
+import type { Iso } from '../iso.js';
+import type { Store } from '../store.js';
+
+/** Why a run took place: its time had come, was missed, somebody asked, or `serve --once`. */
+export const triggers = ['schedule', 'catch-up', 'manual', 'once'] as const;
+export type Trigger = (typeof triggers)[number];
+
+/** How a job ends by itself; `stopped` is at its caps, with everything committed. */
+export type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
+
+/** What a job answers when it has run. */
+export interface JobResult {
+  readonly outcome: Ending;
+  readonly exitCode: ExitCode;
+  /** One line for people: what it did, or what went wrong and what to do next. */
+  readonly message: string;
+}
+
+/** `interrupted`: ended by a shutdown, and made up for at the next start; `skipped`: never began. */
+export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** One run of a job, or one that was skipped. */
+export interface RunRecord {
+  readonly job: string;
+  readonly trigger: Trigger;
+  readonly outcome: Outcome;
+  /** The moment at which it was due; null when somebody asked for it. */
+  readonly dueAt: Iso | null;
+  /** Null when it was skipped. */
+  readonly startedAt: Iso | null;
+  readonly endedAt: Iso;
+  /** Null when it was skipped. */
+  readonly exitCode: ExitCode | null;
+  readonly message: string;
+}
+
+/** Runs that are remembered. */
+export const historyLength = 50;
+
+/** What the scheduler knows after a restart. */
+export interface ScheduleMemory {
+  readonly jobs: Readonly<
+    Record<
+      string,
+      {
+        /** The latest due moment that needs nothing any more; what is due later was missed. */
+        readonly settledDue: Iso | null;
+        readonly lastSuccessAt: Iso | null;
+      }
+    >
+  >;
+  /** Youngest first. */
+  readonly history: readonly RunRecord[];
+}
+export type ScheduleStore = Store<ScheduleMemory>;
+
+const moment = z.iso.datetime();
+/** The form of a stored ScheduleMemory. */
+export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
+  jobs: z.record(z.string(), z.object({ settledDue: moment.nullable(), lastSuccessAt: moment.nullable() })),
+  history: z.array(
+    z.object({
+      job: z.string(),
+      trigger: z.enum(triggers),
+      outcome: z.enum(outcomes),
+      dueAt: moment.nullable(),
+      startedAt: moment.nullable(),
+      endedAt: moment,
+      exitCode: z.enum(ExitCode).nullable(),
+      message: z.string(),
+    }),
+  ),
+});
+
+/** The exit code of `serve --once`: that of the first run that failed, else whether one was incomplete. */
+export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
+  const failed = records.find(({ outcome }) => outcome === 'failed');
+  if (failed) return failed.exitCode ?? ExitCode.failed;
+  return records.some(({ outcome }) => outcome === 'incomplete') ? ExitCode.incomplete : ExitCode.done;
+}
+
+/** The memory after a run: everything but an interrupted one settles what was due. */
+export function remembered(memory: ScheduleMemory, record: RunRecord): ScheduleMemory {
+  const { settledDue = null, lastSuccessAt = null } = memory.jobs[record.job] ?? {};
+  const settles = record.dueAt !== null && record.outcome !== 'interrupted';
+  const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
+  return {
+    jobs: {
+      ...memory.jobs,
+      [record.job]: {
+        settledDue: settles ? later(settledDue, record.dueAt) : settledDue,
+        lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
+      },
+    },
+    history: [record, ...memory.history].slice(0, historyLength),
+  };
+}
+
+function later(one: Iso | null, other: Iso | null): Iso | null {
+  if (one === null || other === null) return one ?? other;
+  return Date.parse(one) > Date.parse(other) ? one : other;
+}

@@ -1,0 +1,310 @@
+import { type Clock, systemClock } from '../../base/clock.js';
+import { LockedError, StoppedError, UsageError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import { iso, millis } from '../iso.js';
+import { Agenda } from './agenda.js';
+import { type Entry, liveRun, thrown } from './entry.js';
+import { type Chance, seededChance } from './jitter.js';
+import { type Job, jobProblems } from './job.js';
+import { Lane } from './lane.js';
+import {
+  type JobResult,
+  type Outcome,
+  type RunRecord,
+  remembered,
+  type ScheduleMemory,
+  type ScheduleStore,
+  type Trigger,
+} from './record.js';
+import type { Progress, ScheduleView } from './view.js';
+
+/** What a job is given for one run. */
+export interface RunContext {
+  readonly trigger: Trigger;
+  /** The program ends: finish what is in flight, commit, publish. */
+  readonly stop: AbortSignal;
+  /** The time for that is over: give up what is in flight as well. */
+  readonly kill: AbortSignal;
+  /** How far it is, for whoever looks on; cheap, as often as one likes. */
+  progress(progress: Progress): void;
+}
+
+/** Runs one job to its end. What it throws counts as a failure of that run, and of nothing else. */
+export type RunJob = (job: Job, context: RunContext) => Promise<JobResult>;
+
+export interface SchedulerOptions {
+  /** Checked before (jobProblems): a wrong one is a UsageError of the constructor. */
+  readonly jobs: readonly Job[];
+  readonly run: RunJob;
+  readonly memory: ScheduleStore;
+  readonly log: Log;
+  readonly clock?: Clock | undefined;
+  readonly chance?: Chance | undefined;
+  /** How long a running job may take to end after `stop`; 25 when absent. */
+  readonly shutdownSeconds?: number | undefined;
+  /** Told of every run that ended or was skipped. */
+  readonly onSettled?: ((record: RunRecord) => void) | undefined;
+}
+
+/** What becomes of a run that somebody asks for. */
+export type Asked = 'accepted' | 'unknown' | 'busy' | 'stopping';
+
+/** The wall clock is looked at this often at least: it may be set, and a machine that slept slept through its timers. */
+const lookMs = 30_000;
+/** What giving up may take once the time of a shutdown is over. */
+const giveUpMs = 3_000;
+
+/**
+ * Runs jobs when they are due, one at a time over all of them, since they share the warehouse. A due moment is never
+ * run twice and never forgotten: it runs, or waits, or is recorded as skipped; one that was missed (the process was
+ * down, the machine slept, a shutdown interrupted it) is made up for once. Use one of `start` and `runOnce`.
+ */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #clock: Clock;
+  readonly #agenda: Agenda;
+  readonly #lane = new Lane<Entry>((entry) => this.#run(entry));
+  readonly #stop = new AbortController();
+  readonly #kill = new AbortController();
+  #memory: ScheduleMemory = { jobs: {}, history: [] };
+  #stopped: Promise<{ finished: boolean }> | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#agenda = new Agenda(options.chance ?? seededChance(''));
+    const problems = jobProblems(options.jobs);
+    if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
+  }
+
+  /** Takes up what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
+  async start(): Promise<void> {
+    await this.#recall();
+    if (this.#stop.signal.aborted) return;
+    const now = this.#clock.now();
+    for (const job of this.#options.jobs) {
+      const settled = this.#settledDue(job);
+      const missed = this.#agenda.begin(job, settled, now);
+      if (missed === null) continue;
+      if (job.catchUp !== false) this.#offer(job, 'catch-up', missed);
+      // Before the first run of all there was nothing to miss.
+      else if (settled !== null) await this.#missedForGood(job, missed);
+    }
+    void this.#watch();
+  }
+
+  /** Runs every job that is due or never ran, one after the other, and resolves with how each went. */
+  async runOnce(): Promise<RunRecord[]> {
+    await this.#recall();
+    const now = this.#clock.now();
+    const before = this.#memory.history;
+    for (const job of this.#options.jobs) {
+      const missed = this.#agenda.begin(job, this.#settledDue(job), now);
+      if (missed !== null && !this.#stop.signal.aborted) this.#lane.add(this.#entry(job, 'once', missed));
+    }
+    await this.#lane.idle();
+    return this.#memory.history.filter((record) => !before.includes(record)).reverse();
+  }
+
+  /** Lets a job run as soon as the lane is free; `busy` when it runs or waits already. */
+  ask(name: string): Asked {
+    const job = this.#options.jobs.find((one) => one.name === name);
+    if (!job) return 'unknown';
+    if (this.#stop.signal.aborted) return 'stopping';
+    const { running, waiting } = this.#lane;
+    if (running?.job === job || waiting.some((entry) => entry.job === job)) return 'busy';
+    this.#lane.add(this.#entry(job, 'manual', null));
+    return 'accepted';
+  }
+
+  /**
+   * Work that holds the warehouse between two runs, such as an import; jobs that come due meanwhile wait for it.
+   * Throws LockedError, naming who holds it, when it would have to wait itself, and StoppedError after `stop`.
+   */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#stop.signal.throwIfAborted();
+    const holder = this.#holder();
+    if (holder !== null) {
+      throw new LockedError(`the warehouse is in use: ${holder}`, process.pid, {
+        hint: 'Try again when it has ended; the status page shows how far it is.',
+      });
+    }
+    return this.#lane.visit(name, work);
+  }
+
+  /** What ran, what runs, what is next. */
+  view(): ScheduleView {
+    const { running, waiting } = this.#lane;
+    return {
+      stopping: this.#stop.signal.aborted,
+      running: running && liveRun(running),
+      waiting: waiting.map(liveRun),
+      jobs: this.#options.jobs.map((job) => ({
+        name: job.name,
+        run: job.run,
+        cron: job.cron,
+        timezone: job.timezone,
+        nextAt: this.#nextAt(job),
+        last: this.#memory.history.find((record) => record.job === job.name) ?? null,
+        lastSuccessAt: this.#memory.jobs[job.name]?.lastSuccessAt ?? null,
+      })),
+      history: this.#memory.history,
+    };
+  }
+
+  /**
+   * Takes no more jobs, tells the running one to stop, and waits for it; what waits is made up for at the next start.
+   * `finished` is false when the job was still running after `shutdownSeconds` and did not give up either.
+   */
+  stop(): Promise<{ finished: boolean }> {
+    this.#stopped ??= this.#shutDown();
+    return this.#stopped;
+  }
+
+  async #shutDown(): Promise<{ finished: boolean }> {
+    const { log, shutdownSeconds = 25 } = this.#options;
+    const reason = new StoppedError('the worker shuts down');
+    this.#stop.abort(reason);
+    for (const { job } of this.#lane.clear()) {
+      log.info({ job: job.name }, `${job.name} was waiting: it runs after the next start`);
+    }
+    if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
+    const holder = this.#holder();
+    log.warn(`${holder}: not finished after ${shutdownSeconds} s, giving up what is in flight`);
+    this.#kill.abort(new StoppedError(`not finished after ${shutdownSeconds} s`));
+    return { finished: await this.#within(giveUpMs) };
+  }
+
+  /** Whether the lane was free within that time. */
+  async #within(ms: number): Promise<boolean> {
+    const done = new AbortController();
+    const idle = this.#lane.idle().then(() => true);
+    const over = this.#clock.sleep(ms, done.signal).then(
+      () => false,
+      () => true,
+    );
+    const finished = await Promise.race([idle, over]);
+    done.abort();
+    return finished;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const now = this.#clock.now();
+      for (const job of this.#options.jobs) this.#look(job, now);
+      const starts = this.#options.jobs.map((job) => this.#agenda.nextStart(job, now) ?? now + lookMs);
+      try {
+        await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#stop.signal);
+      } catch {
+        // Told to stop.
+      }
+    }
+  }
+
+  #look(job: Job, now: number): void {
+    const due = this.#agenda.take(job, now);
+    if (due === null) return;
+    if (due.isLate && job.catchUp === false) void this.#missedForGood(job, due.due);
+    else this.#offer(job, due.isLate ? 'catch-up' : 'schedule', due.due);
+  }
+
+  #offer(job: Job, trigger: Trigger, dueAt: number): void {
+    const { running, waiting } = this.#lane;
+    const busy = [...(running ? [running] : []), ...waiting];
+    const same = waiting.find((entry) => entry.job === job);
+    if (same)
+      return void this.#skip(job, trigger, dueAt, `a run of it waits since ${iso(same.since)} already`);
+    // What is due at the same moment is not late, and neither is what is made up for.
+    const isLate = trigger === 'schedule' && busy.some((entry) => (entry.dueAt ?? entry.since) < dueAt);
+    const holder = this.#holder();
+    if (isLate && job.overlap === 'skip') return void this.#skip(job, trigger, dueAt, holder ?? 'busy');
+    if (holder !== null) this.#options.log.info({ job: job.name }, `${job.name} is due and waits: ${holder}`);
+    this.#lane.add(this.#entry(job, trigger, dueAt));
+  }
+
+  #missedForGood(job: Job, dueAt: number): Promise<void> {
+    return this.#skip(job, 'catch-up', dueAt, 'nobody ran then, and catchUp is off');
+  }
+
+  async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
+    this.#options.log.warn({ job: job.name, due: iso(dueAt) }, `${job.name} is skipped: ${why}`);
+    const endedAt = iso(this.#clock.now());
+    await this.#settle({
+      job: job.name,
+      trigger,
+      outcome: 'skipped',
+      dueAt: iso(dueAt),
+      startedAt: null,
+      endedAt,
+      exitCode: null,
+      message: why,
+    });
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    const { job, trigger } = entry;
+    const { log, run } = this.#options;
+    entry.since = this.#clock.now();
+    log.info({ job: job.name, trigger }, `${job.name} starts`);
+    const progress = (now: Progress) => {
+      entry.progress = now;
+    };
+    const signals = { stop: this.#stop.signal, kill: this.#kill.signal };
+    const result = await (async () => run(job, { trigger, ...signals, progress }))().catch(thrown);
+    const outcome = this.#outcomeOf(result);
+    const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
+    log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${result.message}`);
+    await this.#settle({
+      job: job.name,
+      trigger,
+      outcome,
+      dueAt: entry.dueAt === null ? null : iso(entry.dueAt),
+      startedAt: iso(entry.since),
+      endedAt: iso(this.#clock.now()),
+      exitCode: result.exitCode,
+      message: result.message,
+    });
+  }
+
+  /** A run that ended because it was told to has not done what it was due for. */
+  #outcomeOf({ outcome }: JobResult): Outcome {
+    const told = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
+    return told && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
+  }
+
+  async #settle(record: RunRecord): Promise<void> {
+    const { log, memory, onSettled } = this.#options;
+    this.#memory = remembered(this.#memory, record);
+    try {
+      onSettled?.(record);
+    } catch (error) {
+      log.error({ err: error }, 'whoever listens to runs failed');
+    }
+    await memory.save(this.#memory).catch((error: unknown) => {
+      log.error({ err: error }, 'cannot remember this run: it may run again after a restart');
+    });
+  }
+
+  async #recall(): Promise<void> {
+    this.#memory = (await this.#options.memory.load()) ?? this.#memory;
+  }
+
+  #settledDue(job: Job): number | null {
+    return millis(this.#memory.jobs[job.name]?.settledDue ?? null);
+  }
+
+  #nextAt(job: Job): string | null {
+    const start = this.#agenda.nextStart(job, this.#clock.now());
+    return start === null ? null : iso(start);
+  }
+
+  #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
+    return { job, trigger, dueAt, since: this.#clock.now(), progress: null };
+  }
+
+  #holder(): string | null {
+    const { running, guest } = this.#lane;
+    if (running) return `${running.job.name} has been running since ${iso(running.since)}`;
+    return guest === null ? null : `${guest} is under way`;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Wall clocks. A wall time is written as if it were UTC (what the clock on the wall shows, as milliseconds since the
+ * epoch), so that arithmetic on it knows nothing of zones; a moment is real time.
+ */
+const dayMs = 86_400_000;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Whether this machine knows the zone, e.g. `Europe/Berlin` or `UTC`. */
+export function isZone(zone: string): boolean {
+  try {
+    formatOf(zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What a clock on the wall of that zone shows at a moment. Throws RangeError for a zone that is none. */
+export function wallAt(moment: number, zone: string): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatOf(zone).formatToParts(moment)) parts[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((moment % 1000) + 1000) % 1000);
+}
+
+/**
+ * The one moment that stands for a wall time: the first of two where clocks are set back over it, and the moment
+ * right after the gap where they are set forward over it. It never goes back while the wall time goes forward.
+ */
+export function momentOf(wall: number, zone: string): number {
+  const before = offsetAt(wall - dayMs, zone);
+  const after = offsetAt(wall + dayMs, zone);
+  const early = wall - Math.max(before, after);
+  const late = wall - Math.min(before, after);
+  if (wallAt(early, zone) === wall) return early;
+  if (wallAt(late, zone) === wall) return late;
+  return endOfGap(early, late, zone);
+}
+
+/** The last wall time that any clock of the zone has shown up to a moment, also before it was set back. */
+export function lastWallUntil(moment: number, zone: string): number {
+  return Math.max(wallAt(moment, zone), moment + offsetAt(moment - dayMs, zone));
+}
+
+function offsetAt(moment: number, zone: string): number {
+  return wallAt(moment, zone) - moment;
+}
+
+/** The moment, to the second, at which the offset of `until` begins. */
+function endOfGap(from: number, until: number, zone: string): number {
+  const offset = offsetAt(until, zone);
+  let [low, high] = [Math.floor(from / 1000), Math.floor(until / 1000)];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle * 1000, zone) === offset) high = middle;
+    else low = middle;
+  }
+  return high * 1000;
+}
+
+/** Making one takes a thousand times as long as using it. */
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  formats.set(zone, made);
+  return made;
+}

@@ -1,0 +1,120 @@
+import { closeSync, openSync, utimesSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { factsOf, factsReader, LiveSpending, readKnown } from '../../../src/app/facts.js';
+import { status } from '../../../src/app/status.js';
+import { StorageError } from '../../../src/base/errors.js';
+import { scheduleMemory } from '../../../src/serve/schedule/record.js';
+import { fileStore } from '../../../src/serve/store.js';
+import { emptyDir, open, ready } from '../warehouse/support.js';
+import { setupOf } from './support.js';
+
+/** In the middle of a slice of ten minutes. */
+const now = Math.floor(Date.now() / 600_000) * 600_000 + 330_000;
+const ago = (minutes: number) => `epoch_ms(${now - minutes * 60_000})::TIMESTAMP AT TIME ZONE 'UTC'`;
+
+/** A published file that says of itself what a sync leaves behind. */
+async function published(): Promise<string> {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  await warehouse.run(`
+    INSERT INTO ops.scans BY NAME SELECT * FROM (VALUES
+      ('topics', true, ${ago(120)}), ('topics', false, ${ago(5)}), ('people', true, ${ago(30)})
+    ) t(endpoint, verified, ended_at);
+    INSERT INTO ops.requests BY NAME SELECT * FROM (VALUES
+      (${ago(25)}, 200), (${ago(25)}, 429), (${ago(3)}, 200), (${ago(700)}, 200)) t("at", status);
+    INSERT INTO ops.changes BY NAME SELECT * FROM (VALUES
+      ('c1', 1, 'queued', '{}', '{}', 't1', 'topic'), ('c2', 1, 'applied', '{}', '{}', 't2', 'topic'),
+      ('c3', 1, 'queued', '{}', '{}', 't3', 'topic')) t(id, revision, status, wanted, base, topic_id, entity_type)`);
+  await warehouse.publish();
+  await warehouse.close();
+  return dir;
+}
+
+test('a list is as fresh as its last reading that added up', async () => {
+  const setup = setupOf(await published(), { serve: { freshness: { topics: 1, stories: 24 } } }, now);
+  const { freshness, queue } = factsOf(setup, await readKnown(setup));
+  const found = Object.fromEntries(freshness.map(({ resource, ...one }) => [resource, one]));
+  expect(found.topics).toEqual({ at: new Date(now - 7_200_000).toISOString(), objectiveMinutes: 60 });
+  expect(found.people).toMatchObject({ objectiveMinutes: null });
+  expect(found.stories).toEqual({ at: null, objectiveMinutes: 1440 });
+  expect(queue).toEqual({ queued: 2, applied: 1 });
+});
+
+test('the spending of the last hours comes from the published file, and from this process what that has not', async () => {
+  const setup = setupOf(await published(), {}, now);
+  const live = new LiveSpending(setup.clock);
+  for (let attempt = 0; attempt < 3; attempt += 1) live.attempt({ status: 200 });
+  live.attempt({ status: 429 });
+  const { budget } = factsOf(setup, await readKnown(setup), live.spent);
+  expect(budget.slices).toHaveLength(36);
+  const spent = budget.slices.filter(({ requests }) => requests > 0);
+  // Of the slice that runs: what this process sent just now, and what is published of three minutes ago.
+  expect(spent.map(({ requests, rateLimited }) => [requests, rateLimited])).toEqual([
+    [2, 1],
+    [5, 1],
+  ]);
+  expect(Date.parse(budget.slices.at(-1)?.from ?? '')).toBe(now - 330_000);
+});
+
+test('the files are read again when they have changed, and only then', async () => {
+  const dir = await published();
+  const read = factsReader(setupOf(dir, {}, now), new LiveSpending());
+  const signals = join(dir, 'signals.duckdb');
+  // A moment that a file can be given again.
+  const moment = new Date(Math.floor(now / 1000) * 1000);
+  utimesSync(signals, moment, moment);
+  expect((await read()).queue).toEqual({ queued: 2, applied: 1 });
+  // As long as it looks the same, nobody finds out that it is broken now.
+  const file = openSync(signals, 'r+');
+  writeSync(file, Buffer.alloc(16_384));
+  closeSync(file);
+  utimesSync(signals, moment, moment);
+  expect((await read()).queue).toEqual({ queued: 2, applied: 1 });
+  utimesSync(signals, new Date(), new Date());
+  await expect(read()).rejects.toBeInstanceOf(StorageError);
+  const warehouse = await open(dir);
+  await warehouse.run(
+    "INSERT INTO ops.changes BY NAME SELECT 'c4' AS id, 1 AS revision, 'failed' AS status, '{}' AS wanted, '{}' AS base",
+  );
+  await warehouse.publish();
+  await warehouse.close();
+  expect((await read()).queue).toMatchObject({ failed: 1 });
+});
+
+test('nothing published is no error; a reading that hangs is given up', async () => {
+  // A clock that sleeps for no time at all: every reading is too slow for it.
+  const hasty = setupOf(await published(), {}, now, async () => undefined);
+  const read = factsReader(hasty, new LiveSpending());
+  await expect(read()).rejects.toBeInstanceOf(StorageError);
+  const setup = setupOf(emptyDir(), {}, now);
+  expect(factsOf(setup, await readKnown(setup))).toMatchObject({
+    organization: null,
+    publishedAt: null,
+    queue: {},
+  });
+});
+
+test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
+  const dir = await published();
+  const of = (serve: object) => status(setupOf(dir, { serve }, now));
+  expect(await of({})).toMatchObject({ exitCode: 0, jobs: null });
+  expect(await of({ freshness: { topics: 3 } })).toMatchObject({ exitCode: 0 });
+  expect(await of({ freshness: { topics: 1 } })).toMatchObject({ exitCode: 3 });
+  expect(await of({ freshness: { channels: 1 } })).toMatchObject({ exitCode: 3 });
+
+  const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
+  await store.save({
+    jobs: { hourly: { settledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
+    history: [],
+  });
+  const { jobs } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });
+  const hour = Math.floor(now / 3_600_000) * 3_600_000;
+  expect(jobs).toEqual([
+    {
+      ...{ name: 'hourly', run: 'push', last: null },
+      nextAt: new Date(hour + 3_600_000).toISOString(),
+      overdueSince: new Date(hour).toISOString(),
+    },
+  ]);
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/errors.js';
+import { loadServeConfig } from '../../../src/config/load.js';
+
+let cwd: string;
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'signalhouse-secrets-'));
+  writeFileSync(join(cwd, 'token'), 'a-token-from-a-file\n');
+  writeFileSync(join(cwd, 'empty'), '\n');
+  writeFileSync(join(cwd, 'settings.yaml'), 'serve:\n  port: -1\n  jobs:\n    - name: x\n      cron: 5\n');
+});
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const reachable = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1', SIGNALHOUSE_API_KEY: 'svc_key' };
+const load = (env: Record<string, string>, check: Parameters<typeof loadServeConfig>[1] = () => []) =>
+  loadServeConfig({ env: { ...reachable, ...env }, cwd }, check);
+
+function problemsOf(work: () => unknown): unknown[] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UsageError) return error.problems.map(({ setting, problem }) => [setting, problem]);
+    throw error;
+  }
+  return [];
+}
+
+describe('the secrets of serve', () => {
+  it('come from the environment or from a file that it names, and are absent otherwise', () => {
+    expect(load({}).secrets).toEqual({ token: undefined, webhookUrl: undefined });
+    expect(
+      load({ SIGNALHOUSE_SERVE_TOKEN: '', SIGNALHOUSE_SERVE_TOKEN_FILE: '' }).secrets.token,
+    ).toBeUndefined();
+    expect(load({ SIGNALHOUSE_SERVE_TOKEN_FILE: 'token' }).secrets.token).toBe('a-token-from-a-file');
+    const both = { SIGNALHOUSE_SERVE_TOKEN: 'a-token-of-its-own', SIGNALHOUSE_SERVE_TOKEN_FILE: 'nowhere' };
+    expect(load(both).secrets.token).toBe('a-token-of-its-own');
+    expect(load({ SIGNALHOUSE_WEBHOOK_URL: ' https://hooks.example.com/x ' }).secrets.webhookUrl).toBe(
+      'https://hooks.example.com/x',
+    );
+  });
+
+  it.each([
+    [{ SIGNALHOUSE_SERVE_TOKEN: 'fifteen-letters' }, 'SIGNALHOUSE_SERVE_TOKEN', 'at least 16'],
+    [{ SIGNALHOUSE_SERVE_TOKEN: 'with a space in the middle' }, 'SIGNALHOUSE_SERVE_TOKEN', 'white space'],
+    [{ SIGNALHOUSE_SERVE_TOKEN_FILE: 'empty' }, 'SIGNALHOUSE_SERVE_TOKEN_FILE', 'empty'],
+    [{ SIGNALHOUSE_WEBHOOK_URL_FILE: 'nowhere' }, 'SIGNALHOUSE_WEBHOOK_URL_FILE', 'ENOENT'],
+  ])('%j is refused', (env, setting, problem) => {
+    expect(problemsOf(() => load(env))).toEqual([[setting, expect.stringContaining(problem)]]);
+  });
+
+  it('what is wrong with them is told with everything else that is wrong, and never quotes one', () => {
+    const env = {
+      SIGNALHOUSE_API_KEY: '',
+      SIGNALHOUSE_SERVE_TOKEN: 'short',
+      SIGNALHOUSE_CONFIG: 'settings.yaml',
+    };
+    const problems = problemsOf(() => load(env));
+    expect(problems.map((one) => (one as string[])[0])).toEqual([
+      'settings.yaml: serve.port',
+      'settings.yaml: serve.jobs[0].run',
+      'settings.yaml: serve.jobs[0].cron',
+      'SIGNALHOUSE_SERVE_TOKEN',
+      'SIGNALHOUSE_API_KEY',
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('"short"');
+  });
+
+  it('what the check finds is named as the user wrote it', () => {
+    const check: Parameters<typeof loadServeConfig>[1] = ({ serve }, _secrets, named) => [
+      { setting: named('serve.jobs[0].cron'), problem: `${serve.jobs[0]?.cron} is late` },
+    ];
+    expect(problemsOf(() => load({}, check))).toEqual([['serve.jobs[0].cron', '0 3 * * * is late']]);
+  });
+});

@@ -1,0 +1,76 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { cacheFacts, type Facts, freshnessState } from '../../../src/serve/facts.js';
+import { SimulatedClock } from '../../support/simulated-clock.js';
+import { now, someFacts } from './serving.js';
+
+/** A cache in simulated time whose readings the test answers. */
+function cached() {
+  const clock = new SimulatedClock();
+  const readings: { resolve: (facts: Facts) => void; reject: (error: Error) => void }[] = [];
+  const lines: string[] = [];
+  const cache = cacheFacts({
+    facts: () => new Promise((resolve, reject) => readings.push({ resolve, reject })),
+    log: pino({}, { write: (line) => void lines.push(line) }),
+    clock,
+    maxAgeMs: 5_000,
+  });
+  return { cache, clock, readings, lines };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+const other: Facts = { ...someFacts, queue: { queued: 99 } };
+
+it('waits for the first facts, and never again: what is old is shown while newer is read', async () => {
+  const { cache, clock, readings } = cached();
+  const waiting = [cache.latest(), cache.latest()];
+  expect([readings.length, cache.known]).toEqual([1, null]);
+  readings[0]!.resolve(someFacts);
+  expect(await Promise.all(waiting)).toEqual(Array(2).fill({ facts: someFacts, readAt: clock.now() }));
+
+  clock.skip(4_999);
+  await cache.latest();
+  expect(readings).toHaveLength(1);
+  clock.skip(1);
+  expect((await cache.latest())?.facts).toBe(someFacts);
+  await cache.latest();
+  expect(readings).toHaveLength(2);
+  readings[1]!.resolve(other);
+  await settle();
+  expect((await cache.latest())?.facts).toBe(other);
+});
+
+it('keeps the last facts when a reading fails, says why, and says it once', async () => {
+  const { cache, clock, readings, lines } = cached();
+  const first = cache.latest();
+  readings[0]!.reject(new Error('no disk'));
+  expect([await first, cache.problem]).toEqual([null, 'no disk']);
+  for (const reading of [1, 2, 3]) {
+    clock.skip(5_000);
+    const asked = cache.latest();
+    if (reading === 2) readings[reading]!.resolve(someFacts);
+    else readings[reading]!.reject(new Error('no disk'));
+    await asked;
+    await settle();
+    expect([cache.known?.facts ?? null, cache.problem]).toEqual(
+      [
+        [null, 'no disk'],
+        [someFacts, null],
+        [someFacts, 'no disk'],
+      ][reading - 1],
+    );
+  }
+  expect(lines).toHaveLength(2);
+});
+
+it.each([
+  [60, 30, 'fresh'],
+  [60, 60, 'fresh'],
+  [60, 61, 'stale'],
+  [60, null, 'never'],
+  [null, 9_999, 'open'],
+  [null, null, 'open'],
+] as const)('with %s minutes allowed and %s passed is %s', (objectiveMinutes, age, state) => {
+  const at = age === null ? null : new Date(now - age * 60_000).toISOString();
+  expect(freshnessState({ resource: 'topics', at, objectiveMinutes }, now)).toBe(state);
+});

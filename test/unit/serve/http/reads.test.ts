@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { buildServer } from '../../../../src/serve/http/server.js';
+import { emptySchedule, serving, someFacts, someSchedule } from '../serving.js';
+
+/** Asks a server of its own, under a name that it knows. */
+async function ask(
+  url: string,
+  more: Parameters<typeof serving>[0] = {},
+  headers: Record<string, string> = {},
+) {
+  const app = buildServer(serving(more));
+  try {
+    return await app.inject({ url, headers: { host: 'localhost:8080', ...headers } });
+  } finally {
+    await app.close();
+  }
+}
+
+describe('probes', () => {
+  it('is alive whatever the facts do', async () => {
+    const answer = await ask('/healthz', { facts: () => Promise.reject(new Error('no disk')) });
+    expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  it('is ready once there are facts, and not while it stops', async () => {
+    let release = () => {};
+    const read = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const app = buildServer(serving({ facts: () => read.then(() => someFacts) }));
+    const headers = { host: 'localhost' };
+    const early = await app.inject({ url: '/readyz', headers });
+    expect([early.statusCode, early.json().message]).toEqual([
+      503,
+      'The facts of the warehouse are being read.',
+    ]);
+    release();
+    await read;
+    expect((await app.inject({ url: '/readyz', headers })).statusCode).toBe(200);
+    await app.close();
+
+    const stopping = await ask('/readyz', {
+      schedule: { view: () => ({ ...someSchedule, stopping: true }) },
+    });
+    expect([stopping.statusCode, stopping.json()]).toEqual([
+      503,
+      { code: 'not_ready', message: 'The worker shuts down.' },
+    ]);
+  });
+
+  it('says why it is not ready when the facts cannot be read', async () => {
+    const app = buildServer(serving({ facts: () => Promise.reject(new Error('no disk')) }));
+    await app.inject({ url: '/status.json', headers: { host: 'localhost' } });
+    const answer = await app.inject({ url: '/readyz', headers: { host: 'localhost' } });
+    expect([answer.statusCode, answer.json().message]).toEqual([503, 'No facts yet: no disk']);
+    await app.close();
+  });
+});
+
+describe('what is shown', () => {
+  it('gives the facts as data', async () => {
+    const answer = await ask('/status.json');
+    expect(answer.json()).toMatchObject({
+      version: '1.2.3',
+      problem: null,
+      facts: { queue: { conflict: 2 } },
+      schedule: { running: { job: 'hourly-push' } },
+    });
+  });
+
+  it('gives the page before there are facts, and with none planned', async () => {
+    const answer = await ask('/', {
+      facts: () => Promise.reject(new Error('no disk')),
+      schedule: { view: () => emptySchedule },
+    });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain('The facts of the warehouse cannot be read: no disk');
+  });
+
+  it('reads the facts once for many who ask at once', async () => {
+    let readings = 0;
+    const facts = async () => {
+      readings++;
+      return someFacts;
+    };
+    const app = buildServer(serving({ facts }));
+    const headers = { host: 'localhost' };
+    await Promise.all(Array.from({ length: 50 }, () => app.inject({ url: '/metrics', headers })));
+    expect(readings).toBe(1);
+    await app.close();
+  });
+
+  it.each(['/', '/status.json', '/metrics', '/assets/page.css', '/healthz', '/nowhere'])(
+    'sends the headers that keep strangers out: %s',
+    async (url) => {
+      const { headers } = await ask(url);
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(headers['content-security-policy']).not.toContain('unsafe');
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      });
+    },
+  );
+});
+
+describe('names', () => {
+  it.each(['127.0.0.1:8080', '[::1]:8080', 'localhost', 'LOCALHOST:1', 'status.internal'])(
+    'is asked as %s',
+    async (host) => {
+      expect((await ask('/healthz', { allowedHosts: ['status.internal'] }, { host })).statusCode).toBe(200);
+    },
+  );
+
+  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', '0.0.0.0'])(
+    'is not asked as %s while it listens on loopback',
+    async (host) => {
+      const answer = await ask('/status.json', {}, { host });
+      expect([answer.statusCode, answer.json().code]).toEqual([421, 'misdirected']);
+    },
+  );
+
+  it('takes every name where it listens to the network, unless it is told which', async () => {
+    const open = { host: '0.0.0.0' };
+    expect((await ask('/healthz', open, { host: '10.0.0.1:8080' })).statusCode).toBe(200);
+    const named = { ...open, allowedHosts: ['status.internal'] };
+    expect((await ask('/healthz', named, { host: '10.0.0.1:8080' })).statusCode).toBe(421);
+  });
+});

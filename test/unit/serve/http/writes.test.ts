@@ -1,0 +1,167 @@
+import type { InjectOptions } from 'fastify';
+import { describe, expect, it } from 'vitest';
+import { LockedError, UsageError } from '../../../../src/base/errors.js';
+import { buildServer, type ServerOptions } from '../../../../src/serve/http/server.js';
+import type { Intake, Sheet } from '../../../../src/serve/http/writes.js';
+import type { Asked } from '../../../../src/serve/schedule/scheduler.js';
+import { serving } from '../serving.js';
+
+const token = 'a-token-of-some-length';
+const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+
+async function post(url: string, request: InjectOptions = {}, more: Partial<ServerOptions> = { token }) {
+  const app = buildServer({ ...serving(), ...more });
+  try {
+    return await app.inject({ method: 'POST', url, headers, ...request });
+  } finally {
+    await app.close();
+  }
+}
+
+/** An intake that remembers what it was given. */
+function intake(answer: Awaited<ReturnType<Intake>> = { queued: 2, problems: [] }) {
+  const taken: [Sheet, string][] = [];
+  const take: Intake = async (sheet, by) => {
+    taken.push([sheet, by]);
+    return answer;
+  };
+  return { taken, intake: take };
+}
+
+describe('without a token of its own', () => {
+  it.each(['/jobs/nightly/run', '/changes'])('has no %s', async (url) => {
+    for (const token of [undefined, '']) {
+      const answer = await post(url, { payload: [] }, { token, ...intake() });
+      expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
+    }
+  });
+});
+
+describe('the token', () => {
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(0, -1)}`,
+    `Basic ${Buffer.from(`x:${token}`).toString('base64')}`,
+    token,
+    `Bearer ${token} ${token}`,
+  ])('is asked for: %s', async (authorization) => {
+    const asked: string[] = [];
+    const schedule = {
+      ...serving().schedule,
+      ask: (job: string): Asked => {
+        asked.push(job);
+        return 'accepted';
+      },
+    };
+    const request = { headers: { host: 'localhost', ...(authorization !== undefined && { authorization }) } };
+    const answer = await post('/jobs/nightly/run', request, { token, schedule });
+    expect([answer.statusCode, answer.json().code]).toEqual([401, 'unauthorized']);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+    expect(answer.body).not.toContain(token);
+    expect(asked).toEqual([]);
+  });
+
+  it('does not let a script of another page in: there is no CORS', async () => {
+    const preflight = await post('/changes', {
+      method: 'OPTIONS',
+      headers: { ...headers, origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    });
+    expect(preflight.statusCode).toBe(404);
+    expect(preflight.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+});
+
+describe('POST /jobs/NAME/run', () => {
+  it.each([
+    ['accepted', 202],
+    ['unknown', 404],
+    ['busy', 409],
+    ['stopping', 503],
+  ] as const)('answers %s with %i', async (asked, status) => {
+    const schedule = { ...serving().schedule, ask: () => asked };
+    for (const payload of [undefined, {}]) {
+      const answer = await post('/jobs/nightly/run', payload ? { payload } : {}, { token, schedule });
+      expect(answer.statusCode).toBe(status);
+    }
+  });
+});
+
+describe('POST /changes', () => {
+  it('hands in rows of JSON, with the name of whoever sends them', async () => {
+    const { taken, intake: take } = intake();
+    const rows = [{ id: 't1', priority: 'high' }];
+    const answer = await post('/changes?by=anna', { payload: rows }, { token, intake: take });
+    expect([answer.statusCode, answer.json()]).toEqual([200, { queued: 2, problems: [] }]);
+    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna']]);
+  });
+
+  it('hands in CSV as it came', async () => {
+    const { taken, intake: take } = intake();
+    const payload = 'id,priority\r\nt1,"hi\ngh"\r\n';
+    const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=utf-8' } };
+    expect((await post('/changes', request, { token, intake: take })).statusCode).toBe(200);
+    expect(taken).toEqual([[{ kind: 'csv', text: payload }, 'http']]);
+  });
+
+  it('answers 422 when nothing of it went in', async () => {
+    const nothing = intake({ queued: 0, problems: [{ row: 2, problem: 'no such topic' }] });
+    const answer = await post('/changes', { payload: [{}] }, { token, ...nothing });
+    expect([answer.statusCode, answer.json().problems]).toEqual([
+      422,
+      [{ row: 2, problem: 'no such topic' }],
+    ]);
+  });
+
+  it.each([
+    ['application/json', '{"id":"t1"}', 400],
+    ['application/json', '[1]', 400],
+    ['application/json', '[{"__proto__":{"x":1}}]', 400],
+    ['application/json', '[', 400],
+    ['application/json', '', 400],
+    ['text/html', '<p>', 415],
+    ['application/x-www-form-urlencoded', 'a=b', 415],
+  ])('refuses %s %s', async (type, payload, status) => {
+    const { taken, intake: take } = intake();
+    const request = { payload, headers: { ...headers, 'content-type': type } };
+    const answer = await post('/changes', request, { token, intake: take });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    expect(taken).toEqual([]);
+  });
+
+  it('refuses a sheet that is too large, and a name that is none', async () => {
+    const limits = { maxSheetBytes: 100 };
+    const { taken, intake: take } = intake();
+    const large = await post(
+      '/changes',
+      { payload: [{ id: 'x'.repeat(100) }] },
+      { token, intake: take, limits },
+    );
+    expect([large.statusCode, large.json().code]).toEqual([413, 'too_large']);
+    for (const query of ['by=a%0Ab', `by=${'x'.repeat(101)}`, 'by=a&by=b']) {
+      expect((await post(`/changes?${query}`, { payload: [{}] }, { token, intake: take })).statusCode).toBe(
+        400,
+      );
+    }
+    expect(taken).toEqual([]);
+  });
+
+  it.each([
+    [
+      new UsageError('The sheet has no id column.', [{ setting: 'id', problem: 'is missing' }]),
+      400,
+      'no id column',
+    ],
+    [new LockedError('the warehouse is in use: nightly has been running since 3', 1), 503, 'nightly'],
+    [new Error('secret of the inside'), 500, 'the log says what'],
+  ])('says what went wrong: %s', async (error, status, text) => {
+    const answer = await post('/changes', { payload: [{}] }, { token, intake: () => Promise.reject(error) });
+    expect([answer.statusCode, answer.json().message]).toEqual([status, expect.stringContaining(text)]);
+    expect(answer.headers['retry-after']).toBe(status === 503 ? '60' : undefined);
+    expect(answer.body).not.toContain('secret');
+  });
+});

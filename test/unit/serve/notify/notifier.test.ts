@@ -1,0 +1,167 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../../src/base/clock.js';
+import { cacheFacts, type Facts } from '../../../../src/serve/facts.js';
+import { webhook, webhookProblem } from '../../../../src/serve/notify/deliver.js';
+import type { Message } from '../../../../src/serve/notify/message.js';
+import { Notifier, type NotifierOptions } from '../../../../src/serve/notify/notifier.js';
+import type { NotifyState } from '../../../../src/serve/notify/state.js';
+import type { Store } from '../../../../src/serve/store.js';
+import { now, someFacts, someRun } from '../serving.js';
+
+/** Answers of the other side, one an attempt; the last one stays. `hang` is none. */
+let answers: (number | 'hang')[];
+let heard: Message[];
+let paths: string[];
+let server: Server;
+let url: string;
+/** Waits between attempts are over at once. */
+const clock: Clock = { ...systemClock, now: () => now, sleep: (_, signal) => systemClock.sleep(0, signal) };
+
+beforeEach(async () => {
+  [answers, heard, paths] = [[200], [], []];
+  server = createServer(async (request, response) => {
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    paths.push(request.url!);
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (answer === 'hang') return;
+    if (answer === 200) heard.push(JSON.parse(body));
+    response.writeHead(answer!, { location: '/elsewhere' }).end('ok');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/T0/SECRET`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function memory(): Store<NotifyState> {
+  let value: NotifyState | null = null;
+  return {
+    load: () => Promise.resolve(value),
+    save: async (saved) => {
+      value = saved;
+    },
+  };
+}
+
+function notifying(more: Partial<NotifierOptions> & { read?: () => Facts } = {}) {
+  const lines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+  const { read = () => ({ ...someFacts, freshness: [] }), ...rest } = more;
+  const facts = cacheFacts({ facts: async () => read(), log, clock, maxAgeMs: 0 });
+  const deliver = webhook({ url, clock, timeoutMs: 200 });
+  const notifier = new Notifier({ deliver, store: memory(), facts, log, clock, ...rest });
+  return { notifier, lines };
+}
+
+describe('the webhook', () => {
+  it('gets one message per change, and none after a restart', async () => {
+    const store = memory();
+    const first = notifying({ store }).notifier;
+    for (const outcome of ['failed', 'failed'] as const)
+      first.run({ ...someRun, outcome, message: 'no answer' });
+    await first.settled();
+    await first.stop();
+    const second = notifying({ store }).notifier;
+    second.run({ ...someRun, outcome: 'failed' });
+    second.run(someRun);
+    await second.settled();
+    expect(heard.map(({ text }) => text)).toEqual([
+      '[Signalhouse] job nightly failed: no answer',
+      `[Signalhouse] job nightly has recovered: ${someRun.message}`,
+    ]);
+    await second.stop();
+  });
+
+  it('is tried again where that may help', async () => {
+    answers = [500, 429, 200];
+    const { notifier, lines } = notifying();
+    notifier.run({ ...someRun, outcome: 'failed' });
+    await notifier.settled();
+    expect([paths.length, heard.length, lines]).toEqual([3, 1, []]);
+    await notifier.stop();
+  });
+
+  it.each([
+    ['refused', 404, 1],
+    ['redirected', 302, 1],
+    ['broken', 503, 3],
+    ['silent', 'hang', 3],
+  ] as const)(
+    'is %s: that is logged, fails nothing, follows nothing, and tells no secret',
+    async (_, answer, attempts) => {
+      answers = [answer];
+      const { notifier, lines } = notifying();
+      notifier.run({ ...someRun, outcome: 'failed' });
+      await notifier.settled();
+      expect(paths).toEqual(Array(attempts).fill('/services/T0/SECRET'));
+      expect(lines).toHaveLength(1);
+      expect(lines.join()).toContain('did not take a notification');
+      expect(lines.join()).not.toMatch(/SECRET|127\.0\.0\.1/);
+      // What did not arrive is told with the next occasion.
+      answers = [200];
+      notifier.run({ ...someRun, outcome: 'failed', message: 'still' });
+      await notifier.settled();
+      expect(heard).toMatchObject([{ event: 'failed', detail: 'still' }]);
+      await notifier.stop();
+    },
+  );
+
+  it('is not waited for at the end', async () => {
+    answers = ['hang'];
+    const { notifier } = notifying({ deliver: webhook({ url, clock, timeoutMs: 60_000 }) });
+    notifier.run({ ...someRun, outcome: 'failed' });
+    while (paths.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await notifier.stop();
+    expect(heard).toEqual([]);
+  });
+
+  it('hears of stale data by itself, once', async () => {
+    let freshness = someFacts.freshness.slice(0, 2);
+    let looks = 0;
+    const { notifier } = notifying({
+      read: () => {
+        looks++;
+        return { ...someFacts, freshness };
+      },
+      everyMs: 0,
+    });
+    const looked = async () => {
+      for (const from = looks; looks < from + 3; ) await new Promise((resolve) => setImmediate(resolve));
+      await notifier.settled();
+    };
+    notifier.start();
+    await looked();
+    freshness = freshness.map((one) => ({ ...one, at: new Date(now).toISOString() }));
+    await looked();
+    await notifier.stop();
+    expect(heard.map(({ event, subject }) => `${subject} ${event}`)).toEqual([
+      'people stale',
+      'people recovered',
+    ]);
+    expect(heard[0]?.text).toMatch(/^\[Acme Tools\] people is stale: was last complete 2 d 7 h ago/);
+  });
+});
+
+describe('the address', () => {
+  it.each(['https://hooks.example.com/services/T0/B0/x', 'http://localhost:9/x', 'http://[::1]/x'])(
+    'may be %s',
+    (address) => {
+      expect(webhookProblem(address)).toBeUndefined();
+    },
+  );
+
+  it.each(['http://hooks.example.com/SECRET', 'file:///SECRET', 'SECRET', 'https://a:SECRET@b.example/'])(
+    'may not be %s, which is not repeated',
+    (address) => {
+      expect(webhookProblem(address)).toMatch(/^must /);
+      expect(() => webhook({ url: address })).toThrow('The webhook cannot be used.');
+      expect(webhookProblem(address)).not.toContain('SECRET');
+    },
+  );
+});

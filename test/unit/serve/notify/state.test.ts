@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { messageAbout } from '../../../../src/serve/notify/message.js';
+import {
+  afterLook,
+  afterRun,
+  afterTelling,
+  type Level,
+  type NotifyState,
+  notifyState,
+  untold,
+} from '../../../../src/serve/notify/state.js';
+import type { Outcome } from '../../../../src/serve/schedule/record.js';
+import { now, someRun } from '../serving.js';
+
+const run = (outcome: Outcome, job = 'nightly') => ({ ...someRun, job, outcome });
+const hour = 3_600_000;
+const topics = (hoursAgo: number | null) => ({
+  resource: 'topics',
+  at: hoursAgo === null ? null : new Date(now - hoursAgo * hour).toISOString(),
+  objectiveMinutes: 60,
+});
+
+/** Tells everything that is to tell, and gives back what that was. */
+function telling(state: NotifyState): [NotifyState, string[]] {
+  const all = untold(state);
+  return [all.reduce(afterTelling, state), all.map((subject) => messageAbout(subject, 'Acme').event)];
+}
+
+describe('jobs', () => {
+  it('are told of once per change, not per run', () => {
+    let state: NotifyState = {};
+    const told = (
+      ['done', 'failed', 'failed', 'skipped', 'interrupted', 'incomplete', 'done', 'stopped'] as const
+    ).map((outcome) => {
+      state = afterRun(state, run(outcome));
+      const [next, events] = telling(state);
+      state = next;
+      return events.join();
+    });
+    expect(told).toEqual(['', 'failed', '', '', '', 'incomplete', 'recovered', '']);
+  });
+
+  it('are told of when they fail at once, each for itself', () => {
+    let state = afterRun({}, run('failed'));
+    state = afterRun(state, run('failed', 'push'));
+    state = afterRun(state, run('done', 'export'));
+    expect(untold(state).map(({ name }) => name)).toEqual(['nightly', 'push']);
+  });
+
+  it('are told of as they are now when what was to be told did not arrive', () => {
+    const failing = afterRun({}, run('failed'));
+    expect(untold(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([
+      { level: 'failed', detail: 'another reason', since: someRun.endedAt },
+    ]);
+    expect(untold(afterRun(failing, run('done')))).toEqual([]);
+  });
+});
+
+describe('data', () => {
+  it('is stale once its objective has passed, and fresh again', () => {
+    let state = afterLook({}, [topics(0.5)], now, now);
+    expect(untold(state)).toEqual([]);
+    state = afterLook(state, [topics(2)], now, now);
+    const [subject] = untold(state);
+    expect(subject).toMatchObject({
+      level: 'stale',
+      detail: 'was last complete 2 h 00 min ago (objective: 1 h 00 min)',
+    });
+    [state] = telling(state);
+    expect(afterLook(state, [topics(3)], now, now)).toBe(state);
+    expect(telling(afterLook(state, [topics(0)], now, now))[1]).toEqual(['recovered']);
+  });
+
+  it('may take the time of its objective for the first filling, and no more', () => {
+    expect(untold(afterLook({}, [topics(null)], now, now - 0.9 * hour))).toEqual([]);
+    expect(untold(afterLook({}, [topics(null)], now, now - 1.1 * hour))).toMatchObject([
+      { detail: expect.stringContaining('never complete') },
+    ]);
+  });
+
+  it('without an objective is never told of', () => {
+    expect(afterLook({}, [{ ...topics(9_999), objectiveMinutes: null }], now, now)).toEqual({});
+  });
+});
+
+describe('whatever happens', () => {
+  it('tells each change that lasts once, in order, through restarts and deliveries that fail', () => {
+    const outcome = fc.constantFrom<Outcome>('done', 'failed', 'incomplete', 'skipped');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(outcome, fc.boolean())), (events) => {
+        let state: NotifyState = {};
+        const heard: Level[] = ['ok'];
+        for (const [next, arrives] of events) {
+          state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
+          if (!arrives) continue;
+          heard.push(...untold(state).map(({ level }) => level));
+          [state] = telling(state);
+          // Whoever hears everything knows how it is.
+          expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
+        }
+        expect(heard.every((level, index) => level !== heard[index - 1])).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the words', () => {
+  it('call no channel and are of a length', () => {
+    const [subject] = untold(
+      afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
+    );
+    const { text, ...rest } = messageAbout(subject!, 'Acme <b>');
+    expect(text).toMatch(/^\[Acme &lt;b&gt;\] job nightly failed: &lt;!channel&gt; &amp; x+…$/);
+    expect(text.length).toBeLessThan(2_000);
+    expect(rest).toMatchObject({ event: 'failed', subject: 'nightly', kind: 'job', since: someRun.endedAt });
+  });
+});

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lastDue, nextRun } from '../../../../src/serve/schedule/due.js';
+import { seededChance } from '../../../../src/serve/schedule/jitter.js';
+import type { RunRecord } from '../../../../src/serve/schedule/record.js';
+import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
+import { clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
+
+const minute = 60_000;
+const day = 1440 * minute;
+const crons = ['*/20 * * * *', '0 * * * *', '30 2 * * *', '15 1,2,3 * * *', '0 3 * * 0', '*/45 1-4 * * *'];
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York'];
+/** The days before clocks change in one of the zones. */
+const starts = ['2026-03-07T12:00Z', '2026-03-28T12:00Z', '2026-10-24T12:00Z', '2026-10-31T12:00Z'];
+
+const aJob = fc.record({
+  cron: fc.constantFrom(...crons),
+  timezone: fc.constantFrom(...zones),
+  jitterSeconds: fc.constantFrom(0, 90, 100_000),
+});
+const someJobs = fc
+  .array(aJob, { minLength: 1, maxLength: 3 })
+  .map((all) => all.map(({ cron, ...more }, index) => job(`job-${index}`, cron, more)));
+
+describe('any week', () => {
+  it('runs every due moment once when runs are short', async () => {
+    await fc.assert(
+      fc.asyncProperty(someJobs, fc.constantFrom(...starts), fc.string(), async (jobs, start, seed) => {
+        const clock = clockAt(start);
+        const chance = seededChance(seed);
+        const { scheduler, settled, pass } = scheduling(jobs, { clock, chance });
+        await scheduler.start();
+        await pass(2 * day);
+        await scheduler.stop();
+        for (const one of jobs) {
+          const expected: number[] = [];
+          const from = lastDue(one, Date.parse(start))!;
+          for (let due: number | null = from; due !== null && due <= clock.now() - 100_000_000; ) {
+            expected.push(due);
+            due = nextRun(one, due);
+          }
+          const ran = settled.filter((record) => record.job === one.name);
+          expect(ran.map(({ dueAt }) => Date.parse(dueAt!)).slice(0, expected.length)).toEqual(expected);
+          expect(new Set(ran.map(({ dueAt }) => dueAt)).size).toBe(ran.length);
+          expect(ran.every(({ outcome }) => outcome === 'done')).toBe(true);
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('never runs two at a time or one twice, and settles the last due moment, through kills and sleep', async () => {
+    const event = fc.constantFrom('restart', 'kill', 'sleep', 'pass');
+    const events = fc.array(fc.tuple(event, fc.integer({ min: 1, max: 600 })), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(
+        someJobs,
+        fc.constantFrom(...starts),
+        events,
+        fc.nat(60),
+        async (jobs, start, all, long) => {
+          const clock = clockAt(start);
+          const memory = memoryStore();
+          const records: RunRecord[] = [];
+          let [life, running] = [0, 0];
+          const begin = () => {
+            const mine = ++life;
+            running = 0;
+            const run: RunJob = async (_, { stop }) => {
+              expect(++running).toBe(1);
+              await clock.sleep(long * minute, stop).finally(() => {
+                if (mine === life) running--;
+              });
+              return done;
+            };
+            const alive = <T>(value: T) => (mine === life ? value : new Promise<never>(() => undefined));
+            return scheduling(jobs, {
+              clock,
+              run: (...call) => run(...call).then(alive),
+              memory,
+              onSettled: (record) => records.push(record),
+            });
+          };
+          let worker = begin();
+          await worker.scheduler.start();
+          for (const [what, minutes] of all) {
+            if (what === 'sleep') clock.skip(minutes * minute);
+            else await worker.pass(minutes * minute);
+            if (what !== 'restart' && what !== 'kill') continue;
+            // What a killed process was about to say is never heard.
+            if (what === 'kill') life++;
+            const ended = worker.scheduler.stop();
+            if (what === 'restart') await clock.run(ended);
+            worker = begin();
+            await worker.scheduler.start();
+          }
+          await worker.pass(3 * 60 * minute);
+          await clock.run(worker.scheduler.stop());
+          const last = scheduling(jobs, { clock, memory, onSettled: (record) => records.push(record) });
+          await clock.run(last.scheduler.runOnce());
+
+          for (const one of jobs) {
+            const final = records.filter(({ job, outcome }) => job === one.name && outcome !== 'interrupted');
+            const dues = final.map(({ dueAt }) => dueAt);
+            expect(new Set(dues).size).toBe(dues.length);
+            expect([...dues].sort().at(-1)).toBe(new Date(lastDue(one, clock.now())!).toISOString());
+          }
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lastDue, nextRun, type Timetable } from '../../../../src/serve/schedule/due.js';
+import { wallAt } from '../../../../src/serve/schedule/zone.js';
+
+const minuteMs = 60_000;
+const at = (text: string) => Date.parse(text);
+
+/** Every due moment from `from` up to `until`, by asking for the next one again and again. */
+function runs(table: Timetable, from: string, until: string): string[] {
+  const found: string[] = [];
+  let due = nextRun(table, at(from) - 1);
+  for (; due !== null && due < at(until); due = nextRun(table, due)) {
+    found.push(new Date(due).toISOString().replace(':00.000Z', 'Z'));
+  }
+  return found;
+}
+
+describe('clocks set forward', () => {
+  it('runs once right after the gap what was due in it (Berlin, 29 March 2026)', () => {
+    const table = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+    expect(runs(table, '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
+      '2026-03-28T01:30Z',
+      '2026-03-29T01:00Z',
+      '2026-03-30T00:30Z',
+    ]);
+  });
+
+  it('runs once right after the gap what was due in it (New York, 8 March 2026)', () => {
+    const table = { cron: '15 2 * * *', timezone: 'America/New_York' };
+    expect(runs(table, '2026-03-07T00:00Z', '2026-03-10T00:00Z')).toEqual([
+      '2026-03-07T07:15Z',
+      '2026-03-08T07:00Z',
+      '2026-03-09T06:15Z',
+    ]);
+  });
+
+  it('runs once where several runs fall into the gap, and one is due at its end anyway', () => {
+    const table = { cron: '*/15 1-3 * * *', timezone: 'Europe/Berlin' };
+    expect(runs(table, '2026-03-29T00:30Z', '2026-03-29T01:30Z')).toEqual([
+      '2026-03-29T00:30Z',
+      '2026-03-29T00:45Z',
+      '2026-03-29T01:00Z',
+      '2026-03-29T01:15Z',
+    ]);
+  });
+
+  it('leaves what is due outside the gap at its time on the wall', () => {
+    const table = { cron: '0 4 * * *', timezone: 'America/New_York' };
+    expect(runs(table, '2026-03-08T00:00Z', '2026-03-09T00:00Z')).toEqual(['2026-03-08T08:00Z']);
+  });
+});
+
+describe('clocks set back', () => {
+  it('runs in the first of the two hours, and not in the second (Berlin, 25 October 2026)', () => {
+    const table = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+    expect(runs(table, '2026-10-24T00:00Z', '2026-10-27T00:00Z')).toEqual([
+      '2026-10-24T00:30Z',
+      '2026-10-25T00:30Z',
+      '2026-10-26T01:30Z',
+    ]);
+  });
+
+  it('runs in the first of the two hours, and not in the second (New York, 1 November 2026)', () => {
+    const table = { cron: '15 1 * * *', timezone: 'America/New_York' };
+    expect(runs(table, '2026-10-31T00:00Z', '2026-11-03T00:00Z')).toEqual([
+      '2026-10-31T05:15Z',
+      '2026-11-01T05:15Z',
+      '2026-11-02T06:15Z',
+    ]);
+  });
+
+  it('knows the last due moment in the second of the two hours as well', () => {
+    const table = { cron: '45 2 * * *', timezone: 'Europe/Berlin' };
+    // 02:15 on the wall, for the second time: 02:45 was shown already.
+    expect(lastDue(table, at('2026-10-25T01:15Z'))).toBe(at('2026-10-25T00:45Z'));
+  });
+
+  it('keeps every interval in UTC', () => {
+    expect(
+      runs({ cron: '0 * * * *', timezone: 'UTC' }, '2026-10-25T00:00Z', '2026-10-26T00:00Z'),
+    ).toHaveLength(24);
+  });
+});
+
+describe('days that are hard', () => {
+  it('runs after a midnight that does not exist', () => {
+    const table = { cron: '0 0 * * *', timezone: 'America/Santiago' };
+    expect(runs(table, '2026-09-05T12:00Z', '2026-09-07T12:00Z')).toEqual([
+      '2026-09-06T04:00Z',
+      '2026-09-07T03:00Z',
+    ]);
+  });
+
+  it('runs once after a whole day that does not exist', () => {
+    const table = { cron: '0 */6 30 12 *', timezone: 'Pacific/Apia' };
+    expect(runs(table, '2011-12-01T00:00Z', '2012-01-31T00:00Z')).toEqual(['2011-12-30T10:00Z']);
+  });
+
+  it('finds 29 February, and gives up on what never comes', () => {
+    expect(runs({ cron: '@yearly', timezone: 'UTC' }, '2026-06-01T00:00Z', '2028-06-01T00:00Z')).toEqual([
+      '2027-01-01T00:00Z',
+      '2028-01-01T00:00Z',
+    ]);
+    expect(nextRun({ cron: '0 5 29 2 *', timezone: 'UTC' }, at('2096-03-01T00:00Z'))).toBe(
+      at('2104-02-29T05:00Z'),
+    );
+    expect(nextRun({ cron: '0 0 L-30 2 *', timezone: 'UTC' }, 0)).toBeNull();
+  });
+});
+
+/** Three days, minute by minute, as the clocks of a zone show them. */
+function window(zone: string, from: string) {
+  const start = at(from);
+  return {
+    zone,
+    start,
+    walls: Array.from({ length: 3 * 1440 }, (_, minute) => wallAt(start + minute * minuteMs, zone)),
+  };
+}
+
+/**
+ * What is due, by watching the clock: when it shows a matching time for the first time, and when it jumps over one.
+ * Nothing of how nextRun computes is used.
+ */
+function watched({ start, walls }: ReturnType<typeof window>, matches: (wall: number) => boolean): number[] {
+  const due: number[] = [];
+  let shown = walls[0]! - minuteMs;
+  for (const [minute, wall] of walls.entries()) {
+    let matched = false;
+    for (let next = shown + minuteMs; next <= wall; next += minuteMs) matched ||= matches(next);
+    if (matched) due.push(start + minute * minuteMs);
+    shown = Math.max(shown, wall);
+  }
+  return due;
+}
+
+describe('any timetable on any day', () => {
+  const windows = [
+    window('Europe/Berlin', '2026-03-28T00:00Z'),
+    window('Europe/Berlin', '2026-10-24T00:00Z'),
+    window('America/New_York', '2026-03-07T00:00Z'),
+    window('America/New_York', '2026-10-31T00:00Z'),
+    window('Australia/Lord_Howe', '2026-04-04T00:00Z'),
+    window('America/Santiago', '2026-09-05T00:00Z'),
+    window('Asia/Kathmandu', '2026-05-01T00:00Z'),
+    window('Pacific/Apia', '2011-12-29T00:00Z'),
+  ];
+  const some = (max: number) => fc.uniqueArray(fc.nat(max), { minLength: 1, maxLength: 4 });
+
+  it('has every due moment once, going forward and looking back', () => {
+    const input = { where: fc.constantFrom(...windows), minutes: some(59), hours: some(23) };
+    fc.assert(
+      fc.property(fc.record(input), fc.nat(3 * 1440 - 1), ({ where, minutes, hours }, minute) => {
+        const table = { cron: `${minutes} ${hours} * * *`, timezone: where.zone };
+        const matches = (wall: number) =>
+          minutes.includes(new Date(wall).getUTCMinutes()) && hours.includes(new Date(wall).getUTCHours());
+        const expected = watched(where, matches);
+        const end = where.start + where.walls.length * minuteMs;
+        const found: number[] = [];
+        let due = nextRun(table, where.start - 1);
+        for (; due !== null && due < end; due = nextRun(table, due)) found.push(due);
+        expect(found).toEqual(expected);
+
+        const now = where.start + minute * minuteMs + 17_000;
+        const past = expected.filter((moment) => moment <= now);
+        if (past.length > 0) expect(lastDue(table, now)).toBe(past.at(-1));
+        expect(nextRun(table, lastDue(table, now)!)).toBe(nextRun(table, now));
+      }),
+      { numRuns: 120 },
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nextRun } from '../../../../src/serve/schedule/due.js';
+import { seededChance, startOf } from '../../../../src/serve/schedule/jitter.js';
+import { type Job, jobProblems } from '../../../../src/serve/schedule/job.js';
+
+const nightly: Job = {
+  name: 'nightly',
+  cron: '0 3 * * *',
+  timezone: 'Europe/Berlin',
+  run: 'sync',
+  caps: {},
+  overlap: 'wait',
+};
+
+describe('jobs of the settings', () => {
+  it('finds nothing wrong with five fields, with six, and with a nickname', () => {
+    const crons = ['0 3 * * *', '*/5 0 3 * * mon-fri', '@hourly', '0 3 L * ?'];
+    expect(jobProblems(crons.map((cron, index) => ({ ...nightly, name: `job-${index}`, cron })))).toEqual([]);
+  });
+
+  it('names everything that is wrong, where it is written', () => {
+    const wrong = [
+      { ...nightly, name: '../etc' },
+      { ...nightly, cron: '61 3 * * *', timezone: 'Mars/Olympus' },
+      { ...nightly },
+      { ...nightly },
+      { ...nightly, name: 'never', cron: '0 0 L-30 2 *' },
+    ];
+    expect(jobProblems(wrong).map(({ setting }) => setting)).toEqual([
+      'serve.jobs[0].name',
+      'serve.jobs[1].cron',
+      'serve.jobs[1].timezone',
+      'serve.jobs[2].name',
+      'serve.jobs[3].name',
+      'serve.jobs[4].cron',
+    ]);
+  });
+});
+
+describe('jitter', () => {
+  it('starts within its time, before the next run is due, and the same each time', () => {
+    const input = [fc.integer({ min: 0, max: 10_000 }), fc.string(), fc.nat(4_000_000_000)] as const;
+    fc.assert(
+      fc.property(...input, (jitterSeconds, seed, now) => {
+        const job = { ...nightly, cron: '*/5 * * * *', jitterSeconds };
+        const due = nextRun(job, now * 1000)!;
+        const start = startOf(job, due, seededChance(seed));
+        expect(start).toBeGreaterThanOrEqual(due);
+        expect(start).toBeLessThanOrEqual(due + jitterSeconds * 1000);
+        expect(start).toBeLessThan(nextRun(job, due)!);
+        expect(startOf(job, due, seededChance(seed))).toBe(start);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('spreads workers, jobs and days', () => {
+    const chances = ['a', 'b', 'c'].flatMap((seed) =>
+      ['x', 'y'].flatMap((job) => [0, 86_400_000].map((due) => seededChance(seed)(job, due))),
+    );
+    expect(new Set(chances).size).toBe(12);
+    expect(Math.max(...chances) - Math.min(...chances)).toBeGreaterThan(0.5);
+  });
+});

@@ -1,0 +1,333 @@
+import { describe, expect, it } from 'vitest';
+import { LockedError, RefusedError, UsageError } from '../../../../src/base/errors.js';
+import { exitCodeOf } from '../../../../src/serve/schedule/record.js';
+import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
+import { brief, clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const nightly = job('nightly', '0 3 * * *');
+
+describe('at its time', () => {
+  it('runs a job each time it is due, and tells what is next', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-04-30T03:00:00.000Z') }, history: [] });
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory });
+    await scheduler.start();
+    expect(records).toEqual([]);
+    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T03:00:00.000Z');
+    await pass(48 * hour);
+    expect(records.map(({ startedAt }) => startedAt)).toEqual([
+      '2026-05-01T03:00:00.000Z',
+      '2026-05-02T03:00:00.000Z',
+    ]);
+    expect(scheduler.view().jobs[0]).toMatchObject({
+      nextAt: '2026-05-03T03:00:00.000Z',
+      last: { outcome: 'done' },
+      lastSuccessAt: '2026-05-02T03:00:00.000Z',
+    });
+    await scheduler.stop();
+  });
+
+  it('starts later by its jitter', async () => {
+    const clock = clockAt('2026-05-01T02:00:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-04-30T03:00:00.000Z') }, history: [] });
+    const jittery = { ...nightly, jitterSeconds: 600 };
+    const { scheduler, settled: records, pass } = scheduling([jittery], { clock, memory, chance: () => 0.5 });
+    await scheduler.start();
+    await pass(2 * hour);
+    expect(records).toMatchObject([
+      { dueAt: '2026-05-01T03:00:00.000Z', startedAt: '2026-05-01T03:05:00.000Z', trigger: 'schedule' },
+    ]);
+    await scheduler.stop();
+  });
+
+  it('goes on after a job that failed, a listener that threw, and a memory that cannot be written', async () => {
+    const clock = clockAt('2026-05-01T00:30:00Z');
+    const run: RunJob = () =>
+      Promise.reject(new RefusedError('the key is refused.', { hint: 'Get another.' }));
+    const memory = { load: () => Promise.resolve(null), save: () => Promise.reject(new Error('disk full')) };
+    const heard: string[] = [];
+    const onSettled = ({ message }: { message: string }) => {
+      heard.push(message);
+      throw new Error('listener');
+    };
+    const { scheduler, pass } = scheduling([job('hourly', '@hourly')], { clock, run, memory, onSettled });
+    await scheduler.start();
+    await pass(2 * hour);
+    expect(heard).toEqual(Array(3).fill('the key is refused. Get another.'));
+    expect(scheduler.view().history[0]).toMatchObject({ outcome: 'failed', exitCode: 5 });
+    await scheduler.stop();
+  });
+
+  it('refuses jobs that cannot be scheduled', () => {
+    expect(() => scheduling([job('x', 'every day')], { clock: clockAt('2026-05-01T00:00:00Z') })).toThrow(
+      UsageError,
+    );
+  });
+});
+
+describe('what was missed', () => {
+  it('is made up for once at start, however much it was', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory });
+    await scheduler.start();
+    await pass(hour);
+    expect(brief(records)).toEqual(['nightly catch-up done 03:00']);
+    expect(records[0]?.dueAt).toBe('2026-05-20T03:00:00.000Z');
+    await scheduler.stop();
+
+    const again = scheduling([nightly], { clock, memory });
+    await again.scheduler.start();
+    await again.pass(hour);
+    expect(again.settled).toEqual([]);
+    await again.scheduler.stop();
+  });
+
+  it('is left alone with catchUp off, and recorded, except before the very first run', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
+    const jobs = [nightly, job('new', '0 4 * * *')].map((one) => ({ ...one, catchUp: false }));
+    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, memory });
+    await scheduler.start();
+    await pass(hour);
+    expect(brief(records)).toEqual(['nightly catch-up skipped 03:00']);
+    await scheduler.stop();
+  });
+
+  it('is made up for once when the machine wakes up', async () => {
+    const clock = clockAt('2026-05-20T10:30:00Z');
+    const { scheduler, settled: records, pass } = scheduling([job('hourly', '@hourly')], { clock });
+    await scheduler.start();
+    await pass(hour);
+    clock.skip(8 * hour);
+    await pass(hour);
+    expect(brief(records)).toEqual([
+      'hourly catch-up done 10:00',
+      'hourly schedule done 11:00',
+      'hourly catch-up done 19:00',
+      'hourly schedule done 20:00',
+    ]);
+    await scheduler.stop();
+  });
+
+  it('is not made out of a clock that is set back: a little and nothing runs twice, far and nothing stands still', async () => {
+    const clock = clockAt('2026-05-20T10:30:00Z');
+    const { scheduler, settled: records, pass } = scheduling([job('hourly', '@hourly')], { clock });
+    await scheduler.start();
+    await pass(31 * minute);
+    clock.wallAheadMs -= 2 * minute;
+    await pass(30 * minute);
+    expect(brief(records)).toEqual(['hourly catch-up done 10:00', 'hourly schedule done 11:00']);
+    clock.wallAheadMs -= 365 * 24 * hour;
+    await pass(hour);
+    expect(records).toHaveLength(3);
+    await scheduler.stop();
+  });
+});
+
+describe('one at a time', () => {
+  const long: RunJob = (one, { stop }) =>
+    one.name === 'long' ? clock.sleep(90 * minute, stop).then(() => done) : Promise.resolve(done);
+  let clock = clockAt('2026-05-20T00:00:00Z');
+  const waits = job('waits', '30 1 * * *');
+  const skips = job('skips', '45 1 * * *', { overlap: 'skip' });
+  const together = job('together', '0 1 * * *', { overlap: 'skip' });
+
+  it('lets a late job wait or skips it, and says why; what is due together runs in turn', async () => {
+    clock = clockAt('2026-05-20T00:59:00Z');
+    const first = job('long', '0 1 * * *');
+    const known = settled('2026-05-19T23:59:59.000Z');
+    const memory = memoryStore({
+      jobs: { long: known, waits: known, skips: known, together: known },
+      history: [],
+    });
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([first, waits, skips, together], {
+      clock,
+      run: long,
+      memory,
+    });
+    await scheduler.start();
+    await pass(61 * minute);
+    expect(scheduler.view()).toMatchObject({ running: { job: 'long' } });
+    expect(scheduler.view().waiting.map((run) => run.job)).toEqual(['together', 'waits']);
+    await pass(hour);
+    expect(brief(records)).toEqual([
+      'skips schedule skipped 01:45',
+      'long schedule done 01:00',
+      'together schedule done 01:00',
+      'waits schedule done 01:30',
+    ]);
+    expect(records[0]?.message).toBe('long has been running since 2026-05-20T01:00:00.000Z');
+    await scheduler.stop();
+  });
+
+  it('keeps one run of a job waiting, never two', async () => {
+    clock = clockAt('2026-05-20T00:59:00Z');
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([job('long', '*/30 * * * *')], {
+      clock,
+      run: long,
+    });
+    await scheduler.start();
+    await pass(92 * minute);
+    expect(brief(records)).toEqual([
+      'long schedule skipped 01:30',
+      'long schedule skipped 02:00',
+      'long catch-up done 00:30',
+    ]);
+    expect(scheduler.view()).toMatchObject({ running: { dueAt: '2026-05-20T01:00:00.000Z' } });
+    await scheduler.stop();
+  });
+
+  it('takes what somebody asks for, once', async () => {
+    clock = clockAt('2026-05-20T04:00:00Z');
+    const known = settled('2026-05-20T03:59:59.000Z');
+    const memory = memoryStore({ jobs: { long: known, waits: known }, history: [] });
+    const jobs = [job('long', '0 1 * * *'), waits];
+    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, memory, run: long });
+    await scheduler.start();
+    expect(scheduler.ask('nobody')).toBe('unknown');
+    expect(scheduler.ask('long')).toBe('accepted');
+    expect(scheduler.ask('long')).toBe('busy');
+    expect(scheduler.ask('waits')).toBe('accepted');
+    expect(scheduler.ask('waits')).toBe('busy');
+    await pass(2 * hour);
+    expect(brief(records)).toEqual(['long manual done -', 'waits manual done -']);
+    await scheduler.stop();
+    expect(scheduler.ask('long')).toBe('stopping');
+  });
+
+  it('holds jobs back while other work has the warehouse, and the other way round', async () => {
+    clock = clockAt('2026-05-20T00:59:00Z');
+    const known = settled('2026-05-20T00:00:00.000Z');
+    const memory = memoryStore({ jobs: { long: known }, history: [] });
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([job('long', '0 1 * * *')], {
+      clock,
+      run: long,
+      memory,
+    });
+    await scheduler.start();
+    const work = scheduler.exclusively('an import', () => clock.sleep(5 * minute).then(() => 'imported'));
+    await expect(scheduler.exclusively('another', () => Promise.resolve())).rejects.toThrow('an import');
+    expect(await clock.run(work)).toBe('imported');
+    await pass(minute);
+    expect(scheduler.view().running?.since).toBe('2026-05-20T01:04:00.000Z');
+    const refused = scheduler.exclusively('an import', () => Promise.resolve());
+    await expect(refused).rejects.toThrow(LockedError);
+    await expect(refused).rejects.toThrow('long has been running since');
+    await scheduler.stop();
+    expect(brief(records)).toEqual(['long schedule interrupted 01:00']);
+  });
+});
+
+describe('the end', () => {
+  it('tells the running job to stop, drops what waits, and makes up for both at the next start', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const run: RunJob = (_, { stop }) => clock.sleep(hour, stop).then(() => done);
+    const memory = memoryStore();
+    const jobs = [nightly, job('second', '0 4 * * *')];
+    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, run, memory });
+    await scheduler.start();
+    await pass(minute);
+    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
+    expect(brief(records)).toEqual(['nightly catch-up interrupted 03:00']);
+
+    const next = scheduling(jobs, { clock, memory });
+    await next.scheduler.start();
+    await next.pass(minute);
+    expect(brief(next.settled)).toEqual(['nightly catch-up done 03:00', 'second catch-up done 04:00']);
+    await next.scheduler.stop();
+  });
+
+  it('lets a job finish that can within the time, and counts it as done', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const run: RunJob = () => clock.sleep(24_000).then(() => done);
+    const { scheduler, settled: records } = scheduling([nightly], { clock, run });
+    await scheduler.start();
+    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
+    expect(records).toMatchObject([{ outcome: 'done', endedAt: '2026-05-20T10:00:24.000Z' }]);
+  });
+
+  it('gives up what is in flight when the time is over', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const run: RunJob = (_, { kill }) => clock.sleep(hour, kill).then(() => done);
+    const { scheduler, settled: records } = scheduling([nightly], { clock, run, shutdownSeconds: 10 });
+    await scheduler.start();
+    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
+    expect(records).toMatchObject([{ outcome: 'interrupted', endedAt: '2026-05-20T10:00:10.000Z' }]);
+  });
+
+  it('begins nothing when the end comes before the beginning is over', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock });
+    await Promise.all([scheduler.start(), scheduler.stop()]);
+    await pass(24 * hour);
+    expect(records).toEqual([]);
+  });
+
+  it('does not wait for ever for a job that hears nothing', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const { scheduler } = scheduling([nightly], { clock, run: () => clock.sleep(hour).then(() => done) });
+    await scheduler.start();
+    expect(await clock.run(scheduler.stop())).toEqual({ finished: false });
+  });
+});
+
+describe('once', () => {
+  it('runs what is due in order, and nothing else', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const memory = memoryStore({ jobs: { nightly: settled('2026-05-20T03:00:00.000Z') }, history: [] });
+    const jobs = [nightly, job('never-ran', '0 4 * * *', { catchUp: false }), job('hourly', '@hourly')];
+    const { scheduler } = scheduling(jobs, { clock, memory });
+    expect(brief(await clock.run(scheduler.runOnce()))).toEqual([
+      'never-ran once done 04:00',
+      'hourly once done 10:00',
+    ]);
+    const again = scheduling(jobs, { clock, memory });
+    expect(await clock.run(again.scheduler.runOnce())).toEqual([]);
+  });
+
+  it('ends with the exit code that its runs add up to', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const results = { fine: done, lacking: { ...done, outcome: 'incomplete', exitCode: 3 } } as const;
+    const run: RunJob = async (one) => {
+      if (one.name === 'refused') throw new RefusedError('the key is refused');
+      return one.name === 'lacking' ? results.lacking : results.fine;
+    };
+    const codes = [['fine'], ['fine', 'lacking'], ['lacking', 'refused', 'fine'], []].map(async (names) => {
+      const { scheduler } = scheduling(
+        names.map((name) => job(name, '@daily')),
+        { clock, run },
+      );
+      return exitCodeOf(await scheduler.runOnce());
+    });
+    expect(await Promise.all(codes)).toEqual([0, 3, 5, 0]);
+  });
+
+  it('ends early when it is told to stop', async () => {
+    const clock = clockAt('2026-05-20T10:00:00Z');
+    const run: RunJob = (_, { stop }) => clock.sleep(hour, stop).then(() => done);
+    const { scheduler } = scheduling([nightly, job('hourly', '@hourly')], { clock, run });
+    const all = scheduler.runOnce();
+    const end = clock.sleep(minute).then(() => scheduler.stop());
+    expect(brief(await clock.run(all))).toEqual(['nightly once interrupted 03:00']);
+    await clock.run(end);
+  });
+});
+
+function settled(due: string) {
+  return { settledDue: due, lastSuccessAt: null };
+}

@@ -1,0 +1,152 @@
+import { silentLog } from '../../../src/base/log.js';
+import { cacheFacts, type Facts } from '../../../src/serve/facts.js';
+import { Metrics } from '../../../src/serve/http/metrics.js';
+import type { ServerOptions } from '../../../src/serve/http/server.js';
+import type { RunRecord } from '../../../src/serve/schedule/record.js';
+import type { ScheduleView } from '../../../src/serve/schedule/view.js';
+
+/** The moment at which the examples take place. */
+export const now = Date.parse('2026-11-20T10:15:00.000Z');
+
+export const someFacts: Facts = {
+  organization: { id: 'org_1', name: 'Acme Tools' },
+  publishedAt: '2026-11-20T10:05:00.000Z',
+  files: { worker: 48_234_496, published: 31_981_568 },
+  rows: { topics: 412, people: 9_210, messages: 120_344 },
+  backlog: { due: 1_204, requests: 1_310, minutes: 11.4 },
+  freshness: [
+    { resource: 'topics', at: '2026-11-20T10:04:00.000Z', objectiveMinutes: 60 },
+    { resource: 'people', at: '2026-11-18T03:00:00.000Z', objectiveMinutes: 1440 },
+    { resource: 'companies', at: null, objectiveMinutes: 1440 },
+    { resource: 'stories', at: '2026-11-20T03:10:00.000Z', objectiveMinutes: null },
+  ],
+  budget: {
+    held: 37,
+    limit: 120,
+    windowMs: 60_000,
+    sliceMinutes: 10,
+    slices: Array.from({ length: 36 }, (_, index) => ({
+      from: new Date(now - (36 - index) * 600_000).toISOString(),
+      requests: index % 7 === 0 ? 0 : 140 + ((index * 397) % 900),
+      rateLimited: index === 20 ? 35 : 0,
+    })),
+  },
+  queue: { queued: 12, applied: 340, conflict: 2 },
+  rejected: [
+    {
+      endpoint: 'people',
+      records: 3,
+      lastSeenAt: '2026-11-20T03:02:00.000Z',
+      example: 'email: Invalid input: expected string, received number',
+    },
+  ],
+  drift: [
+    {
+      endpoint: 'topics',
+      path: '$.sentiment.score',
+      kind: 'unknown_field',
+      occurrences: 412,
+      firstSeenAt: '2026-11-02T03:00:00.000Z',
+    },
+  ],
+};
+
+export const someRun: RunRecord = {
+  job: 'nightly',
+  trigger: 'schedule',
+  outcome: 'done',
+  dueAt: '2026-11-20T03:00:00.000Z',
+  startedAt: '2026-11-20T03:01:12.000Z',
+  endedAt: '2026-11-20T03:43:02.000Z',
+  exitCode: 0,
+  message: '4,120 requests, 1,204 new and 322 changed rows',
+};
+
+export const someSchedule: ScheduleView = {
+  stopping: false,
+  running: {
+    job: 'hourly-push',
+    trigger: 'schedule',
+    dueAt: '2026-11-20T10:10:00.000Z',
+    since: '2026-11-20T10:10:04.000Z',
+    progress: { phase: 'topic details', done: 120, total: 400 },
+  },
+  waiting: [
+    {
+      job: 'export',
+      trigger: 'manual',
+      dueAt: null,
+      since: '2026-11-20T10:14:00.000Z',
+      progress: null,
+    },
+  ],
+  jobs: [
+    {
+      name: 'nightly',
+      run: 'sync+push',
+      cron: '0 3 * * *',
+      timezone: 'Europe/Berlin',
+      nextAt: '2026-11-21T02:00:40.000Z',
+      last: someRun,
+      lastSuccessAt: someRun.endedAt,
+    },
+    {
+      name: 'hourly-push',
+      run: 'push',
+      cron: '10 * * * *',
+      timezone: 'UTC',
+      nextAt: '2026-11-20T11:10:00.000Z',
+      last: null,
+      lastSuccessAt: null,
+    },
+  ],
+  history: [
+    someRun,
+    {
+      ...someRun,
+      job: 'export',
+      outcome: 'failed',
+      startedAt: '2026-11-19T23:00:00.000Z',
+      endedAt: '2026-11-19T23:00:04.000Z',
+      exitCode: 1,
+      message: 'there is no warehouse in /data yet. Run signalhouse sync first.',
+    },
+    {
+      ...someRun,
+      job: 'hourly-push',
+      outcome: 'skipped',
+      startedAt: null,
+      endedAt: '2026-11-19T22:10:00.000Z',
+      exitCode: null,
+      message: 'nightly has been running since 2026-11-19T22:00:00.000Z',
+    },
+  ],
+};
+
+/** What nothing was ever planned in. */
+export const emptySchedule: ScheduleView = {
+  stopping: false,
+  running: null,
+  waiting: [],
+  jobs: [],
+  history: [],
+};
+
+/** Options of a server around examples; what a test is about, it hands in. */
+export function serving(
+  more: Partial<Omit<ServerOptions, 'facts' | 'schedule'>> & {
+    facts?: () => Promise<Facts>;
+    schedule?: Partial<ServerOptions['schedule']>;
+  } = {},
+): ServerOptions {
+  const { facts = () => Promise.resolve(someFacts), schedule, ...rest } = more;
+  return {
+    port: 0,
+    facts: cacheFacts({ facts, log: silentLog, maxAgeMs: 0 }),
+    schedule: { view: () => someSchedule, ask: () => 'accepted', ...schedule },
+    metrics: new Metrics({ version: '1.2.3' }),
+    version: '1.2.3',
+    log: silentLog,
+    ...rest,
+  };
+}

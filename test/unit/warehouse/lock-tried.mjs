@@ -1,0 +1,10 @@
+// Tries to open a database file for writing, and says what came of it.
+import { DuckDBInstance } from '@duckdb/node-api';
+
+try {
+  const instance = await DuckDBInstance.create(String(process.argv[2]));
+  instance.closeSync();
+  process.stdout.write('open');
+} catch (error) {
+  process.stdout.write(String(error));
+}
