@@ -13,7 +13,7 @@ SELECT
   topics.lifecycle_state,
   CASE WHEN own.id IS NOT NULL THEN topics.archived_at IS NOT NULL END AS archived,
   topics.archived_reason,
-  topics.synced_at AS base_updated_at
+  coalesce(topics.updated_at, topics.synced_at) AS base_updated_at
 FROM topics
 LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
 LEFT JOIN (

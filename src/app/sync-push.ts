@@ -6,7 +6,7 @@ import {
   withQueue,
   withWorker,
 } from '../app.js';
-import { ExitCode } from '../base/errors.js';
+import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
 import { knownEntities } from '../push/known-entities.js';
@@ -18,7 +18,9 @@ import { checkedSelection } from '../sync/running.js';
 
 /** What `sync --push` did: the report of the sync, and beside it what was pushed and what lay in the drop folder. */
 export interface SyncPushReport extends SyncReport {
-  readonly push: PushReport;
+  /** Null when the push failed without a report; `pushFailure` says why, and the sync took place all the same. */
+  readonly push: PushReport | null;
+  readonly pushFailure: string | null;
   readonly inbox: readonly InboxFile[];
 }
 
@@ -45,12 +47,14 @@ export async function syncAndPush(
       return together(sync, await pushWithInbox(after, rest(options, sync), observer));
     }
     const pushed = await pushWithInbox(parts, options, observer);
-    return together(await runSync(after, rest(options, pushed.push), observer), pushed);
+    const left = pushed.push ? rest(options, pushed.push) : options;
+    return together(await runSync(after, left, observer), pushed);
   });
 }
 
 interface Pushed {
-  readonly push: PushReport;
+  readonly push: PushReport | null;
+  readonly failure: SignalhouseError | null;
   readonly inbox: readonly InboxFile[];
 }
 
@@ -64,9 +68,16 @@ async function pushWithInbox(
     const { requestedBy } = options;
     const folder = { dataDir: config.dataDir, queue, warehouse, settings: config, clock, log, requestedBy };
     const inbox = new Inbox(folder);
-    await inbox.take();
-    const push = await runPush({ ...parts, queue }, options, observer);
-    return { push, inbox: await inbox.giveBack() };
+    try {
+      await inbox.take();
+      const push = await runPush({ ...parts, queue }, options, observer);
+      return { push, failure: null, inbox: await inbox.giveBack() };
+    } catch (error) {
+      // A full inbox or a file that cannot be moved is no reason to miss a night's news.
+      if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;
+      log.error({ err: error }, 'the push failed; going on with the sync');
+      return { push: null, failure: error, inbox: [] };
+    }
   });
 }
 
@@ -84,11 +95,11 @@ function rest(
 }
 
 /** A refused key before a failure, a failure before what did not all go through. */
-function together(sync: SyncReport, { push, inbox }: Pushed): SyncPushReport {
-  const codes = [sync.exitCode, push.exitCode];
+function together(sync: SyncReport, { push, failure, inbox }: Pushed): SyncPushReport {
+  const codes = [sync.exitCode, push?.exitCode ?? failure?.exitCode ?? ExitCode.failed];
   if (inbox.some(({ outcome }) => outcome === 'rejected')) codes.push(ExitCode.incomplete);
   const exitCode =
     [ExitCode.refused, ExitCode.failed, ExitCode.incomplete].find((code) => codes.includes(code)) ??
     ExitCode.done;
-  return { ...sync, exitCode, push, inbox };
+  return { ...sync, exitCode, push, pushFailure: failure?.message ?? null, inbox };
 }

@@ -15,7 +15,7 @@ import {
 } from './judge.js';
 import type { Queue } from './queue/queue.js';
 import { pick } from './reconcile.js';
-import { readRemotes } from './remote.js';
+import { readOne, readRemotes } from './remote.js';
 
 /** Carries out what waits in the queue, topics first. Nothing is sent that was not stored as `sending` before. */
 export class CarryOut {
@@ -87,10 +87,21 @@ export class CarryOut {
       }
       const judgement = judge(changes, remote, onConflict);
       this.#settle(judgement);
+      if (judgement.conflicts.length > 0 && !remote.gone && remote.listed) await this.#look(entityType, id);
       judgements.push(judgement);
     }
     if (unread > 0) notes.push(`${unread} could not be read from the API and stay in the queue`);
     return judgements;
+  }
+
+  /** Brings what a conflict was found with into the warehouse, for whoever makes a new sheet to decide it. */
+  async #look(entityType: EntityType, id: string): Promise<void> {
+    try {
+      await readOne(this.#context, entityType, id);
+    } catch (error) {
+      // The next sync brings it as well.
+      this.#context.patience.unanswered(error);
+    }
   }
 
   #settle({ unchanged, conflicts, gone, remote }: Judgement): void {

@@ -12,7 +12,11 @@ import { type EntityType, type Values, valuesIn } from './fields.js';
 
 /** What the API has of one topic or company, or why it has nothing. */
 export type Remote =
-  | { readonly values: Values; readonly gone?: never }
+  | {
+      readonly values: Values /** Read from the list, which leaves nothing in the warehouse. */;
+      readonly listed: boolean;
+      readonly gone?: never;
+    }
   | { readonly values?: never; readonly gone: { readonly code: string; readonly message: string } };
 
 /** How an entity is read: by itself, or with a hundred others in its list, which shows fewer of its fields. */
@@ -67,7 +71,7 @@ export async function readOne(context: Reading, entityType: EntityType, id: stri
         ? await context.api.call('topic', { params: { topicId: id } }, options)
         : await context.api.call('company', { params: { companyId: id } }, options);
     await keep(context, entityType, id, answer);
-    return { values: isObject(answer.body) ? valuesIn(entityType, answer.body) : {} };
+    return { values: isObject(answer.body) ? valuesIn(entityType, answer.body) : {}, listed: false };
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
     return { gone: { code: error.reason ?? error.code ?? 'not_found', message: error.message } };
@@ -114,7 +118,8 @@ async function readListed(
       const names = wanted.get(item.id);
       const values = names && valuesIn(entityType, item);
       // An item that does not show a field of those is no evidence.
-      if (values && names.every((name) => values[name] !== undefined)) found.set(item.id, { values });
+      if (values && names.every((name) => values[name] !== undefined))
+        found.set(item.id, { values, listed: true });
     }
     const left = wanted.size - found.size;
     const size = page.limit ?? config.api.paging.pageSize;

@@ -147,6 +147,11 @@ describe('push', () => {
       wanted: { priority: 'very_high' },
     });
     expect(reported.report.changes[0]?.error).toContain('very_low');
+    // A sheet that is made now shows what the colleague did.
+    const [shown] = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ priority: string }>(`SELECT priority FROM topics WHERE id = '${first.id}'`),
+    );
+    expect(shown).toEqual({ priority: 'very_low' });
 
     await enqueue(pulling.dataDir, [wish(second)]);
     meddle(second);

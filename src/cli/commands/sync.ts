@@ -67,7 +67,11 @@ export const sync = command({
 
 function summaryOf(report: SyncReport | SyncPushReport): string {
   if (!('push' in report)) return syncSummary(report);
-  return [inboxText(report.inbox), pushSummary(report.push), syncSummary(report)]
+  return [inboxText(report.inbox), pushText(report), syncSummary(report)]
     .filter((text) => text !== '')
     .join('\n\n');
+}
+
+function pushText({ push, pushFailure }: SyncPushReport): string {
+  return push ? pushSummary(push) : `The push FAILED: ${pushFailure}`;
 }

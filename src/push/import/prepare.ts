@@ -191,7 +191,7 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 }
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
-  return `in conflict since ${day(settledAt ?? queuedAt)} UTC (change ${id}): run signalhouse sync, export a new sheet and decide there, or signalhouse changes retry ${id} --overwrite`;
+  return `in conflict since ${day(settledAt ?? queuedAt)} UTC (change ${id}): export a new sheet and decide there, or signalhouse changes retry ${id} --overwrite`;
 }
 
 function notesOf(
