@@ -83,7 +83,8 @@ async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<
 async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
   const options = { ...caps, ...signals, wait: true, requestedBy };
   const report = await syncAndPush(access, options, observe);
-  const [pushed, pulled] = [pushedResult(report.push), pulledResult(report, sink)];
+  const pushed = report.push ? pushedResult(report.push) : failedPush(report);
+  const pulled = pulledResult(report, sink);
   const dropped = droppedText(report.inbox);
   const { outcome } = worse(pulled, pushed);
   const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
@@ -92,6 +93,11 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
     exitCode: report.exitCode,
     message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
   };
+}
+
+/** The pull took place all the same. */
+function failedPush({ pushFailure, exitCode }: SyncPushReport): JobResult {
+  return { outcome: 'failed', exitCode, message: pushFailure ?? 'failed without a report' };
 }
 
 /** What became of the files in the drop folder. */
