@@ -83,7 +83,10 @@ async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<
 async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
   const options = { ...caps, ...signals, wait: true, requestedBy };
   const report = await syncAndPush(access, options, observe);
-  const [pushed, pulled] = [pushedResult(report.push), pulledResult(report, sink)];
+  const pulled = pulledResult(report, sink);
+  const pushed: JobResult = report.push
+    ? pushedResult(report.push)
+    : { outcome: 'failed', exitCode: ExitCode.failed, message: report.pushFailure ?? 'failed' };
   const dropped = droppedText(report.inbox);
   const { outcome } = worse(pulled, pushed);
   const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
