@@ -83,8 +83,10 @@ async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<
 async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
   const options = { ...caps, ...signals, wait: true, requestedBy };
   const report = await syncAndPush(access, options, observe);
-  const pushed = report.push ? pushedResult(report.push) : failedPush(report);
   const pulled = pulledResult(report, sink);
+  const pushed: JobResult = report.push
+    ? pushedResult(report.push)
+    : { outcome: 'failed', exitCode: ExitCode.failed, message: report.pushFailure ?? 'failed' };
   const dropped = droppedText(report.inbox);
   const { outcome } = worse(pulled, pushed);
   const isIncomplete = report.exitCode === ExitCode.incomplete && severity[outcome] < severity.incomplete;
@@ -93,11 +95,6 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
     exitCode: report.exitCode,
     message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
   };
-}
-
-/** The pull took place all the same. */
-function failedPush({ pushFailure, exitCode }: SyncPushReport): JobResult {
-  return { outcome: 'failed', exitCode, message: pushFailure ?? 'failed without a report' };
 }
 
 /** What became of the files in the drop folder. */
