@@ -77,7 +77,8 @@ if [ "$ENGINE" = buildah ]; then
   peek() { (enter "$@"); }
   health() { nsenter -t "$(first "$1")" --mount --pid chroot --userspec="$ids" "$root" node /app/scripts/healthcheck.mjs; }
   cleanup() {
-    for name in "${names[@]}"; do kill -KILL "$(cat "$work/$name.pid")" 2>/dev/null || true; done
+    # The first process ends all others of its namespace; who made that does not, once the user has changed.
+    for name in "${names[@]}"; do kill -KILL $(first "$name") "$(cat "$work/$name.pid")" 2>/dev/null || true; done
     [ -n "${container:-}" ] && buildah rm "$container" >/dev/null
     [ -n "${KEEP:-}" ] || rm -rf "$work"
   }
@@ -142,6 +143,9 @@ peek node /app/dist/main.js --version >/dev/null
 say 'start-up (--version)' "$(since "$started")"
 
 # ---- the service, from the same image ----
+for port in "$PORT" "$SERVE_PORT"; do
+  ! curl -sS -o /dev/null "http://127.0.0.1:$port/" 2>/dev/null || fail "port $port is in use (PORT names another pair)"
+done
 start sandbox sandbox --port "$PORT" --sandbox-key "$key" --rate 60 --window 1000 --topics 30 --people 60 --companies 8 --messages 600
 answers "http://127.0.0.1:$PORT/__sandbox/stats"
 
@@ -179,13 +183,15 @@ say 'serve answers after' "$(since "$started")"
 health serve || fail 'the health check says no'
 say 'the health check'
 answers "http://127.0.0.1:$SERVE_PORT/readyz"
+metrics=
 for _ in $(seq 300); do
-  curl -fsS "http://127.0.0.1:$SERVE_PORT/metrics" | grep -q 'signalhouse_runs_total{job="nightly",outcome="done"} 1' && break
+  metrics=$(curl -fsS "http://127.0.0.1:$SERVE_PORT/metrics")
+  [[ $metrics == *'signalhouse_runs_total{job="nightly",outcome="done"} 1'* ]] && break
   sleep 0.2
 done
-curl -fsS "http://127.0.0.1:$SERVE_PORT/metrics" | grep -q 'outcome="done"} 1' || fail 'the job that was missed did not run'
+[[ $metrics == *'outcome="done"} 1'* ]] || fail 'the job that was missed did not run'
 say 'the missed night is made up for'
-say 'memory of serve' "$(curl -fsS "http://127.0.0.1:$SERVE_PORT/metrics" | awk '/^process_resident_memory_bytes/ { printf "%.0f MB", $2 / 1e6 }')"
+say 'memory of serve' "$(awk '/^process_resident_memory_bytes/ { printf "%.0f MB", $2 / 1e6 }' <<<"$metrics")"
 started=$(now)
 signal serve
 ends serve 0
