@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // Integration tests start programs of their own; more workers than this only wait for each other.
-    maxWorkers: 2,
+    // Integration tests start programs of their own, and wait for some of them: one more than there are cores.
+    maxWorkers: 3,
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
@@ -23,6 +23,17 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          globalSetup: ['test/support/built.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        // Like integration, and too long for every `npm test`: each commit point, full disks, drift, whole nights.
+        extends: true,
+        test: {
+          name: 'thorough',
+          include: ['test/thorough/**/*.test.ts'],
           globalSetup: ['test/support/built.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,

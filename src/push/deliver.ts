@@ -67,7 +67,7 @@ async function recover(
     await giveUp(context, delivery, error);
     return 'settled';
   }
-  await clock.sleep(pause, stop);
+  await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
   return 'again';
 }
 

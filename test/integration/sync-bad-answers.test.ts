@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredMessage, StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 import { listedTopics } from '../support/truth/topics.js';
 
@@ -34,7 +34,7 @@ describe('records that are not as documented', () => {
   let repair: () => void;
 
   beforeAll(async () => {
-    sandbox = await startTown();
+    sandbox = await startTown({ sizes: town });
     pulling = Pulling.into(folders, sandbox);
     const { world } = sandbox;
     topic = listedTopics({ world } as never).find(
@@ -102,7 +102,7 @@ describe('answers that are not those of the API', () => {
   let sandbox: Sandbox;
   let pulling: Pulling;
   beforeAll(async () => {
-    sandbox = await startTown();
+    sandbox = await startTown({ sizes: town });
     pulling = Pulling.into(folders, sandbox);
     expect(await pulling.sync()).toMatchObject({ code: 0 });
   });
@@ -210,7 +210,7 @@ describe('answers that are not those of the API', () => {
 
 describe('answers in another form', () => {
   it('unknown fields, a changed type and texts that cannot be stored: kept, counted, and the rest is loaded', async () => {
-    const sandbox = await startTown();
+    const sandbox = await startTown({ sizes: town });
     const { world } = sandbox;
     const pulling = Pulling.into(folders, sandbox);
     const [said] = [...world.messages.values()].filter(({ groupId }) => {

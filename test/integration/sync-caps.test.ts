@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startTown();
+  sandbox = await startTown({ sizes: town });
 });
 afterEach(() => sandbox.clearFaults());
 afterAll(async () => {
@@ -53,7 +53,7 @@ describe('caps', () => {
   });
 
   it('--max-minutes stops in order, with everything committed', async () => {
-    const slow = await startTown({ latencyMs: [10, 20] });
+    const slow = await startTown({ sizes: town, latencyMs: [10, 20] });
     try {
       const pulling = Pulling.into(folders, slow);
       const { code, report } = await pulling.sync(['--max-minutes', '0.005']);

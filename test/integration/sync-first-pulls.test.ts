@@ -7,7 +7,7 @@ import { quietDay } from '../../src/sandbox/world/advance.js';
 import { listItems } from '../support/list-items.js';
 import { differences, truthOf } from '../support/oracle.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -29,7 +29,7 @@ describe('pull after pull', () => {
   let sandbox: Sandbox;
   let pulling: Pulling;
   beforeAll(async () => {
-    sandbox = await startTown({ rate });
+    sandbox = await startTown({ sizes: town, rate });
     pulling = Pulling.into(folders, sandbox);
     pulling.env.SIGNALHOUSE_RATE_LIMIT_REQUESTS = String(rate.requests);
     pulling.env.SIGNALHOUSE_RATE_LIMIT_WINDOW_MS = String(rate.windowMs);
@@ -41,7 +41,7 @@ describe('pull after pull', () => {
     const { code, stderr, report, requests } = await pulling.sync();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(report).toMatchObject({ outcome: 'done', stoppedBy: null, failures: [], drift: [] });
-    expect(report.left).toEqual({ due: 0, requests: 0, minutes: 0 });
+    expect(report.left).toEqual({ due: 0, requests: 0, minutes: 0, runs: null });
     expect(report.requests.total).toBe(requests);
     expect(Math.abs(plan.requests.total - requests) / requests).toBeLessThanOrEqual(0.05);
     expect(await pulling.differences()).toEqual([]);

@@ -3,14 +3,14 @@ import type { ChangeKind } from '../../src/sandbox/colleague.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 beforeAll(async () => {
-  sandbox = await startTown();
+  sandbox = await startTown({ sizes: town });
   pulling = Pulling.into(folders, sandbox);
   expect(await pulling.sync()).toMatchObject({ code: 0 });
 });

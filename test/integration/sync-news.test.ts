@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import { groupIdsOfCompany } from '../../src/sandbox/world/counts.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -9,7 +9,7 @@ afterAll(() => folders.remove());
 
 it('of a long list of conversations, in the order of the own last word, only what is new is read', async () => {
   const pageSize = 10;
-  const sandbox = await startTown({ maxPageSize: pageSize });
+  const sandbox = await startTown({ sizes: town, maxPageSize: pageSize });
   try {
     const pulling = Pulling.into(folders, sandbox, { api: { paging: { pageSize } } });
     expect(await pulling.sync()).toMatchObject({ code: 0 });

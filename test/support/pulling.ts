@@ -12,8 +12,8 @@ import { type Folders, type Ran, type Running, start } from './signalhouse.js';
 // Each test starts several programs, which on a busy machine take their time.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
-/** An organization that is pulled in a second, and has some of everything. */
-export const smallTown: Partial<WorldSizes> = {
+/** An organization that has several of everything, merged and gone ones included. */
+export const town: Partial<WorldSizes> = {
   seed: 5,
   topics: 30,
   people: 40,
@@ -21,6 +21,18 @@ export const smallTown: Partial<WorldSizes> = {
   messages: 400,
   channels: 4,
   stories: 6,
+  templates: 3,
+};
+
+/** One that is pulled in a second, and has some of everything. */
+export const smallTown: Partial<WorldSizes> = {
+  seed: 5,
+  topics: 20,
+  people: 26,
+  companies: 6,
+  messages: 260,
+  channels: 4,
+  stories: 5,
   templates: 3,
 };
 
@@ -34,8 +46,8 @@ export function startTown(options: SandboxOptions = {}): Promise<Sandbox> {
   });
 }
 
-/** Settings that let a test wait for nothing. */
-const hasty = { api: { retry: { attempts: 3, baseMs: 5, maxMs: 20 } } };
+/** Settings that let a test wait for nothing; on so little data a second thread costs more than it does. */
+const hasty = { api: { retry: { attempts: 3, baseMs: 5, maxMs: 20 } }, warehouse: { threads: 1 } };
 
 export interface Synced extends Ran {
   /** What `--json` printed; undefined when the run ended before there was a report. */
