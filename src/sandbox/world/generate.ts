@@ -213,6 +213,7 @@ function beginnings(world: World): Happening[] {
   for (const topic of world.topics.values()) {
     const happen = (w: World) => {
       topic.createdAt = tick(w);
+      topic.updatedAt = Math.max(topic.updatedAt, topic.createdAt);
       recordCreation(w, topic, agentActor);
     };
     list.push({ at: topic.createdAt, key: topic.id, happen });

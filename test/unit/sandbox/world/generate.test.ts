@@ -68,7 +68,18 @@ describe('generate', () => {
         const canSpeak = drawn.people > 0 && drawn.channels > 0 && made.messages.size > 0;
         expect(made.messages.size).toBe(canSpeak ? drawn.messages : 0);
       }),
-      { numRuns: 60 },
+      {
+        numRuns: 60,
+        // A topic that was noticed a millisecond after it had last moved.
+        examples: [
+          [
+            {
+              ...{ seed: 1470376496, topics: 5, people: 1, companies: 0, messages: 6, channels: 2 },
+              ...{ stories: 0, templates: 0, weeks: 1, now: defaultSizes.now },
+            },
+          ],
+        ],
+      },
     );
   });
 
