@@ -4,7 +4,7 @@ import { makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const requests = 1_200;
 const limit = 120;
-const windowMs = 10_000;
+const windowMs = 15_000;
 
 export async function benchBudget() {
   const sandbox = await startSandbox({

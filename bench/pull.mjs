@@ -8,7 +8,7 @@ const messages = 200_000;
 
 export async function benchPull() {
   const sandbox = await startSandbox({
-    ...{ topics: 1_000, people: 2_000, companies: 100, messages, rate: unlimited, window: 1_000 },
+    ...{ topics: 400, people: 1_500, companies: 120, messages, rate: unlimited, window: 1_000 },
   });
   const data = makeDataDir();
   const env = {

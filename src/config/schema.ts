@@ -46,7 +46,7 @@ const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size 
 
 const warehouse = section({
   memoryLimit: memory
-    .default('128MB')
+    .default('192MB')
     .describe(
       'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
     ),
