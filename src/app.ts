@@ -163,13 +163,14 @@ export async function withWorker<T>(
       guard: (owner) => refuseAnother(owner, identity, config.dataDir),
     });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
+    await replayJournal(warehouse, config, clock);
     return work({ config, api, warehouse, identity, log, clock, programVersion });
   });
 }
 
 /** The warehouse alone, for writing: no request is made. */
 export async function withWarehouse<T>(
-  { config, log }: Setup,
+  { config, log, clock = systemClock }: Setup,
   options: WorkerOptions,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
@@ -179,8 +180,14 @@ export async function withWarehouse<T>(
     const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
+    await replayJournal(warehouse, config, clock);
     return work(warehouse);
   });
+}
+
+/** A snapshot that took the place of a broken file may be older than the queue: whatever is published next has it all. */
+async function replayJournal(warehouse: Warehouse, config: Config, clock: Clock): Promise<void> {
+  if (warehouse.restored) await withQueue({ warehouse, config, clock }, async () => undefined);
 }
 
 /** What `doctor` wants to know of the API, for two requests. */

@@ -102,13 +102,33 @@ async function settle(context: PushContext, delivery: Delivery, answer: Answer):
       said.set(id, result.said);
     }
   }
-  if (delivery.again) await lookAgain(context, entityType, [...said.keys()]);
-  else if (entityType === 'topic') {
-    for (const [id, body] of said) await keep(context, 'topic', id, { body, arrivedAt: answer.arrivedAt });
-  } else await keepCompanies(context, said, answer.arrivedAt);
+  const shown = delivery.again
+    ? new Set<string>()
+    : await keepAll(context, entityType, said, answer.arrivedAt);
+  await lookAgain(
+    context,
+    entityType,
+    [...said.keys()].filter((id) => !shown.has(id)),
+  );
 }
 
-/** A replayed answer tells how things stood when it was stored; the warehouse gets how they stand now. */
+/** Brings what an answer shows into the warehouse; gives the ids of which it shows all that there is. */
+async function keepAll(
+  context: PushContext,
+  entityType: EntityType,
+  said: ReadonlyMap<string, unknown>,
+  arrivedAt: Date,
+): Promise<Set<string>> {
+  const bodies = entityType === 'topic' ? said : await laidOverStored(context, said);
+  const kept = new Set<string>();
+  for (const [id, body] of bodies) if (await keep(context, entityType, id, { body, arrivedAt })) kept.add(id);
+  return kept;
+}
+
+/**
+ * A replayed answer tells how things stood when it was stored, and another may not show all: the warehouse gets how they
+ * stand now.
+ */
 async function lookAgain(
   context: PushContext,
   entityType: EntityType,
@@ -158,19 +178,18 @@ function resultsIn(body: unknown): Map<string, Result> {
 }
 
 /** A bulk answer shows only some fields of a company: they are laid over what the API last said of it by id. */
-async function keepCompanies(
-  context: PushContext,
+async function laidOverStored(
+  { store }: PushContext,
   said: ReadonlyMap<string, unknown>,
-  arrivedAt: Date,
-): Promise<void> {
-  const stored = await context.store.all<{ id: string; body: string }>(storedCompaniesSql, {
-    ids: JSON.stringify([...said.keys()]),
-  });
-  for (const { id, body } of stored) {
-    const shown = said.get(id);
-    if (!isObject(shown)) continue;
-    await keep(context, 'company', id, { body: { ...JSON.parse(body), ...shown }, arrivedAt });
-  }
+): Promise<Map<string, unknown>> {
+  const ids = JSON.stringify([...said.keys()]);
+  const stored = await store.all<{ id: string; body: string }>(storedCompaniesSql, { ids });
+  return new Map(
+    stored.flatMap(({ id, body }) => {
+      const shown = said.get(id);
+      return isObject(shown) ? [[id, { ...JSON.parse(body), ...shown }]] : [];
+    }),
+  );
 }
 
 /** After a 409 or a 5xx: whether all of it stands as wanted already; then it is settled. */

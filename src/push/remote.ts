@@ -78,15 +78,19 @@ export async function readOne(context: Reading, entityType: EntityType, id: stri
   }
 }
 
-/** Lands an answer that is a whole topic or company as the document that a sync would make of it. */
+/**
+ * Lands an answer that is a whole topic or company as the document that a sync would make of it. False when it is none:
+ * a write may be answered with less.
+ */
 export async function keep(
   { batcher }: Pick<Reading, 'batcher'>,
   entityType: EntityType,
   id: string,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
-): Promise<void> {
+): Promise<boolean> {
   const document = documentOf(entityType, id, body, arrivedAt);
   await batcher.add(document ? { documents: [document] } : {});
+  return document !== undefined;
 }
 
 /** Only what has the documented form: the rest is left to the next sync, which sets bad items aside with their reason. */

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
@@ -195,6 +197,28 @@ describe('push', () => {
     expect(report.failed.byReason).toEqual({ NOT_FOUND: 1, archived_in_v1_to_v2_migration: 1 });
   });
 
+  it('an answer that shows only a part, or nothing: it is read, and stands in the warehouse at once', async () => {
+    const [part, nothing] = some(2) as [StoredTopic, StoredTopic];
+    const wanted = new Map([part, nothing].map((one) => [one.id, other(one.priority)]));
+    await enqueue(pulling.dataDir, [part, nothing].map(raise));
+    const answered = (topic: StoredTopic, body: unknown) =>
+      ({ kind: 'replace', match: { route: 'update_topic', path: topic.id }, body }) as const;
+    sandbox.addFaults([
+      answered(part, { id: part.id, priority: wanted.get(part.id) }),
+      answered(nothing, {}),
+    ]);
+    const { report, code } = await push(pulling);
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 2 });
+    expect(report.requests.byEndpoint.topic).toBe(2);
+    const shown = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ id: string; priority: string; title: string }>(
+        `SELECT id, priority, title FROM topics WHERE id IN ('${part.id}', '${nothing.id}')`,
+      ),
+    );
+    for (const row of shown)
+      expect(row).toMatchObject({ priority: wanted.get(row.id), title: of(row).title });
+  });
+
   it('a refused key ends it at once: exit 5, and everything stays in the queue', async () => {
     const chosen = some(4);
     await enqueue(pulling.dataDir, chosen.map(raise));
@@ -218,6 +242,22 @@ describe('push', () => {
     expect(sandbox.stats().requests).toBe(4);
     expect((await push(pulling)).report).toMatchObject({ applied: 3, left: { queued: 0 } });
     for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
+  });
+
+  it('a warehouse that broke after the import is restored, and no change and no key is lost', async () => {
+    const [topic] = some(1) as [StoredTopic];
+    const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
+    writeFileSync(join(pulling.dataDir, 'worker.duckdb'), 'broken by the disk');
+    rmSync(join(pulling.dataDir, 'worker.duckdb.wal'), { force: true });
+    const rebuilt = await pulling.start(['rebuild']).ended;
+    expect(rebuilt.code).toBe(0);
+    const waiting = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ change_id: string }>('SELECT change_id FROM open_changes WHERE status = $$queued$$'),
+    );
+    expect(waiting).toEqual([{ change_id: change?.id }]);
+    const { report } = await push(pulling);
+    expect(report).toMatchObject({ applied: 1, left: { queued: 0 } });
+    expect(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey)).toEqual([change?.idempotencyKey]);
   });
 
   it('companies go out together, each with its own result', async () => {

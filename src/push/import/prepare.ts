@@ -12,7 +12,7 @@ import { type CostSettings, previewOf } from './preview.js';
 import type { ImportProblem, ImportReport, ImportRow, RowOutcome } from './report.js';
 import type { ImportSource } from './source.js';
 import { readRows } from './statement.js';
-import { type Wish, wishOf } from './wish.js';
+import { type Wish, whyClosed, wishOf } from './wish.js';
 
 export interface ImportParts {
   readonly store: Pick<Warehouse, 'all'>;
@@ -66,14 +66,20 @@ export async function prepareImport(
   const read = readRows(heading, source.grid);
   const together = combine(read.flatMap(({ statement }) => statement ?? []));
   const speaking = together.combined.filter(({ said }) => Object.keys(said).length > 0);
-  const known = await lookUp(
-    store,
-    entityType,
-    speaking.map(({ id }) => id),
-  );
+  // A row with a bad cell says all that is wrong with it at once, its id included.
+  const broken = read.filter(({ statement, id }) => statement === null && id !== null);
+  const ids = [...speaking, ...broken].map(({ id }) => id as string);
+  const known = await lookUp(store, entityType, [...new Set(ids)]);
   const changes = byEntity(queue.all(), entityType);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
-  const problems: ImportProblem[] = [...read.flatMap((one) => one.problems), ...together.problems];
+  const problems: ImportProblem[] = [
+    ...read.flatMap((one) => one.problems),
+    ...broken.flatMap(({ row, id }) => {
+      const problem = whyClosed(known.get(id as string));
+      return problem === null ? [] : [{ row, column: heading.id.header, value: id, problem }];
+    }),
+    ...together.problems,
+  ];
   const found = together.combined.flatMap((combined) => {
     const of = changes.get(combined.id) ?? [];
     const one = findOut(combined, known.get(combined.id), of, heading, origin);

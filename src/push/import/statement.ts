@@ -28,6 +28,9 @@ export interface Statement {
 
 /** What is said of a row beyond its cells. */
 export interface RowRead {
+  readonly row: number;
+  /** Null when the cell of the id is empty. */
+  readonly id: string | null;
   readonly statement: Statement | null;
   readonly problems: readonly ImportProblem[];
 }
@@ -50,7 +53,8 @@ export function readRow(heading: Heading, row: GridRow): RowRead {
   }
   const good = problems.length === 0 && id !== null;
   const baseAt = momentIn(heading.baseAt === null ? null : textOf(row.cells[heading.baseAt]));
-  return { statement: good ? { row: row.number, id, said, seen, baseAt } : null, problems };
+  const statement = good ? { row: row.number, id, said, seen, baseAt } : null;
+  return { row: row.number, id, statement, problems };
 }
 
 /** Without a base column every cell that is filled is a wish. */

@@ -23,6 +23,13 @@ export interface Wished {
   readonly problems: readonly ImportProblem[];
 }
 
+/** Why nothing can be changed about an id, whatever is wanted; null when something can. */
+export function whyClosed(known: Known | undefined): string | null {
+  return known ? known.closed : unknown;
+}
+
+const unknown = 'is not known: no such id was in the warehouse at its last sync';
+
 /** What the rows about one topic or company come to; a problem when it cannot be changed, or not like this. */
 export function wishOf(combined: Combined, known: Known | undefined, idHeader: string): Wished {
   const { id, rows, said } = combined;
@@ -31,8 +38,8 @@ export function wishOf(combined: Combined, known: Known | undefined, idHeader: s
     wish: null,
     problems: rows.map((row) => ({ row, column: idHeader, value: id, problem })),
   });
-  if (!known) return about('is not known: no such id was in the warehouse at its last sync');
-  if (known.closed !== null) return about(known.closed);
+  const closed = whyClosed(known);
+  if (!known || closed !== null) return about(closed ?? unknown);
 
   const seen = (name: string): Value | undefined => {
     const wanted = said[name];

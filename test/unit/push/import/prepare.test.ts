@@ -53,6 +53,14 @@ describe('a list without base columns', () => {
     });
   });
 
+  it('says everything that is wrong with a row at once, its id included', async () => {
+    expect(await problemsOf('topic_id,priority\nnope,urgent\nt1,urgent\n')).toEqual([
+      expect.stringMatching(/^2 topic_id nope is not known/),
+      expect.stringMatching(/^2 priority urgent is no priority/),
+      expect.stringMatching(/^3 priority urgent is no priority/),
+    ]);
+  });
+
   it('has no base for what was never fetched, so that it cannot be in conflict', async () => {
     await importing.run('topic_id,archived\nlisted,FALSE\n');
     expect(importing.queue.all()).toMatchObject([{ wanted: { archived: false }, base: {} }]);
