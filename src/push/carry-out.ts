@@ -30,6 +30,7 @@ export class CarryOut {
   /** Reads what the API has, settles what needs no request, and sends the rest. */
   async queued(entityType: EntityType): Promise<void> {
     const { observer, config, clock } = this.#context;
+    this.#dropCovered(entityType);
     const waiting = queuedById(this.#context, entityType);
     if (waiting.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', waiting.size);
@@ -51,6 +52,19 @@ export class CarryOut {
       else await this.#sendCompanies(judgements, progress);
     }
     observer.phaseEnd(`${entityType === 'topic' ? 'topics' : 'companies'}  ${done} of ${waiting.size}`);
+  }
+
+  /** A kill in the middle of an import may leave a change in the queue whose place a later one has taken. */
+  #dropCovered(entityType: EntityType): void {
+    const { queue } = this.#context;
+    for (const changes of queuedById(this.#context, entityType).values()) {
+      changes.forEach((change, index) => {
+        const later = changes
+          .slice(index + 1)
+          .find(({ wanted }) => Object.keys(change.wanted).every((name) => name in wanted));
+        if (later) queue.move([change], 'superseded', { supersededBy: later.id });
+      });
+    }
   }
 
   /** Sends a request whose changes are stored as `sending`. */

@@ -170,10 +170,12 @@ describe('push', () => {
     expect(of(first).priority).toBe('very_low');
   });
 
-  it('changes of one topic go out in one request; what is so already costs none', async () => {
+  it('changes of one topic go out in one request, the later of two wins; what is so already costs none', async () => {
     const [one, same] = some(2) as [StoredTopic, StoredTopic];
+    const wished = other(one.priority);
     const state = one.lifecycleState === 'completed' ? 'open' : 'completed';
     await enqueue(pulling.dataDir, [
+      { ...raise(one), wanted: { priority: 'very_low' } },
       raise(one),
       { topic: one.id, wanted: { lifecycle_state: state }, base: { lifecycle_state: one.lifecycleState } },
       { topic: same.id, wanted: { priority: same.priority }, base: { priority: 'low' } },
@@ -181,6 +183,8 @@ describe('push', () => {
     const { report, code } = await push(pulling);
     expect(code).toBe(0);
     expect(report).toMatchObject({ applied: 2, unchanged: 1 });
+    expect(report.changes[0]).toMatchObject({ status: 'superseded', wanted: { priority: 'very_low' } });
+    expect(of(one).priority).toBe(wished);
     expect(report.requests.byEndpoint.update_topic).toBe(1);
     expect(sandbox.writes()).toHaveLength(1);
     expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1, lifecycleState: 1 });
