@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyDatabase, syncDirectory } from './copy.js';
+import { copyDatabase } from './copy.js';
+import { syncDirectory, syncFile } from './disk.js';
 import { filesOf, rowGroup, unfinished } from './engine.js';
-import { syncFile } from './restore.js';
 import type { Session } from './session.js';
 import { quoted, text } from './sql.js';
 

@@ -1,4 +1,3 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { StorageError } from '../base/errors.js';
 import type { Session } from './session.js';
 import { quoted } from './sql.js';
@@ -38,14 +37,4 @@ async function compareCounts(session: Session, source: string, target: string): 
     }
   }
   return tables.length;
-}
-
-/** A rename is only on the disk when its directory is. */
-export function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

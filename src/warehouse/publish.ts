@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyDatabase, syncDirectory } from './copy.js';
+import { copyDatabase } from './copy.js';
+import { syncDirectory, syncFile } from './disk.js';
 import { filesOf, rowGroup, unfinished } from './engine.js';
 import type { Models } from './models.js';
 import type { Columns } from './project.js';
 import { refreshDerived } from './rebuild.js';
-import { syncFile } from './restore.js';
 import { withRoom } from './room.js';
 import type { Session } from './session.js';
 import { quoted, text } from './sql.js';

@@ -4,7 +4,6 @@ import {
   constants,
   copyFileSync,
   existsSync,
-  fsyncSync,
   openSync,
   readdirSync,
   readSync,
@@ -15,6 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { syncFile } from './disk.js';
 import { filesOf, type Limits, openFile, unfinished } from './engine.js';
 import { firstLine, lockConflict, storageFault } from './faults.js';
 import type { Session } from './session.js';
@@ -215,15 +215,5 @@ async function copySnapshot(
   } catch {
     rmSync(copy, { force: true });
     return null;
-  }
-}
-
-/** Makes sure that what was written to a file is on the disk. Never for the live file (see lock.ts). */
-export function syncFile(path: string): void {
-  const handle = openSync(path, 'r+');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

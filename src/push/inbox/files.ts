@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  statSync,
-} from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
+import { syncDirectory } from '../../warehouse/disk.js';
 
 /** Endings that are read as sheets; what else lies in the folder is not ours. */
 const sheets: ReadonlySet<string> = new Set(['.xlsx', '.csv', '.tsv']);
@@ -77,10 +69,5 @@ export function besideOf(path: string, what: string): string {
 /** Moves a file; the move is on the disk when this returns. */
 export function move(from: string, to: string): void {
   renameSync(from, to);
-  const folder = openSync(join(to, '..'), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncDirectory(dirname(to));
 }

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
+import { syncDirectory } from '../../warehouse/disk.js';
 import type { Change } from '../change.js';
 
 /** Beyond this the journal is written anew, without what the snapshot holds anyway. */
@@ -61,7 +62,7 @@ export class Journal {
         closeSync(file);
       }
       renameSync(next, this.#path);
-      syncFolder(dirname(this.#path));
+      syncDirectory(dirname(this.#path));
     });
   }
 
@@ -76,7 +77,7 @@ export class Journal {
     const file = openSync(this.#path, 'a', 0o600);
     // Behind a line that a kill cut off, the next one would be unreadable as well.
     if (torn) writeAll(file, '\n');
-    if (isNew) syncFolder(dirname(this.#path));
+    if (isNew) syncDirectory(dirname(this.#path));
     return file;
   }
 
@@ -113,16 +114,6 @@ function linesOf(changes: readonly Change[]): string {
 function writeAll(file: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
-}
-
-/** A new name in a folder is on the disk only when the folder is. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 function parsed(line: string): Change | undefined {
