@@ -1,6 +1,7 @@
 import { minutesFor } from '../api/budget-time.js';
 import type { Api } from '../api/client.js';
 import type { Attempt } from '../api/events.js';
+import { followAttempts } from '../api/follow-attempts.js';
 import { recordOf } from '../api/record.js';
 import { RequestTally } from '../api/request-tally.js';
 import type { Clock } from '../base/clock.js';
@@ -79,14 +80,8 @@ export async function runPush(
     attempts.seen(attempt);
     batcher.record(recordOf(attempt));
   };
-  parts.identity.attempts.forEach(seen);
-  api.events.on('attempt', seen);
   const { maxRequests } = options;
-  if (maxRequests !== undefined) {
-    api.budget.allow(maxRequests - parts.identity.attempts.length, () =>
-      stop.because(`--max-requests ${maxRequests} is reached`),
-    );
-  }
+  const leaveOff = followAttempts(api, { earlier: parts.identity.attempts, seen, maxRequests, stop });
   const onConflict = options.onConflict ?? config.push.onConflict;
   const context: PushContext = {
     ...{ config, api, queue, batcher, clock, observer, log: parts.log, store: warehouse },
@@ -140,7 +135,7 @@ export async function runPush(
     const { path, bytes, ms } = published;
     return { ...report, published: { path, bytes, ms }, result: options.result ?? null };
   } finally {
-    api.events.off('attempt', seen);
+    leaveOff();
     stop.release();
   }
 }

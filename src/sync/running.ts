@@ -1,5 +1,6 @@
 import type { Api } from '../api/client.js';
 import type { Attempt } from '../api/events.js';
+import { followAttempts } from '../api/follow-attempts.js';
 import { recordOf } from '../api/record.js';
 import type { Clock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
@@ -66,14 +67,8 @@ export async function running<T>(
     tally.attempt(attempt);
     batcher.record(recordOf(attempt));
   };
-  parts.identity.attempts.forEach(seen);
-  parts.api.events.on('attempt', seen);
   const { maxRequests } = options;
-  if (maxRequests !== undefined) {
-    parts.api.budget.allow(maxRequests - parts.identity.attempts.length, () =>
-      stop.because(`--max-requests ${maxRequests} is reached`),
-    );
-  }
+  const leaveOff = followAttempts(parts.api, { earlier: parts.identity.attempts, seen, maxRequests, stop });
   const context: Context = {
     config: parts.config,
     api: parts.api,
@@ -93,7 +88,7 @@ export async function running<T>(
   try {
     return await work({ parts, context, selection, tally, runId, startedAt });
   } finally {
-    parts.api.events.off('attempt', seen);
+    leaveOff();
     stop.release();
   }
 }
