@@ -244,9 +244,13 @@ function sizeOf(path: string): number | null {
 }
 
 /** Only names are looked at: a handle on the live file, once closed, would free the lock of whoever holds it. */
-function refuseWithoutWarehouse(dataDir: string): void {
+export function hasWarehouse(dataDir: string): boolean {
   const { worker, published } = filesOf(dataDir);
-  if (!existsSync(worker) && !existsSync(published)) throw noWarehouse(dataDir);
+  return existsSync(worker) || existsSync(published);
+}
+
+function refuseWithoutWarehouse(dataDir: string): void {
+  if (!hasWarehouse(dataDir)) throw noWarehouse(dataDir);
 }
 
 function noWarehouse(dataDir: string): StorageError {

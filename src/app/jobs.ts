@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Access, exportEverything, type Observe, push, sync } from '../app.js';
+import { type Access, exportEverything, hasWarehouse, type Observe, push, sync } from '../app.js';
 import { ExitCode } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
@@ -12,7 +11,6 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { filesOf } from '../warehouse/engine.js';
 import { type SyncPushReport, syncAndPush } from './sync-push.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
@@ -72,8 +70,7 @@ async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promi
 }
 
 async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  const { worker, published } = filesOf(access.config.dataDir);
-  if (!existsSync(worker) && !existsSync(published)) {
+  if (!hasWarehouse(access.config.dataDir)) {
     const message = 'there is no warehouse yet, and so no queue';
     return { outcome: 'done', exitCode: ExitCode.done, message };
   }

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
+import { duration } from '../../base/units.js';
 import { loadConfig } from '../../config/load.js';
 import { command } from '../command.js';
 import { Children, DemoError } from '../demo/children.js';
@@ -8,7 +9,6 @@ import { emptyDemoFolder } from '../demo/folder.js';
 import { play, squeezed } from '../demo/play.js';
 import { print, printJson } from '../output.js';
 import { ended } from '../signals.js';
-import { duration } from '../text/units.js';
 
 export const demo = command({
   name: 'demo',

@@ -1,13 +1,13 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { bytes, count } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/export.js';
 import { command } from '../command.js';
 import { text, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
 import { table } from '../text/table.js';
-import { bytes, count } from '../text/units.js';
 
 const formats = ['parquet', 'csv', 'json', 'ndjson'] as const satisfies readonly ExportFormat[];
 const byExtension: Readonly<Record<string, ExportFormat>> = {

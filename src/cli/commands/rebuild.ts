@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
+import { bytes, count, duration } from '../../base/units.js';
 import { command } from '../command.js';
 import { toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
 import { table } from '../text/table.js';
-import { bytes, count, duration } from '../text/units.js';
 
 export const rebuild = command({
   name: 'rebuild',

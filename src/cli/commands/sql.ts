@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
+import { count } from '../../base/units.js';
 import { command } from '../command.js';
 import { text, whole } from '../flags.js';
 import { print } from '../output.js';
 import { setUp } from '../setup.js';
 import { answerFormats, printAnswer } from '../text/print-answer.js';
-import { count } from '../text/units.js';
 
 /** More rows than these are no table for people; the other formats have no limit of their own. */
 const tableLimit = 1_000;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
+import { count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
 import { etaMs } from '../progress/eta.js';
 import { indent } from '../text/sections.js';
-import { count, counted, duration } from '../text/units.js';
 import { type Children, DemoError } from './children.js';
 import { afterADay, type Question, questions } from './questions.js';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/errors.js';
-import { bytes } from '../text/units.js';
+import { bytes } from '../../base/units.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** With less than this a sync will not get far. */

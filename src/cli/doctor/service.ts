@@ -1,7 +1,7 @@
 import { type Access, type Inspection, type Probe, probe, refuseAnother } from '../../app.js';
 import { ExitCode, messageOf, RefusedError, SignalhouseError } from '../../base/errors.js';
+import { counted, duration } from '../../base/units.js';
 import { shown } from '../text/cell.js';
-import { counted, duration } from '../text/units.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** Beyond this the ages in the warehouse are wrong enough to notice. */

@@ -1,6 +1,6 @@
 import { type Inspection, inspect, type Setup } from '../../app.js';
 import { ExitCode, LockedError, messageOf, SignalhouseError } from '../../base/errors.js';
-import { bytes, counted } from '../text/units.js';
+import { bytes, counted } from '../../base/units.js';
 import { type Check, fail, ok } from './check.js';
 
 /** Whether the warehouse is free, opens with the tables that this program knows, and has no key twice. */

@@ -1,3 +1,4 @@
+import { count, counted, moment } from '../../base/units.js';
 import type { Change } from '../../push/change.js';
 import type { Value, Values } from '../../push/fields.js';
 import type { Decision } from '../../push/queue/decide.js';
@@ -5,7 +6,6 @@ import type { ShownAttempt, ShownChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
-import { count, counted, moment } from './units.js';
 
 /** Changes as a table, and how many there are when these are not all. */
 export function changesTable({

@@ -1,3 +1,4 @@
+import { ago, count, counted, duration } from '../../base/units.js';
 import type { Prepared } from '../../push/import/prepare.js';
 import type {
   ChangeKind,
@@ -9,7 +10,6 @@ import type {
 import { list, pairs, sections } from './sections.js';
 import { some, wide } from './sync-summary.js';
 import { table } from './table.js';
-import { ago, count, counted, duration } from './units.js';
 
 /** What an import would do, for the person who is asked whether it shall. */
 export function previewText(prepared: Prepared): string {

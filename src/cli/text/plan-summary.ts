@@ -1,8 +1,8 @@
+import { count, counted, duration } from '../../base/units.js';
 import type { PlanReport } from '../../sync/report.js';
 import { pairs, sections } from './sections.js';
 import { scansText, wide } from './sync-summary.js';
 import { table } from './table.js';
-import { count, counted, duration } from './units.js';
 
 /** What a run would cost, for people, in 80 columns. */
 export function planSummary(report: PlanReport): string {

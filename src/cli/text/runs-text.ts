@@ -1,6 +1,6 @@
+import { duration } from '../../base/units.js';
 import type { RunRecord } from '../../serve/schedule/record.js';
 import { list } from './sections.js';
-import { duration } from './units.js';
 
 /** What `serve --once` ran, one line a run. */
 export function runsText(runs: readonly RunRecord[]): string {

@@ -1,8 +1,8 @@
 import type { StatusReport } from '../../app/status.js';
+import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import type { Contents } from '../../warehouse/status.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
-import { ago, bytes, count, counted, duration, moment } from './units.js';
 
 /** Under a heading, in 80 columns. */
 const wide = 78;

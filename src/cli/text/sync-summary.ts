@@ -1,7 +1,7 @@
+import { bytes, count, counted, duration } from '../../base/units.js';
 import type { Failure, ScanReport, SyncReport } from '../../sync/report.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
-import { bytes, count, counted, duration } from './units.js';
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, messageOf, type Problem, UsageError } from '../../../base/errors.js';
+import { counted, moment } from '../../../base/units.js';
 import type { Worklist, WorklistOptions } from '../../../push/worklist/write.js';
 import { command } from '../../command.js';
 import { names, text, toggle } from '../../flags.js';
 import { print, printJson } from '../../output.js';
 import { setUp } from '../../setup.js';
-import { counted, moment } from '../../text/units.js';
 
 const flags = z.object({
   out: text.optional(),
