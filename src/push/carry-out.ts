@@ -1,4 +1,5 @@
 import { StoppedError } from '../base/errors.js';
+import { grouped } from '../base/grouped.js';
 import { pool } from '../base/pool.js';
 import type { AttemptLog } from './attempts.js';
 import type { Change } from './change.js';
@@ -7,15 +8,16 @@ import { deliver } from './deliver.js';
 import type { EntityType } from './fields.js';
 import {
   companyDeliveries,
-  conflictText,
+  conflictPatch,
   type Delivery,
+  gonePatch,
   type Judgement,
   judge,
   topicDelivery,
 } from './judge.js';
 import type { Queue } from './queue/queue.js';
 import { pick } from './reconcile.js';
-import { readOne, readRemotes } from './remote.js';
+import { readAgain, readRemotes } from './remote.js';
 
 /** Carries out what waits in the queue, topics first. Nothing is sent that was not stored as `sending` before. */
 export class CarryOut {
@@ -101,31 +103,22 @@ export class CarryOut {
       }
       const judgement = judge(changes, remote, onConflict);
       this.#settle(judgement);
-      if (judgement.conflicts.length > 0 && !remote.gone && remote.listed) await this.#look(entityType, id);
+      // For whoever makes a new sheet to decide it.
+      if (judgement.conflicts.length > 0 && !remote.gone && remote.listed)
+        await readAgain(this.#context, entityType, [id]);
       judgements.push(judgement);
     }
     if (unread > 0) notes.push(`${unread} could not be read from the API and stay in the queue`);
     return judgements;
   }
 
-  /** Brings what a conflict was found with into the warehouse, for whoever makes a new sheet to decide it. */
-  async #look(entityType: EntityType, id: string): Promise<void> {
-    try {
-      await readOne(this.#context, entityType, id);
-    } catch (error) {
-      // The next sync brings it as well.
-      this.#context.patience.unanswered(error);
-    }
-  }
-
   #settle({ unchanged, conflicts, gone, remote }: Judgement): void {
     const { queue } = this.#context;
     queue.move(unchanged, 'unchanged', ({ wanted }) => ({ remoteBefore: pick(remote, wanted) }));
     for (const conflict of conflicts) {
-      const patch = { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
-      queue.move([conflict.change], 'conflict', patch);
+      queue.move([conflict.change], 'conflict', conflictPatch(conflict));
     }
-    if (gone) queue.move(gone.changes, 'failed', { errorCode: gone.code, error: gone.message });
+    if (gone) queue.move(gone.changes, 'failed', gonePatch(gone));
   }
 
   async #sendTopics(
@@ -184,12 +177,10 @@ export function queuedById(
   entityType: EntityType,
 ): Map<string, Change[]> {
   const busy = new Set(queue.in('sending').map(({ entityId }) => entityId));
-  const waiting = new Map<string, Change[]>();
-  for (const change of queue.in('queued')) {
-    if (change.entityType !== entityType || busy.has(change.entityId)) continue;
-    waiting.set(change.entityId, [...(waiting.get(change.entityId) ?? []), change]);
-  }
-  return waiting;
+  const waiting = queue
+    .in('queued')
+    .filter((change) => change.entityType === entityType && !busy.has(change.entityId));
+  return grouped(waiting, ({ entityId }) => entityId);
 }
 
 export function fieldsIn(changes: readonly Change[]): string[] {

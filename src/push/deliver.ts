@@ -6,9 +6,9 @@ import { changedCompanies } from '../contract/companies.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import { type EntityType, type Values, valuesIn } from './fields.js';
-import type { Delivery } from './judge.js';
+import { type Delivery, gonePatch } from './judge.js';
 import { isAsAllWanted, pick } from './reconcile.js';
-import { keep, readOne } from './remote.js';
+import { keep, readAgain, readOne } from './remote.js';
 import { pushSql } from './sql.js';
 
 const storedCompaniesSql = pushSql('stored_companies');
@@ -105,7 +105,8 @@ async function settle(context: PushContext, delivery: Delivery, answer: Answer):
   const shown = delivery.again
     ? new Set<string>()
     : await keepAll(context, entityType, said, answer.arrivedAt);
-  await lookAgain(
+  // A replayed answer tells how things stood when it was stored, and another may not show all.
+  await readAgain(
     context,
     entityType,
     [...said.keys()].filter((id) => !shown.has(id)),
@@ -123,25 +124,6 @@ async function keepAll(
   const kept = new Set<string>();
   for (const [id, body] of bodies) if (await keep(context, entityType, id, { body, arrivedAt })) kept.add(id);
   return kept;
-}
-
-/**
- * A replayed answer tells how things stood when it was stored, and another may not show all: the warehouse gets how they
- * stand now.
- */
-async function lookAgain(
-  context: PushContext,
-  entityType: EntityType,
-  ids: readonly string[],
-): Promise<void> {
-  for (const id of ids) {
-    try {
-      await readOne(context, entityType, id);
-    } catch (error) {
-      // The changes are settled; the next sync reads what could not be read now.
-      context.patience.unanswered(error);
-    }
-  }
 }
 
 /** The API may say yes and do otherwise; what it shows afterwards decides. */
@@ -208,7 +190,7 @@ async function isCarriedOut(context: PushContext, { entityType, changes }: Deliv
 async function giveUp(context: PushContext, delivery: Delivery, error: RejectedError): Promise<void> {
   for (const change of delivery.changes) {
     const remote = await readOne(context, delivery.entityType, change.entityId);
-    if (remote.gone) fail(context, [change], remote.gone.code, remote.gone.message);
+    if (remote.gone) context.queue.move([change], 'failed', gonePatch(remote.gone));
     else if (isAsAllWanted(change.wanted, remote.values)) settleOne(context, change, remote.values);
     else {
       const patch: Patch = {

@@ -1,7 +1,7 @@
-import type { Change } from './change.js';
+import type { Change, Patch } from './change.js';
 import { bodyOf, type EntityType, type Values } from './fields.js';
 import { type OnConflict, pick, reconcile } from './reconcile.js';
-import type { Remote } from './remote.js';
+import type { Gone, Remote } from './remote.js';
 
 /** A conflict of one change: what the person saw and wanted, and what is there instead. */
 export interface Conflict {
@@ -52,6 +52,16 @@ export function judge(changes: readonly Change[], remote: Remote, onConflict: On
   }
   const send = sent.length > 0 ? { changes: sent, set } : null;
   return { ...nothing, unchanged, conflicts, send, remote: remote.values };
+}
+
+/** What a change in conflict keeps of it. */
+export function conflictPatch(conflict: Conflict): Patch {
+  return { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
+}
+
+/** What a change keeps of a topic or company that the API does not have. */
+export function gonePatch({ code, message }: Gone): Patch {
+  return { errorCode: code, error: message };
 }
 
 /** Both values, field by field, in words: what a person needs in order to decide. */

@@ -6,9 +6,9 @@ import { fieldsIn, queuedById } from './carry-out.js';
 import type { Change, Patch, Status } from './change.js';
 import type { PushSettings } from './context.js';
 import type { EntityType } from './fields.js';
-import { companyDeliveries, conflictText, type Delivery, judge, topicDelivery } from './judge.js';
+import { companyDeliveries, conflictPatch, type Delivery, gonePatch, judge, topicDelivery } from './judge.js';
 import { Patience } from './patience.js';
-import { readRemotes } from './remote.js';
+import { type Gone, readRemotes } from './remote.js';
 import type { ChangeResult, PushOptions, PushPreview, WouldSend } from './report.js';
 import { onTheirWay } from './resume.js';
 import { resultOf } from './run.js';
@@ -59,14 +59,9 @@ export async function previewPush(
       });
       for (const judgement of judgements) {
         unchanged += judgement.unchanged.length;
-        for (const one of judgement.conflicts) {
-          const patch = { remoteBefore: one.remote, errorCode: 'conflict', error: conflictText(one) };
-          conflicts.push(as(one.change, 'conflict', patch));
-        }
-        for (const one of judgement.gone?.changes ?? []) {
-          const { code, message } = judgement.gone as { code: string; message: string };
-          failures.push(as(one, 'failed', { errorCode: code, error: message }));
-        }
+        for (const one of judgement.conflicts) conflicts.push(as(one.change, 'conflict', conflictPatch(one)));
+        const { gone } = judgement;
+        for (const one of gone?.changes ?? []) failures.push(as(one, 'failed', gonePatch(gone as Gone)));
         const delivery = entityType === 'topic' ? topicDelivery(judgement) : null;
         if (delivery) fresh.push(delivery);
       }

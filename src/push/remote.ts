@@ -13,11 +13,18 @@ import { type EntityType, type Values, valuesIn } from './fields.js';
 /** What the API has of one topic or company, or why it has nothing. */
 export type Remote =
   | {
-      readonly values: Values /** Read from the list, which leaves nothing in the warehouse. */;
+      readonly values: Values;
+      /** Read from the list, which leaves nothing in the warehouse. */
       readonly listed: boolean;
       readonly gone?: never;
     }
-  | { readonly values?: never; readonly gone: { readonly code: string; readonly message: string } };
+  | { readonly values?: never; readonly gone: Gone };
+
+/** Why the API has nothing: its code or reason, and its words. */
+export interface Gone {
+  readonly code: string;
+  readonly message: string;
+}
 
 /** How an entity is read: by itself, or with a hundred others in its list, which shows fewer of its fields. */
 const ways = {
@@ -75,6 +82,21 @@ export async function readOne(context: Reading, entityType: EntityType, id: stri
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
     return { gone: { code: error.reason ?? error.code ?? 'not_found', message: error.message } };
+  }
+}
+
+/** Brings how things stand now into the warehouse; what cannot be read is left to the next sync. */
+export async function readAgain(
+  context: Reading,
+  entityType: EntityType,
+  ids: readonly string[],
+): Promise<void> {
+  for (const id of ids) {
+    try {
+      await readOne(context, entityType, id);
+    } catch (error) {
+      context.patience.unanswered(error);
+    }
   }
 }
 

@@ -37,10 +37,10 @@ export async function writeResult(out: string, parts: ResultParts): Promise<void
   const imports = new Set((about.length > 0 ? about : last ? [last] : []).map(({ importId }) => importId));
   const [only] = imports;
   const kept = imports.size === 1 && only !== undefined ? await keptImport(dataDir, only) : null;
-  const changeOf = (id: string) => changes.find((change) => change.id === id);
+  const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(about);
   const rows = kept?.rows ?? plainRows(about);
-  await writeGrid(out, grid, resultColumns(rowResults(rows, changeOf)), { overwrite: true });
+  await writeGrid(out, grid, resultColumns(rowResults(rows, (id) => byId.get(id))), { overwrite: true });
 }
 
 /** Changes as a sheet: what they are about, what was wanted, and where they came from. */

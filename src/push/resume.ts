@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { grouped } from '../base/grouped.js';
 import type { CarryOut } from './carry-out.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import type { Values } from './fields.js';
-import { conflictText, type Delivery } from './judge.js';
+import { conflictPatch, type Delivery, gonePatch } from './judge.js';
 import type { Queue } from './queue/queue.js';
 import { isAsAllWanted, pick } from './reconcile.js';
 import { type Remote, readOne } from './remote.js';
@@ -40,10 +41,7 @@ export async function resume(context: PushContext, carryOut: CarryOut): Promise<
 
 /** The requests that are on their way, each with all its changes, oldest first. */
 export function onTheirWay({ queue }: { readonly queue: Pick<Queue, 'in'> }): Delivery[] {
-  const byKey = new Map<string, Change[]>();
-  for (const change of queue.in('sending')) {
-    byKey.set(change.idempotencyKey, [...(byKey.get(change.idempotencyKey) ?? []), change]);
-  }
+  const byKey = grouped(queue.in('sending'), ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;
     return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];
@@ -68,7 +66,7 @@ async function isToSendAgain(context: PushContext, delivery: Delivery): Promise<
   if (isAsItWas && !isDone && isRemembered(context, delivery)) return true;
   for (const { change, remote, state } of looked) {
     if (remote.gone) {
-      queue.move([change], 'failed', { errorCode: remote.gone.code, error: remote.gone.message });
+      queue.move([change], 'failed', gonePatch(remote.gone));
       continue;
     }
     const shown = pick(remote.values, change.wanted);
@@ -93,10 +91,6 @@ function anew(): Patch {
 }
 
 function conflictOf(change: Change, remote: Values): Patch {
-  const fields = Object.keys(change.wanted);
-  return {
-    remoteBefore: remote,
-    errorCode: 'conflict',
-    error: `It was sent, but not answered, and meanwhile: ${conflictText({ change, fields, remote })}`,
-  };
+  const patch = conflictPatch({ change, fields: Object.keys(change.wanted), remote });
+  return { ...patch, error: `It was sent, but not answered, and meanwhile: ${patch.error}` };
 }

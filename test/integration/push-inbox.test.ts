@@ -6,6 +6,7 @@ import { readSheet } from '../../src/push/sheet/read.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown } from '../support/pulling.js';
+import { changeable } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -42,9 +43,7 @@ const lineOf = (topic: StoredTopic) => `${topic.id},${topic.priority === 'high' 
 
 describe('the drop folder', () => {
   it('of the first night waits for the warehouse to be filled, and is pushed then', async () => {
-    topics = [...sandbox.world.topics.values()].filter(
-      ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
-    );
+    topics = changeable(sandbox);
     const [topic] = topics as [StoredTopic];
     const line = lineOf(topic);
     drop('first.csv', `topic_id,priority\n${line}`);

@@ -8,7 +8,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/open.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { enqueue, push, queueOf } from '../support/pushing.js';
+import { changeable, enqueue, other, push, queueOf, raise } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 /** `npm test` does a share of it; PUSH_CHANGES=2000 all. */
@@ -24,9 +24,7 @@ beforeAll(async () => {
   sandbox = await startTown({ sizes: { topics: Math.ceil(count * 1.3), messages: 800, people: 60 } });
   pulling = Pulling.into(folders, sandbox);
   expect((await pulling.sync(['--only', 'topics', '--max-requests', '40'])).code).toBe(0);
-  topics = [...sandbox.world.topics.values()].filter(
-    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
-  );
+  topics = changeable(sandbox);
 });
 beforeEach(() => {
   sandbox.clearFaults();
@@ -37,12 +35,6 @@ afterAll(async () => {
   folders.remove();
 });
 
-const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
-const raise = ({ id, priority }: StoredTopic) => ({
-  topic: id,
-  wanted: { priority: other(priority) },
-  base: { priority },
-});
 const keysOf = (id: string) =>
   new Set(
     sandbox

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { dryRun, enqueue, push } from '../support/pushing.js';
+import { changeable, dryRun, enqueue, other, push, raise } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -19,9 +19,7 @@ beforeAll(async () => {
   sandbox = await startTown({ sizes: { topics: 60 } });
   pulling = Pulling.into(folders, sandbox);
   expect((await pulling.sync()).code).toBe(0);
-  topics = [...sandbox.world.topics.values()].filter(
-    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
-  );
+  topics = changeable(sandbox);
 });
 beforeEach(() => {
   sandbox.clearFaults();
@@ -42,12 +40,6 @@ function some(count: number): StoredTopic[] {
 /** What the next sync has to bring: the records of what the push did. */
 const differences = async () => (await pulling.differences()).filter((one) => !one.startsWith('history '));
 
-const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
-const raise = ({ id, priority }: StoredTopic) => ({
-  topic: id,
-  wanted: { priority: other(priority) },
-  base: { priority },
-});
 const of = (one: { id: string }) => sandbox.world.topics.get(one.id) as StoredTopic;
 
 describe('push', () => {

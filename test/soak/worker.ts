@@ -60,8 +60,9 @@ export async function queueBeside(dataDir: string, wishes: readonly NewChange[])
   try {
     const queue = await Queue.open(warehouse, dataDir, systemClock);
     // What is open already is not wished for again.
-    const fresh = wishes.filter(({ entityType, entityId }) =>
-      queue.of(entityType, entityId).every(({ status }) => settled.has(status)),
+    const open = queue.all().filter(({ status }) => !settled.has(status));
+    const fresh = wishes.filter(
+      (wish) => !open.some((it) => it.entityType === wish.entityType && it.entityId === wish.entityId),
     );
     queue.add(fresh);
     await queue.flush();

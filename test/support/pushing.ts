@@ -4,6 +4,8 @@ import type { Values } from '../../src/push/fields.js';
 import { readQueue } from '../../src/push/queue/overlay.js';
 import { type NewChange, Queue } from '../../src/push/queue/queue.js';
 import type { PushPreview, PushReport } from '../../src/push/report.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/open.js';
 import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
@@ -39,6 +41,22 @@ export function newChange({ topic, company, wanted, base, row }: Wish): NewChang
     ...{ source: 'wishes.csv', sourceHash: null, sourceRow: row ?? null, importId: 'i1' },
   };
 }
+
+/** The topics of a sandbox that can be changed. */
+export function changeable(sandbox: Sandbox): StoredTopic[] {
+  return [...sandbox.world.topics.values()].filter(
+    ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
+  );
+}
+
+export const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
+
+/** The wish for another priority than a topic has. */
+export const raise = ({ id, priority }: StoredTopic) => ({
+  topic: id,
+  wanted: { priority: other(priority) },
+  base: { priority },
+});
 
 /** The queue as it stands, from the journal: of a data directory that nobody has published. */
 export function queueOf(dataDir: string): Promise<Change[]> {

@@ -1,3 +1,4 @@
+import { grouped } from '../../base/grouped.js';
 import type { Value, Values } from '../fields.js';
 import type { ImportProblem } from './report.js';
 import type { Statement, Wanted } from './statement.js';
@@ -22,16 +23,10 @@ export interface Together {
 
 /** Brings the rows of each id together: the same wish twice is one, wishes about different fields add up. */
 export function combine(statements: readonly Statement[]): Together {
-  const byId = new Map<string, Statement[]>();
-  for (const one of statements) {
-    const others = byId.get(one.id);
-    if (others) others.push(one);
-    else byId.set(one.id, [one]);
-  }
   const combined: Combined[] = [];
   const problems: ImportProblem[] = [];
   let repeated = 0;
-  for (const [id, same] of byId) {
+  for (const [id, same] of grouped(statements, (one) => one.id)) {
     const found = contradictions(same);
     problems.push(...found);
     if (found.length > 0) continue;

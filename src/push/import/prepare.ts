@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { grouped } from '../../base/grouped.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
-import type { EntityType, Value } from '../fields.js';
+import type { Value } from '../fields.js';
 import { knownEntities } from '../known-entities.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { importedBefore, ruleOn } from './against-queue.js';
@@ -70,7 +71,8 @@ export async function prepareImport(
   const broken = read.filter(({ statement, id }) => statement === null && id !== null);
   const ids = [...speaking, ...broken].map(({ id }) => id as string);
   const known = await lookUp(store, entityType, [...new Set(ids)]);
-  const changes = byEntity(queue.all(), entityType);
+  const ours = queue.all().filter((change) => change.entityType === entityType);
+  const changes = grouped(ours, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
   const problems: ImportProblem[] = [
     ...read.flatMap((one) => one.problems),
@@ -135,17 +137,6 @@ function findOut(
 
 function placeOf({ rows, baseFrom, baseAt }: Wish): Pick<NewChange, 'sourceRow' | 'baseFrom' | 'baseAt'> {
   return { sourceRow: rows[0] ?? null, baseFrom, baseAt };
-}
-
-function byEntity(all: readonly Change[], entityType: EntityType): Map<string, Change[]> {
-  const found = new Map<string, Change[]>();
-  for (const change of all) {
-    if (change.entityType !== entityType) continue;
-    const others = found.get(change.entityId);
-    if (others) others.push(change);
-    else found.set(change.entityId, [change]);
-  }
-  return found;
 }
 
 /** What is left is a good row about an id of which another row is wrong. */

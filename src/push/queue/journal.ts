@@ -38,6 +38,15 @@ export class Journal {
     return changes;
   }
 
+  /** Puts what it knows better in the place of what is known from a table; gives those changes. */
+  playOver(known: Map<string, Change>): Change[] {
+    const better = [...this.read().values()].filter(
+      ({ id, revision }) => revision > (known.get(id)?.revision ?? 0),
+    );
+    for (const change of better) known.set(change.id, change);
+    return better;
+  }
+
   /** Returns when the lines are on the disk. Throws StorageError. */
   append(changes: readonly Change[]): void {
     if (changes.length === 0) return;

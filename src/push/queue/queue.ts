@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayMove, type Patch, type Status, settled } from '../change.js';
-import type { EntityType } from '../fields.js';
 import { pushSql } from '../sql.js';
 import { Journal } from './journal.js';
 
@@ -57,30 +56,22 @@ export class Queue {
     clock: Clock,
   ): Promise<Queue> {
     const journal = new Journal(dataDir);
-    const stored = await readChanges(store);
-    const queue = new Queue(store, journal, clock, new Map(stored.map((change) => [change.id, change])));
-    for (const change of journal.read().values()) {
-      if (change.revision <= (queue.#changes.get(change.id)?.revision ?? 0)) continue;
-      queue.#changes.set(change.id, change);
-      queue.#unsaved.set(change.id, change);
-    }
+    const changes = await readChanges(store);
+    const newer = journal.playOver(changes);
+    const queue = new Queue(store, journal, clock, changes);
+    for (const change of newer) queue.#unsaved.set(change.id, change);
     await queue.flush();
     return queue;
   }
 
   /** Every change, oldest first. */
   all(): Change[] {
-    return [...this.#changes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return oldestFirst(this.#changes);
   }
 
   /** The changes in one of these states, oldest first. */
   in(...wanted: readonly Status[]): Change[] {
     return this.all().filter(({ status }) => wanted.includes(status));
-  }
-
-  /** The changes of one topic or company, oldest first. */
-  of(entityType: EntityType, entityId: string): Change[] {
-    return this.all().filter((it) => it.entityType === entityType && it.entityId === entityId);
   }
 
   get(id: string): Change | undefined {
@@ -175,10 +166,19 @@ export class Queue {
   }
 }
 
-/** The changes of a warehouse, live or published. */
-export async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Change[]> {
+/** The changes of a warehouse, live or published, by their ids. */
+export async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
-  return rows.map(({ change }) => JSON.parse(change) as Change);
+  return new Map(
+    rows.map((row) => {
+      const change = JSON.parse(row.change) as Change;
+      return [change.id, change];
+    }),
+  );
+}
+
+export function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
+  return [...changes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Sorts by the time at which it was queued, and within one import by its order in the file. */

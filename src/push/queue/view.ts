@@ -3,6 +3,7 @@ import { text } from '../../warehouse/sql.js';
 import type { Change, Status } from '../change.js';
 import type { EntityType } from '../fields.js';
 import { pushSql } from '../sql.js';
+import { hasTable } from './overlay.js';
 
 /** Which changes to show; what is left out does not matter. */
 export interface ChangeFilter {
@@ -71,11 +72,6 @@ export async function withTitles(
 
 /** The requests that were made for a change, as far as they are published. */
 export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ShownAttempt[]> {
-  if (!snapshot) return [];
-  // A file that an older program published has no such table.
-  const tables = await snapshot.all(
-    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'ops' AND table_name = 'change_attempts'",
-  );
-  if (tables.length === 0) return [];
+  if (!snapshot || !(await hasTable(snapshot, 'change_attempts'))) return [];
   return snapshot.all<ShownAttempt>(pushSql('attempts').replace('$change_id', text(id)));
 }
