@@ -4,6 +4,7 @@ import type { PagingFault } from './faults.js';
 import type { Principal, Service } from './service.js';
 import type { Touched } from './stats.js';
 import type { Lens } from './wire/lens.js';
+import type { Piece } from './wire/pieces.js';
 import type { World } from './world/types.js';
 
 /** A validated request, as an endpoint's handler gets it. */
@@ -23,7 +24,7 @@ export interface Call<N extends EndpointName> {
 /** What a handler answers with status 200. */
 export interface Answer {
   /** The body, already rendered: the hot lists are put together from cached pieces. */
-  readonly json: string;
+  readonly json: Piece;
   /** The entities that a write changed; empty for what only reads. */
   readonly touched: readonly Touched[];
 }
@@ -38,6 +39,6 @@ export function answer(value: unknown, touched: readonly Touched[] = []): Answer
 }
 
 /** An answer whose JSON text is at hand. */
-export function rendered(json: string): Answer {
+export function rendered(json: Piece): Answer {
   return { json, touched: [] };
 }

@@ -40,15 +40,19 @@ export function v1(service: Service): FastifyPluginAsync {
     });
     app.addHook('preHandler', async (request, reply) => claimKey(service, request, reply));
     app.addHook('onSend', async (request, reply, payload) => {
-      const text = typeof payload === 'string' ? payload : '';
+      const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
       if (request.claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);
-        service.idempotency.settle(request.claim, { status: reply.statusCode, contentType, payload: text });
+        service.idempotency.settle(request.claim, {
+          status: reply.statusCode,
+          contentType,
+          payload: text(),
+        });
         // Once: an answer that is cut off on its way out comes through here again, as an error.
         request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
-      return request.fault === null ? payload : strikeAfter(request.fault, request, reply, text);
+      return request.fault === null ? payload : strikeAfter(request.fault, request, reply, text());
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);

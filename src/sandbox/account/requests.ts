@@ -82,7 +82,7 @@ export class Inquiry {
       ...{ service, principal: this.#principal, world, lens, params, query },
       ...{ body: undefined as never, given: undefined, pagingFault: undefined },
     };
-    return JSON.parse(handle(call).json);
+    return JSON.parse(String(handle(call).json));
   }
 
   /** One thing's child, by the id of the thing. */

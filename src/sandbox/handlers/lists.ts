@@ -3,6 +3,7 @@ import { type Answer, type Call, rendered } from '../call.js';
 import type { DriftList } from '../drift/rule.js';
 import type { ListForm } from '../options.js';
 import { itemsBefore, type PageQuery, pageOf } from '../paging.js';
+import { joined, listOf, type Piece } from '../wire/pieces.js';
 import type { GroupsOf } from '../world/listed.js';
 
 /**
@@ -27,12 +28,12 @@ export function pagedAnswer<T, N extends EndpointName>(
   call: Call<N>,
   query: PageQuery,
   all: readonly T[],
-  json: (item: T) => string,
+  json: (item: T) => Piece,
 ): Answer {
   const { items, limit, page, totalCount } = pageOf(all, query, call.service.settings, call.pagingFault);
-  return rendered(
-    `{"data":[${items.map(json).join(',')}],"limit":${limit},"page":${page},"totalCount":${totalCount}}`,
-  );
+  const [open, close] = ['{"data":[', `],"limit":${limit},"page":${page},"totalCount":${totalCount}}`];
+  const list = listOf(items.map(json));
+  return rendered(typeof list === 'string' ? `${open}${list}${close}` : joined([open, list, close]));
 }
 
 /** A list whose form is not shown, in the form that the service was told to use; only `paged` pages. */

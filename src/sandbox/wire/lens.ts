@@ -4,6 +4,7 @@ import type { World } from '../world/types.js';
 export class Lens {
   readonly #signed: boolean;
   #rendered = new Map<string, string>();
+  #bytes = new Map<string, Buffer>();
   #signatures = 0;
 
   constructor(
@@ -16,11 +17,19 @@ export class Lens {
   /** The world was changed: nothing rendered so far can be told to be true still. */
   changed(): void {
     this.#rendered = new Map();
+    this.#bytes = new Map();
   }
 
   /** A rendered text that may hold addresses: kept only while they are not signed, since a signature never repeats. */
   keptUnlessSigned(key: string, render: () => string): string {
     return this.#signed ? render() : this.kept(key, render);
+  }
+
+  /** The same for a text of which the bytes are kept. */
+  bytesUnlessSigned(key: string, render: () => string): Buffer {
+    const bytes = this.#bytes.get(key) ?? Buffer.from(render());
+    if (!this.#signed) this.#bytes.set(key, bytes);
+    return bytes;
   }
 
   /** The rendered text under `key`, made by `render` unless it is at hand. */

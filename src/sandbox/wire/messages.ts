@@ -15,10 +15,15 @@ export function authorOf(lens: Lens, author: StoredAuthor) {
 }
 
 /**
- * `messages` of a conversation as JSON text, oldest first. Put together from pieces: the opening message of a thread
- * stands in every answer to it, and making each copy anew took more than half the time of a full pull.
+ * `messages` of a conversation as JSON text, oldest first. The same conversation is shown by its topic, by companies
+ * and by people: its bytes are kept, or rendering and encoding them is half of what a full pull costs.
  */
-export function messagesJson(lens: Lens, group: StoredGroup): string {
+export function messagesJson(lens: Lens, group: StoredGroup): Buffer {
+  return lens.bytesUnlessSigned(`messages:${group.id}`, () => renderMessages(lens, group));
+}
+
+/** Put together from pieces: the opening message of a thread stands in every answer to it. */
+function renderMessages(lens: Lens, group: StoredGroup): string {
   const pieces = new Map<string, string>();
   const piece = (id: string | null): string | undefined => {
     const message = id === null ? undefined : lens.world.messages.get(id);

@@ -162,7 +162,7 @@ function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown, k
 type WireMessage = any;
 
 function messagesOf(lens: Lens, group: StoredGroup): { group: string; message: WireMessage }[] {
-  const list: WireMessage[] = JSON.parse(messagesJson(lens, group));
+  const list: WireMessage[] = JSON.parse(String(messagesJson(lens, group)));
   return list.map((message) => ({ group: group.id, message }));
 }
 
