@@ -12,7 +12,10 @@ import { judge } from './verdict.js';
 
 /** A good answer. */
 export interface Arrival {
-  /** The parsed JSON, not checked against any schema; null for a write that was answered without a body. */
+  /**
+   * The parsed JSON, not checked against any schema, with Unread where the call left lists unread; null for a write
+   * that was answered without a body.
+   */
   readonly body: unknown;
   readonly status: number;
   /** When the whole answer had arrived. */
@@ -82,9 +85,9 @@ export class Attempts {
   }
 
   #judge(reply: Reply, prepared: Prepared, arrivedAt: Date): Arrival | Failure {
-    const { method } = prepared;
+    const { method, unread } = prepared;
     try {
-      const body = judge(reply, { method, now: arrivedAt.getTime(), scrub: this.#scrub });
+      const body = judge(reply, { method, now: arrivedAt.getTime(), scrub: this.#scrub, unread });
       return {
         body,
         status: reply.status,

@@ -45,6 +45,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** False: a 5xx is thrown at once, for whoever has to look before asking again. */
   readonly retryServerErrors?: boolean | undefined;
+  /** Lists under properties of this name stand in the answer as Unread, to be recognized before they are parsed. */
+  readonly unread?: string | undefined;
 }
 
 export interface Answer extends Arrival {
@@ -160,7 +162,7 @@ export class Api {
   }
 
   async #call(name: EndpointName, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
-    const prepared = prepare(name, request);
+    const prepared = { ...prepare(name, request), unread: options.unread };
     const stop = follow([options.signal, this.#end.signal]);
     try {
       return await this.#persist(prepared, {

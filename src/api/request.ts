@@ -36,6 +36,8 @@ export interface Prepared extends Outgoing {
   readonly where: Where;
   /** A GET, or a write that carries an Idempotency-Key. */
   readonly repeatable: boolean;
+  /** Lists of its answer under this name are left unread. */
+  readonly unread?: string | undefined;
 }
 
 export function prepare(name: EndpointName, request: AnyRequest): Prepared {

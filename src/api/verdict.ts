@@ -3,6 +3,7 @@ import { errorBody } from '../contract/service.js';
 import { Failure, type FailureKind } from './failure.js';
 import { askedWait, header } from './rate-hints.js';
 import type { Reply } from './transport.js';
+import { cutLists, putBack } from './unread.js';
 
 export interface JudgeOptions {
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -10,12 +11,14 @@ export interface JudgeOptions {
   readonly now: number;
   /** Takes out of the server's words what must not be repeated (the key). */
   readonly scrub: (text: string) => string;
+  /** Lists under properties of this name are left unread. */
+  readonly unread?: string | undefined;
 }
 
 /** The JSON of a good answer, or the Failure that an answer amounts to (Errors). */
 export function judge(reply: Reply, options: JudgeOptions): unknown {
   const { status } = reply;
-  if (status >= 200 && status < 300) return content(reply, options.method);
+  if (status >= 200 && status < 300) return content(reply, options);
   if (status >= 300 && status < 400) {
     const target = options.scrub(readable((header(reply.headers, 'location') ?? '').replace(/[?#].*/s, '')));
     const to = target === '' ? '' : ` to ${target}`;
@@ -28,14 +31,15 @@ export function judge(reply: Reply, options: JudgeOptions): unknown {
  * A GET must bring JSON. A write that was carried out may be answered without a body (the answers of many are not
  * shown); that is null.
  */
-function content({ body, status, headers }: Reply, method: string): unknown {
-  const text = textOf(body);
+function content({ body, status, headers }: Reply, { method, unread }: JudgeOptions): unknown {
+  const { rest, lists } = unread === undefined ? { rest: body, lists: [] } : cutLists(body, unread);
+  const text = textOf(rest);
   if (text.trim() === '') {
     if (method !== 'GET') return null;
     throw new Failure('cut_short', `was answered ${status} without a body`, { status });
   }
   try {
-    return JSON.parse(text);
+    return lists.length === 0 ? JSON.parse(text) : JSON.parse(text, putBack(lists));
   } catch {
     const type = header(headers, 'content-type') ?? '';
     if (/html/i.test(type) || text.trimStart().startsWith('<')) {

@@ -60,7 +60,8 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
 }
 
 async function ask(context: Context, task: Task, request: ChildRequest) {
-  const options = { priority: Priority.detail, signal: context.stop };
+  const unread = task.child.endpoint === 'topic_groups' ? 'messages' : undefined;
+  const options = { priority: Priority.detail, signal: context.stop, unread };
   const name = task.child.asks as 'topic';
   try {
     return await context.api.call(name, request as never, options);

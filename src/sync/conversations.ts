@@ -5,7 +5,7 @@ import { isObject } from '../base/json.js';
 import { requestFor } from './child-request.js';
 import type { Context } from './context.js';
 import { covered, type Task } from './due.js';
-import { type GroupsOf, landGroups } from './landing/conversations.js';
+import { type GroupsOf, landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { heldStill } from './scan.js';
 import { fill, literal, syncSql } from './sql.js';
@@ -46,13 +46,18 @@ async function readOnce(
   let before: Before | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
-  const options = { priority: Priority.detail, signal: context.stop };
+  const options = { priority: Priority.detail, signal: context.stop, unread: 'messages' };
   for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
     const landing = new Landing(page.arrivedAt, context.shapes, context.recent);
     const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
+    if (task.wholeAt && !page.last) {
+      before ??= await knownOf(context, task);
+      before.order.read(page.items);
+    }
+    releaseMessages(page.items);
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole = page.totalCount === null || heldStill(reading);
@@ -61,8 +66,6 @@ async function readOnce(
       await context.batcher.add(landing);
       return whole || isLastReading;
     }
-    if (task.wholeAt) before ??= await knownOf(context, task);
-    before?.order.read(page.items);
     if (
       before?.order.holds &&
       isAllOf(before.members, ids, page) &&
@@ -102,9 +105,9 @@ export class NewestFirst {
 
   read(items: readonly unknown[]): void {
     for (const item of items) {
-      const { group, messages } = isObject(item) ? item : {};
+      const { group, ...rest } = isObject(item) ? item : {};
       this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
-      this.#byOwn.next(this.#lastOwn(messages));
+      this.#byOwn.next(this.#lastOwn(messagesOf(rest)));
     }
   }
 

@@ -9,7 +9,7 @@ import { channel } from '../../contract/service.js';
 import { automationTemplate, storyDetail } from '../../contract/stories.js';
 import { topic, topicPerson } from '../../contract/topics.js';
 import type { UnpagedChild } from '../resources.js';
-import { landGroups } from './conversations.js';
+import { landGroups, releaseMessages } from './conversations.js';
 import { type ItemKey, idOf } from './key.js';
 import type { Landing } from './landing.js';
 import { landEmployees, withoutEmployees } from './lists.js';
@@ -20,11 +20,9 @@ type Land = (landing: Landing, entityId: string, body: unknown, where: Where) =>
 export const landChild: Record<UnpagedChild, Land> = {
   topic: single('topic', topic),
   topic_groups: (landing, id, body, where) => {
-    landing.set(
-      'topic_groups',
-      id,
-      landGroups(landing, 'topic_groups', id, arrayIn(body, ['data', 'groups'], where)),
-    );
+    const items = arrayIn(body, ['data', 'groups'], where);
+    landing.set('topic_groups', id, landGroups(landing, 'topic_groups', id, items));
+    releaseMessages(items);
   },
   topic_people: members('topic_people', topicPerson, ['data', 'people'], (item) => idOf(item)),
   topic_history: history('topic'),

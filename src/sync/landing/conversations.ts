@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Unread } from '../../api/unread.js';
+import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { author, entityGroup, message, topicGroup } from '../../contract/messages.js';
 import { idOf } from './key.js';
@@ -7,10 +9,13 @@ import type { Landing } from './landing.js';
 /** Where a conversation was found: the kind of its document, and whose conversation it is. */
 export type GroupsOf = 'topic_groups' | 'company_groups' | 'person_groups';
 
+/** Each message is judged by itself, and none before it is known whether the conversation says anything new. */
+const messages = z.preprocess((list) => (list instanceof Unread ? [] : list), z.array(z.unknown()));
+
 const shapes = {
-  topic_groups: topicGroup.extend({ messages: z.array(z.unknown()) }),
-  company_groups: entityGroup.extend({ messages: z.array(z.unknown()) }),
-  person_groups: entityGroup.extend({ messages: z.array(z.unknown()) }),
+  topic_groups: topicGroup.extend({ messages }),
+  company_groups: entityGroup.extend({ messages }),
+  person_groups: entityGroup.extend({ messages }),
 };
 
 /** A message without what is judged by itself: its author, and the copies of other messages. */
@@ -39,12 +44,39 @@ export function landGroups(
     (item) => ({ id: groupId(item), parentId }),
     ({ messages: _, ...rest }) => rest,
   );
-  for (const item of landed) {
-    const id = groupId(item) as string;
-    if (landing.recent.isSaid(id, item.messages, landing.fetchedAt)) continue;
-    landMessages(landing, id, item.messages as unknown[]);
+  try {
+    for (const item of landed) {
+      const id = groupId(item) as string;
+      if (landing.recent.isSaid(id, item.messages, landing.fetchedAt)) continue;
+      landMessages(landing, id, messagesOf(item) as unknown[]);
+    }
+  } catch (error) {
+    // Nothing of this answer will be stored, so none of it has been said.
+    landing.recent.forgetAll();
+    throw error instanceof SyntaxError ? malformed(endpoint, parentId, error) : error;
   }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
+}
+
+/** Up to a dozen answers wait for their batch at a time, each of megabytes: what is landed is needed no more. */
+export function releaseMessages(items: readonly unknown[]): void {
+  for (const item of items) {
+    if (isObject(item) && item.messages instanceof Unread) item.messages.release();
+  }
+}
+
+/** The messages of a conversation, parsed where they are still text. @throws SyntaxError where that is malformed */
+export function messagesOf({ messages }: Record<string, unknown>): unknown {
+  return messages instanceof Unread ? messages.read() : messages;
+}
+
+function malformed(endpoint: GroupsOf, parentId: string, cause: SyntaxError): ContractError {
+  const path = `of ${parentId}`;
+  const where = { endpoint, method: 'GET', path };
+  return new ContractError(`${endpoint}: the answer ${path} has messages that are malformed JSON`, where, {
+    hint: 'Nothing of this answer was taken in; the next sync asks for it again.',
+    cause,
+  });
 }
 
 function landMessages(landing: Landing, groupId: string, messages: readonly unknown[]): void {
@@ -73,9 +105,14 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
 export function landAuthors(landing: Landing, authors: readonly unknown[]): void {
   for (const item of authors) {
     const id = isObject(item) ? idOf(item) : null;
-    if (id !== null && landing.has('authors', id)) continue;
+    if (id !== null && (landing.has('authors', id) || isSaid(landing, id, item))) continue;
     landing.item('authors', author, item, { id, parentId: null });
   }
+}
+
+/** Who writes much comes with each message: said again without a change, there is nothing to land. */
+function isSaid({ recent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
+  return recent.isSaid(`author ${authorId}`, item, fetchedAt);
 }
 
 function withoutAuthors(item: Record<string, unknown>): Record<string, unknown> {

@@ -3,6 +3,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/events.js';
 import type { FailureKind } from '../../../src/api/failure.js';
+import type { Unread } from '../../../src/api/unread.js';
 import {
   ContractError,
   RefusedError,
@@ -168,6 +169,17 @@ describe('an answer that passes', () => {
     ],
     ['not_http', (response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n\r\n')],
   ];
+  test('so is an answer of which lists are left unread, when it breaks off in one of them', async () => {
+    const whole = '{"data":[{"messages":[{"id":"m1"}]}]}';
+    const { baseUrl } = await serve((response, _, count) => {
+      response.writeHead(200).end(count <= 2 ? whole.slice(0, count === 1 ? -8 : 12) : whole);
+    });
+    const answer = await withApi(baseUrl, (api) => api.call('whoami', {}, { unread: 'messages' }));
+    expect(answer.attempts).toBe(3);
+    const [{ messages }] = (answer.body as { data: [{ messages: Unread }] }).data;
+    expect(messages.read()).toEqual([{ id: 'm1' }]);
+  });
+
   test.each(cases)('%s: is asked for again', async (kind, bad) => {
     const { error, kinds } = await failing(once(bad));
     expect(error).toBeUndefined();

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { landGroups } from '../../../../src/sync/landing/conversations.js';
+import { cutLists, putBack } from '../../../../src/api/unread.js';
+import { ContractError } from '../../../../src/base/errors.js';
+import { landGroups, releaseMessages } from '../../../../src/sync/landing/conversations.js';
 import { Landing } from '../../../../src/sync/landing/landing.js';
 import { Recent } from '../../../../src/sync/landing/recent.js';
 import { Shapes } from '../../../../src/sync/landing/shapes.js';
@@ -47,8 +49,53 @@ test('a conversation that comes a second time lands without its messages, unless
     expect(kinds(landing.rejections)).toEqual([]);
     return { documents: kinds(landing.documents), sets: kinds(landing.sets) };
   };
-  const whole = (kind: string) => ({ documents: [kind, 'messages', 'authors'], sets: ['messages'] });
-  expect(land(1, 'topic_groups', 'Hello')).toEqual(whole('topic_groups'));
+  const whole = (kind: string, ...more: string[]) => ({
+    documents: [kind, 'messages', ...more],
+    sets: ['messages'],
+  });
+  expect(land(1, 'topic_groups', 'Hello')).toEqual(whole('topic_groups', 'authors'));
   expect(land(2, 'company_groups', 'Hello')).toEqual({ documents: ['company_groups'], sets: [] });
   expect(land(3, 'company_groups', 'Hello!')).toEqual(whole('company_groups'));
+});
+
+describe('a conversation whose messages are still text', () => {
+  const texts = (...lists: string[]) =>
+    lists.map((list, index) => {
+      const item = `{"group":{"id":"g${index + 1}"},"topic":{},"messages":${list}}`;
+      const { rest, lists: cut } = cutLists(Buffer.from(item), 'messages');
+      return JSON.parse(rest.toString(), putBack(cut));
+    });
+  const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
+  const land = (second: number, recent: Recent, items: unknown[]) => {
+    const landing = new Landing(at(second), new Shapes(), recent);
+    expect(landGroups(landing, 'company_groups', 'c1', items)).toEqual(
+      items.map((_, index) => `g${index + 1}`),
+    );
+    releaseMessages(items);
+    return landing.documents.map(({ endpoint, id, body }) => `${endpoint} ${id} ${body}`);
+  };
+
+  test('lands as it does otherwise, and not at all when it was said', () => {
+    const recent = new Recent();
+    const parsed = [{ group: { id: 'g1' }, topic: {}, messages: JSON.parse(good) }];
+    const landed = land(1, recent, texts(good));
+    expect(landed).toEqual(land(1, new Recent(), parsed));
+    expect(landed).toHaveLength(3);
+    expect(land(2, recent, texts(good))).toHaveLength(1);
+    expect(land(3, recent, texts(good.replace('Hello', 'Hello!')))).toHaveLength(2);
+  });
+
+  test('lands not at all when it is malformed inside, and neither does what came with it', () => {
+    const recent = new Recent();
+    expect(() => land(1, recent, texts(good, '[nothing]'))).toThrow(ContractError);
+    // Whoever asks again gets all of it.
+    expect(land(2, recent, texts(good))).toHaveLength(3);
+  });
+
+  test('is rejected as the JSON that it is', () => {
+    const landing = new Landing(at(1), new Shapes());
+    landGroups(landing, 'company_groups', 'c1', [{ ...texts(good)[0], group: { id: 5 } }]);
+    const [rejection] = landing.rejections;
+    expect(JSON.parse(rejection?.body ?? '').messages).toEqual(JSON.parse(good));
+  });
 });

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cutLists, putBack, Unread } from '../../../src/api/unread.js';
+
+/** What an answer says when its lists are read afterwards. */
+function readLater(bytes: Buffer): { said: unknown; lists: number } {
+  const { rest, lists } = cutLists(bytes, 'messages');
+  const cut = JSON.parse(rest.toString('utf8'), putBack(lists));
+  return { said: plain(cut), lists: lists.length };
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Unread) return value.read();
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
+}
+
+/** Values with the name that is cut, as key and as text, and with what could be taken for the end of a string or list. */
+const words = fc.constantFrom(
+  'messages',
+  '"messages":[',
+  'a]b',
+  '}',
+  '[',
+  '\\',
+  '\\"',
+  'é😀',
+  '',
+  'unread:0',
+);
+const { json } = fc.letrec((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+      words,
+    ),
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(fc.oneof(fc.constant('messages'), words, fc.string()), tie('json'), { maxKeys: 4 }),
+  ),
+}));
+const answers = fc
+  .tuple(json, fc.constantFrom(undefined, 1, '\t', ' \n'))
+  .map(([value, space]) => Buffer.from(JSON.stringify(value, null, space)));
+
+describe('a list that is left unread', () => {
+  test('is what JSON.parse makes of it, whatever stands around and in it', () => {
+    fc.assert(
+      fc.property(answers, (bytes) => {
+        expect(readLater(bytes).said).toEqual(JSON.parse(bytes.toString()));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('never makes JSON of what is none', () => {
+    const torn = fc.tuple(answers, fc.nat(), fc.constantFrom('cut', '[', ']', '{', '}', '"', '\\', ',', 'x'));
+    fc.assert(
+      fc.property(torn, ([bytes, place, how]) => {
+        const at = place % (bytes.length + 1);
+        const middle = how === 'cut' ? [] : [Buffer.from(how), bytes.subarray(at)];
+        const broken = Buffer.concat([bytes.subarray(0, at), ...middle]);
+        let expected: unknown;
+        try {
+          expected = JSON.parse(broken.toString());
+        } catch {
+          expect(() => readLater(broken)).toThrow(SyntaxError);
+          return;
+        }
+        expect(readLater(broken).said).toEqual(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('is found under its name alone, and only where it is a list', () => {
+    const found = (text: string) => readLater(Buffer.from(text)).lists;
+    expect(found('{"data":[{"messages":[1,[2]]},{"messages" :\n [3]}]}')).toBe(2);
+    expect(found('{"messages":{"messages":null},"other":[1]}')).toBe(0);
+    expect(found('["messages",[1]]')).toBe(0);
+    expect(found('{"a":"\\"messages\\":[1]","xmessages":[1],"messagesx":[1]}')).toBe(0);
+    // A list in a list is part of it.
+    expect(found('{"messages":[{"messages":[1]}]}')).toBe(1);
+  });
+
+  test('has the digest of its text, wherever it stands', () => {
+    const digest = (text: string) =>
+      cutLists(Buffer.from(text), 'messages').lists.map((list) => list.digest());
+    const [one] = digest('{"messages":["a"],"more":1}');
+    expect(digest('{"b":{"messages": ["a"]}}')).toEqual([one]);
+    expect(digest('{"messages":["b"]}')).not.toEqual([one]);
+  });
+
+  test('stands as the list that it is in a text, and is empty once it is let go of', () => {
+    const [list] = cutLists(Buffer.from('{"messages":[1,{"a":2}]}'), 'messages').lists;
+    expect(JSON.stringify({ list })).toBe('{"list":[1,{"a":2}]}');
+    list?.release();
+    expect(list?.read()).toEqual([]);
+  });
+});
