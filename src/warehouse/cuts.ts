@@ -1,4 +1,4 @@
-import { groupKinds, messageKind } from './families.js';
+import { familyOf, groupKinds, messageKind } from './families.js';
 import type { DocumentModel } from './models.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
@@ -6,7 +6,7 @@ import type { Staged } from './stage.js';
 
 /**
  * The moments after which a batch has to be cut, so that it leaves behind just what its answers would have, each in a
- * batch of its own. Hardly ever any. Reads `standing` (see `findStanding`).
+ * batch of its own. Hardly ever any. Reads `standing` (see `standingSql`).
  */
 export async function cuts(
   tx: Statements,
@@ -15,7 +15,10 @@ export async function cuts(
 ): Promise<Date[]> {
   const moments = (await returns(tx, staged)).map((at) => at.getTime());
   const observed = models.filter(
-    ({ versions, documents }) => versions !== undefined && documents.some((kind) => staged.kinds.has(kind)),
+    ({ versions, documents }) =>
+      versions !== undefined &&
+      documents.some((kind) => staged.kinds.has(kind)) &&
+      saysMore(documents, staged),
   );
   for (const { earlier, later } of await changes(tx, observed)) {
     // As late as possible, so that one cut serves as many rows as it can.
@@ -26,9 +29,15 @@ export async function cuts(
   return [...new Set(moments)].sort((a, b) => a - b).map((at) => new Date(at));
 }
 
+/** Whether the batch may say several things of one row. Of kinds of several families, that is not known beforehand. */
+function saysMore(kinds: readonly string[], { repeated }: Staged): boolean {
+  const families = new Set(kinds.map((kind) => familyOf(kind)[0] ?? kind));
+  return families.size > 1 || [...families].some((family) => repeated.has(family));
+}
+
 /** When a set takes away what a later answer of the same batch brings back. */
-async function returns(tx: Statements, { setKinds, mayReturn }: Staged): Promise<Date[]> {
-  if (!mayReturn) return [];
+async function returns(tx: Statements, { setKinds, mayDrop, mayReturn }: Staged): Promise<Date[]> {
+  if (!mayDrop || !mayReturn) return [];
   const kinds = list(setKinds);
   const rows = await tx.all<{ at: Date }>(`
     WITH members AS (

@@ -115,10 +115,10 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
 
 /**
  * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read
- * it several times over. The few documents of a batch are looked up once; all that are stored are read again each time,
- * because a copy of every body would cost more.
+ * it several times over: a `few` are looked up once. A table of its own and all that are stored are read again each
+ * time, because a copy of every body would cost more.
  */
-export function projection(model: Model, documents: string, extent: 'few' | 'all' = 'few'): string {
+export function projection(model: Model, documents: string, extent: 'few' | 'all' = 'all'): string {
   if (model.from === 'tables') return `SELECT * FROM (\n${model.select}\n)`;
   const kept = extent === 'few' ? 'MATERIALIZED' : 'NOT MATERIALIZED';
   return `WITH documents AS ${kept} (${documents}) SELECT * FROM (\n${model.select}\n)`;

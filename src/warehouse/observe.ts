@@ -3,7 +3,7 @@ import { familyOf, familySql, groupKinds, messageKind, namedById, withinSql } fr
 import type { Statements } from './session.js';
 import { text } from './sql.js';
 import type { Staged } from './stage.js';
-import { findStanding } from './standing.js';
+import { standingSql } from './standing.js';
 
 /**
  * From what was staged to what has to be done to raw.documents, without touching it yet. Leaves behind:
@@ -25,13 +25,35 @@ export async function observe(
   runId: string,
   staged: Staged,
   range: TimeRange,
-): Promise<void> {
-  await findKnown(tx, staged, range);
-  await decideWrites(tx, runId);
-  await decideGone(tx, staged, range);
-  await tx.run(`CREATE OR REPLACE TEMP TABLE written AS
-    SELECT w.*, g.body FROM batch_given g JOIN writes w USING (seq)`);
+): Promise<Observed> {
+  // One text: between two statements the program may be busy with an answer, and DuckDB would wait.
+  const kinds = await tx.all<Observed[number]>(
+    [
+      ...findKnown(staged, range),
+      ...decideWrites(runId, staged),
+      ...decideGone(staged, range),
+      'CREATE OR REPLACE TEMP TABLE written AS SELECT w.*, g.body FROM batch_given g JOIN writes w USING (seq)',
+      `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(stamped)::BIGINT AS stamped,
+              sum(removed)::BIGINT AS removed, bool_or(gone) AS gone FROM (
+         SELECT endpoint, rid IS NULL AS new, coalesce(old_hash <> body_hash, false) AS changed,
+                coalesce(old_hash = body_hash, false) AS stamped, false AS removed, false AS gone FROM writes
+         UNION ALL SELECT endpoint, false, false, false, rid IS NOT NULL, true FROM gone)
+        GROUP BY endpoint`,
+    ].join(';\n'),
+  );
+  return kinds;
 }
+
+/** What `observe` found, kind by kind: how many documents come, change, are only seen again, and go. */
+export type Observed = readonly {
+  readonly endpoint: string;
+  readonly new: number;
+  readonly changed: number;
+  readonly stamped: number;
+  readonly removed: number;
+  /** Whether any goes, stored before or not. */
+  readonly gone: boolean;
+}[];
 
 /** Answers later than `after` and not later than `upTo`; null is no bound. */
 export interface TimeRange {
@@ -51,7 +73,7 @@ function within({ after, upTo }: TimeRange): string {
  * Two steps, because only the key columns of a million documents may be read, and the rest of the few that match:
  * measured on a million documents, 20 ms instead of 40, and no more with long bodies.
  */
-async function findKnown(tx: Statements, { kinds }: Staged, range: TimeRange): Promise<void> {
+function findKnown({ kinds }: Staged, range: TimeRange): string[] {
   const all = [...kinds];
   const byId = [
     ...new Set(
@@ -69,38 +91,49 @@ async function findKnown(tx: Statements, { kinds }: Staged, range: TimeRange): P
         ]
       : []),
   ];
-  await tx.run(`
-    CREATE OR REPLACE TEMP VIEW sightings AS SELECT * FROM batch_documents WHERE ${within(range)};
-    CREATE OR REPLACE TEMP VIEW wanted AS SELECT endpoint, id, parent_id FROM sightings
-      ${range.upTo === null ? 'UNION ALL SELECT endpoint, id, parent_id FROM batch_removed' : ''};
-    CREATE OR REPLACE TEMP TABLE hits (rid BIGINT);
-    ${scans.map((scan) => `INSERT INTO hits SELECT rowid FROM raw.documents d WHERE ${scan};`).join('\n')}
-    CREATE OR REPLACE TEMP TABLE known AS
+  return [
+    `CREATE OR REPLACE TEMP VIEW sightings AS SELECT * FROM batch_documents WHERE ${within(range)}`,
+    `CREATE OR REPLACE TEMP VIEW wanted AS SELECT endpoint, id, parent_id FROM sightings
+      ${range.upTo === null ? 'UNION ALL SELECT endpoint, id, parent_id FROM batch_removed' : ''}`,
+    'CREATE OR REPLACE TEMP TABLE hits (rid BIGINT)',
+    ...scans.map((scan) => `INSERT INTO hits SELECT rowid FROM raw.documents d WHERE ${scan}`),
+    `CREATE OR REPLACE TEMP TABLE known AS
       SELECT *, max(fetched_at) OVER (
           PARTITION BY family, within, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
         ) AS sibling_at
         FROM (
           SELECT rowid AS rid, endpoint, id, parent_id, body_hash, fetched_at, ${familySql} AS family,
                  ${withinSql} AS within
-            FROM raw.documents WHERE rowid IN (SELECT rid FROM hits));
-    -- Most documents of a first pull are seen once and were never stored: only the others need windows.
-    CREATE OR REPLACE TEMP TABLE busy AS
-      SELECT family, within, id FROM sightings GROUP BY ALL HAVING count(*) > 1
-      UNION SELECT family, within, id FROM known`);
+            FROM raw.documents WHERE rowid IN (SELECT rid FROM hits))`,
+  ];
 }
 
-async function decideWrites(tx: Statements, runId: string): Promise<void> {
-  await tx.run(
-    `CREATE OR REPLACE TEMP TABLE writes AS
-     SELECT seq, endpoint, id, parent_id, body_hash, fetched_at, $1 AS run_id, NULL::BIGINT AS rid, NULL AS old_hash
-       FROM sightings ANTI JOIN busy USING (family, within, id)
-     UNION ALL
-     (WITH placed AS (
+const exactly = 'k.endpoint = s.endpoint AND k.id = s.id AND k.parent_id IS NOT DISTINCT FROM s.parent_id';
+
+/**
+ * Most things are seen once in a batch, and what is to be done with such a sighting is a comparison with what is stored;
+ * only for the others does it take windows over several.
+ */
+function decideWrites(runId: string, { repeated }: Staged): string[] {
+  const several = `(SELECT family, within, id FROM sightings
+    WHERE family IN (${list([...repeated])}) GROUP BY ALL HAVING count(*) > 1)`;
+  const once = `
+    CREATE OR REPLACE TEMP TABLE writes AS
+      SELECT seq, s.endpoint, s.id, s.parent_id, s.body_hash, s.fetched_at, ${text(runId)} AS run_id, k.rid,
+             k.body_hash AS old_hash
+        FROM ${repeated.size === 0 ? 'sightings' : `(FROM sightings ANTI JOIN ${several} USING (family, within, id))`} s
+        LEFT JOIN known k ON ${exactly}
+       WHERE k.rid IS NULL OR s.fetched_at >= k.fetched_at
+             AND (k.body_hash <> s.body_hash OR coalesce(k.sibling_at >= k.fetched_at, false))`;
+  if (repeated.size === 0) return [once];
+  return [
+    once,
+    `INSERT INTO writes
+     WITH placed AS (
        SELECT s.*, k.rid, k.body_hash AS old_hash, k.fetched_at AS old_at, k.sibling_at,
               min([s.endpoint, s.parent_id]) OVER moment IS DISTINCT FROM max([s.endpoint, s.parent_id]) OVER moment
                 AS shares
-         FROM (FROM sightings SEMI JOIN busy USING (family, within, id)) s LEFT JOIN known k
-           ON k.endpoint = s.endpoint AND k.id = s.id AND k.parent_id IS NOT DISTINCT FROM s.parent_id
+         FROM (FROM sightings SEMI JOIN ${several} USING (family, within, id)) s LEFT JOIN known k ON ${exactly}
         -- An answer that was overtaken by a later one, in an earlier batch, says nothing any more.
         WHERE k.fetched_at IS NULL OR s.fetched_at >= k.fetched_at
        WINDOW moment AS (PARTITION BY s.family, s.within, s.id, s.fetched_at)
@@ -124,91 +157,99 @@ async function decideWrites(tx: Statements, runId: string): Promise<void> {
      ), stamps AS (
        SELECT endpoint, id, parent_id, max(fetched_at) FILTER (starts) AS stamp FROM started GROUP BY ALL
      )
-     SELECT l.seq, l.endpoint, l.id, l.parent_id, l.body_hash, t.stamp, $1, l.rid, l.old_hash
+     SELECT l.seq, l.endpoint, l.id, l.parent_id, l.body_hash, t.stamp, ${text(runId)}, l.rid, l.old_hash
        FROM started l JOIN stamps t
          ON t.endpoint = l.endpoint AND t.id = l.id AND t.parent_id IS NOT DISTINCT FROM l.parent_id
-      WHERE l.nth_last = 1 AND t.stamp IS NOT NULL)`,
-    [runId],
-  );
+      WHERE l.nth_last = 1 AND t.stamp IS NOT NULL`,
+  ];
 }
 
-async function decideGone(tx: Statements, { setKinds }: Staged, range: TimeRange): Promise<void> {
-  await tx.run(`
-    CREATE OR REPLACE TEMP TABLE gone (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
-    CREATE OR REPLACE TEMP VIEW gone_rows AS SELECT rid FROM gone WHERE rid IS NOT NULL`);
-  await dropOutsiders(tx, setKinds, range);
-  if (range.upTo === null) {
-    const removed = `EXISTS (FROM batch_removed r
-      WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
-    await tx.run(`
-      INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM known d
-        WHERE ${removed} AND rid NOT IN (FROM gone_rows)`);
-    await dropWrites(tx, removed);
-  }
-  await dropMessagesOfGoneGroups(tx);
+function decideGone({ setKinds, mayDrop, removes }: Staged, range: TimeRange): string[] {
+  const removed = `EXISTS (FROM batch_removed r
+    WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
+  const drops = mayDrop && setKinds.length > 0;
+  return [
+    'CREATE OR REPLACE TEMP TABLE gone (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR)',
+    'CREATE OR REPLACE TEMP VIEW gone_rows AS SELECT rid FROM gone WHERE rid IS NOT NULL',
+    ...(drops ? dropOutsiders(setKinds, range) : []),
+    ...(removes && range.upTo === null
+      ? [
+          `INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM known d
+            WHERE ${removed} AND rid NOT IN (FROM gone_rows)`,
+          ...dropWrites(removed),
+        ]
+      : []),
+    ...(drops || removes ? dropMessagesOfGoneGroups() : []),
+  ];
 }
 
 /** Takes documents out of what shall be stored; those that were not stored before are gone before they came. */
-async function dropWrites(tx: Statements, condition: string): Promise<void> {
-  await tx.run(`
-    INSERT INTO gone SELECT NULL, endpoint, id, parent_id FROM writes d WHERE rid IS NULL AND ${condition};
-    DELETE FROM writes AS d WHERE ${condition}`);
+function dropWrites(condition: string): string[] {
+  return [
+    `INSERT INTO gone SELECT NULL, endpoint, id, parent_id FROM writes d WHERE rid IS NULL AND ${condition}`,
+    `DELETE FROM writes AS d WHERE ${condition}`,
+  ];
 }
 
 /** Documents that stand under a parent whose set does not name them, and were not seen after it. */
-async function dropOutsiders(tx: Statements, kinds: readonly string[], range: TimeRange): Promise<void> {
-  if (kinds.length === 0) return;
-  // What the first range stored and took away stands in the tables by now.
-  if (range.after !== null) await findStanding(tx, kinds);
+function dropOutsiders(kinds: readonly string[], range: TimeRange): string[] {
   const outside = `
     EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.fetched_at >= d.fetched_at
               AND NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id))`;
-  await tx.run(`
-    CREATE OR REPLACE TEMP VIEW sets AS SELECT * FROM batch_sets WHERE ${within(range)};
-    INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM standing d WHERE ${outside}`);
-  await dropWrites(tx, outside);
+  return [
+    // What the first range stored and took away stands in the tables by now.
+    ...(range.after === null ? [] : [standingSql(kinds)]),
+    `CREATE OR REPLACE TEMP VIEW sets AS SELECT * FROM batch_sets WHERE ${within(range)}`,
+    `INSERT INTO gone SELECT rid, endpoint, id, parent_id FROM standing d WHERE ${outside}`,
+    ...dropWrites(outside),
+  ];
 }
 
 /** A conversation that no topic, company or person lists any more takes its messages with it. */
-async function dropMessagesOfGoneGroups(tx: Statements): Promise<void> {
+function dropMessagesOfGoneGroups(): string[] {
   const kinds = list(groupKinds);
-  const [lost] = await tx.all(`SELECT 1 FROM gone WHERE endpoint IN (${kinds}) LIMIT 1`);
-  if (!lost) return;
-  await tx.run(`
-    CREATE OR REPLACE TEMP TABLE lost AS
+  return [
+    `CREATE OR REPLACE TEMP TABLE lost AS
       SELECT DISTINCT id FROM gone g WHERE endpoint IN (${kinds})
-        AND NOT EXISTS (FROM writes w WHERE w.endpoint IN (${kinds}) AND w.id = g.id);
-    DELETE FROM lost WHERE id IN (
+        AND NOT EXISTS (FROM writes w WHERE w.endpoint IN (${kinds}) AND w.id = g.id)`,
+    `DELETE FROM lost WHERE id IN (
       SELECT id FROM raw.documents WHERE endpoint IN (${kinds}) AND id IN (SELECT id FROM lost)
-         AND rowid NOT IN (FROM gone_rows));
-    INSERT INTO gone SELECT rowid, endpoint, id, parent_id FROM raw.documents
+         AND rowid NOT IN (FROM gone_rows))`,
+    `INSERT INTO gone SELECT rowid, endpoint, id, parent_id FROM raw.documents
       WHERE endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost)
-        AND rowid NOT IN (FROM gone_rows)`);
-  await dropWrites(tx, `endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost)`);
+        AND rowid NOT IN (FROM gone_rows)`,
+    ...dropWrites(`endpoint = ${text(messageKind)} AND parent_id IN (SELECT id FROM lost)`),
+  ];
 }
 
 /** Does to raw.documents what `observe` found; says how many documents came, changed and went. */
-export async function storeDocuments(tx: Statements): Promise<Counts> {
-  const [counts] = await tx.all<{ new: number; changed: number; stamped: number; removed: number }>(`
-    SELECT count(*) FILTER (rid IS NULL) AS new,
-           count(*) FILTER (rid IS NOT NULL AND old_hash <> body_hash) AS changed,
-           count(*) FILTER (rid IS NOT NULL AND old_hash = body_hash) AS stamped,
-           (SELECT count(*) FROM gone_rows) AS removed FROM writes`);
-  if (!counts) throw new Error('counting gave no row');
-  if (counts.changed > 0 || counts.removed > 0) {
-    await tx.run(`DELETE FROM raw.documents WHERE rowid IN (
-      SELECT rid FROM writes WHERE rid IS NOT NULL AND old_hash <> body_hash UNION ALL FROM gone_rows)`);
-  }
-  if (counts.stamped > 0) {
-    await tx.run(`UPDATE raw.documents SET fetched_at = w.fetched_at, run_id = w.run_id
-      FROM writes w WHERE raw.documents.rowid = w.rid AND w.old_hash = w.body_hash`);
-  }
-  if (counts.new > 0 || counts.changed > 0) {
-    await tx.run(`INSERT INTO raw.documents BY NAME
-      SELECT endpoint, id, parent_id, body, body_hash, fetched_at, run_id FROM written
-       WHERE rid IS NULL OR old_hash <> body_hash`);
-  }
-  return { new: counts.new, changed: counts.changed, removed: counts.removed };
+export async function storeDocuments(tx: Statements, observed: Observed): Promise<Counts> {
+  const sum = (of: 'new' | 'changed' | 'stamped' | 'removed') =>
+    observed.reduce((total, kind) => total + kind[of], 0);
+  const counts = { new: sum('new'), changed: sum('changed'), removed: sum('removed') };
+  const statements = [
+    ...(counts.changed + counts.removed > 0
+      ? [
+          `DELETE FROM raw.documents WHERE rowid IN (
+             SELECT rid FROM writes WHERE rid IS NOT NULL AND old_hash <> body_hash UNION ALL FROM gone_rows)`,
+        ]
+      : []),
+    ...(sum('stamped') > 0
+      ? [
+          `UPDATE raw.documents SET fetched_at = w.fetched_at, run_id = w.run_id
+             FROM writes w WHERE raw.documents.rowid = w.rid AND w.old_hash = w.body_hash`,
+        ]
+      : []),
+    ...(counts.new + counts.changed > 0
+      ? [
+          `INSERT INTO raw.documents BY NAME
+             SELECT endpoint, id, parent_id, body, body_hash, fetched_at, run_id FROM written
+              WHERE rid IS NULL OR old_hash <> body_hash`,
+        ]
+      : []),
+  ];
+  if (statements.length > 0) await tx.run(statements.join(';\n'));
+  return counts;
 }
 
 function list(kinds: readonly string[]): string {

@@ -1,8 +1,10 @@
 import type { Counts } from './batch.js';
 import { familyOf, namedById } from './families.js';
 import { type DocumentModel, type Model, projection } from './models.js';
+import type { Observed } from './observe.js';
 import type { Statements } from './session.js';
 import { quoted, text } from './sql.js';
+import { inVectors, vectorSql } from './vectors.js';
 import { recordVersions } from './versions.js';
 
 /** A table as the loader needs it: its columns, in order. */
@@ -23,27 +25,43 @@ export async function project(
   tx: Statements,
   models: readonly DocumentModel[],
   columns: Columns,
+  observed: Observed,
   found: (table: string, counts: Counts) => void,
 ): Promise<void> {
-  const kinds = await tx.all<{ endpoint: string; gone: boolean }>(
-    `SELECT endpoint, bool_or(gone) AS gone FROM (
-       SELECT DISTINCT endpoint, false AS gone FROM writes UNION ALL SELECT DISTINCT endpoint, true FROM gone
-     ) GROUP BY endpoint`,
+  const touched = new Set(observed.map(({ endpoint }) => endpoint));
+  const all = sharing(models.filter((model) => model.documents.some((kind) => touched.has(kind))));
+  if (all.length === 0) return;
+  const prior = await gather(
+    tx,
+    all,
+    new Set(observed.flatMap(({ gone, endpoint }) => (gone ? endpoint : []))),
   );
-  const touched = new Set(kinds.map(({ endpoint }) => endpoint));
-  const losing = new Set(kinds.filter(({ gone }) => gone).map(({ endpoint }) => endpoint));
-  for (const shared of sharing(models.filter((model) => model.documents.some((kind) => touched.has(kind))))) {
-    const prior = await gather(tx, shared, losing);
-    for (const model of shared.models) {
-      const select = projection(model, documentsOf(shared, prior));
-      if (prior) await replaceRows(tx, model, select, columns, found, 'SELECT scope FROM prior_scopes');
-      else {
-        const added = await tx.run(`INSERT INTO main.${quoted(model.table)} BY NAME ${select}`);
-        found(model.table, { new: added, changed: 0, removed: 0 });
-        if (added > 0) await recordFirst(tx, model, columns, scopesOf(shared));
+  for (const [number, shared] of all.entries()) {
+    const vectors = prior.get(number);
+    if (vectors) {
+      await tx.run(`CREATE OR REPLACE TEMP TABLE affected AS ${affectedOf(shared, number, vectors)}`);
+      const scopes = `SELECT DISTINCT scope FROM prior WHERE number = ${number}`;
+      for (const model of shared.models) {
+        await replaceRows(tx, model, projection(model, 'FROM affected'), columns, found, scopes);
       }
+    } else {
+      for (const model of shared.models) await addRows(tx, model, shared, columns, found);
     }
   }
+}
+
+/** For a scope that has no rows yet. */
+async function addRows(
+  tx: Statements,
+  model: DocumentModel,
+  shared: Shared,
+  columns: Columns,
+  found: (table: string, counts: Counts) => void,
+): Promise<void> {
+  const select = projection(model, writtenOf(shared), 'few');
+  const added = await tx.run(`INSERT INTO main.${quoted(model.table)} BY NAME ${select}`);
+  found(model.table, { new: added, changed: 0, removed: 0 });
+  if (added > 0) await recordFirst(tx, model, columns, scopesOf(shared));
 }
 
 function sharing(models: readonly DocumentModel[]): Shared[] {
@@ -62,33 +80,43 @@ function sharing(models: readonly DocumentModel[]): Shared[] {
 }
 
 /**
- * Finds the stored documents whose rows have to be computed again, in `kept` those that stay as they are. False when
- * there are none in the scope at all: then there are no rows of theirs either, and nothing has to be looked up.
+ * Finds the stored documents whose rows have to be computed again: `prior(number, rid, scope)` has them by the place in
+ * `all` of those who share them, `kept(number, rid)` the ones that stay as they are. Gives for each number with any where
+ * the latter stand: where there are none in the scope at all, there are no rows of theirs either, and nothing has to be
+ * looked up.
  */
-async function gather(tx: Statements, shared: Shared, losing: ReadonlySet<string>): Promise<boolean> {
-  const { column } = shared;
-  const kinds = list(shared.documents);
+async function gather(
+  tx: Statements,
+  all: readonly Shared[],
+  losing: ReadonlySet<string>,
+): Promise<Map<number, number[]>> {
+  const rows = await tx.all<{ number: number; vector: number | null }>(
+    [
+      'CREATE OR REPLACE TEMP TABLE prior (number INTEGER, rid BIGINT, scope VARCHAR)',
+      ...all.map((shared, number) => `INSERT INTO prior ${priorOf(shared, number, losing)}`),
+      `CREATE OR REPLACE TEMP TABLE kept AS SELECT number, rid FROM prior
+        WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows)`,
+      `SELECT DISTINCT number, NULL AS vector FROM prior
+        UNION ALL SELECT DISTINCT number, ${vectorSql} FROM kept`,
+    ].join(';\n'),
+  );
+  const vectors = new Map<number, number[]>(rows.map(({ number }) => [number, []]));
+  for (const { number, vector } of rows) if (vector !== null) vectors.get(number)?.push(vector);
+  return vectors;
+}
+
+function priorOf(shared: Shared, number: number, losing: ReadonlySet<string>): string {
+  const { column, documents } = shared;
+  const kinds = list(documents);
   const scopes = scopesOf(shared);
   // `known` has them already when an id alone names the thing and no set dropped what was not in the batch.
-  const [first = ''] = shared.documents;
+  const [first = ''] = documents;
   const inKnown =
     column === 'id' &&
-    shared.documents.every((kind) => namedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
-  await tx.run(
-    `CREATE OR REPLACE TEMP TABLE prior AS ${
-      inKnown
-        ? `SELECT rid, id AS scope FROM known WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
-        : `SELECT rowid AS rid, ${column} AS scope FROM raw.documents
-            WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`
-    }`,
-  );
-  const [any] = await tx.all('SELECT 1 FROM prior LIMIT 1');
-  if (!any) return false;
-  await tx.run(`
-    CREATE OR REPLACE TEMP TABLE kept AS SELECT rid FROM prior
-      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows);
-    CREATE OR REPLACE TEMP TABLE prior_scopes AS SELECT DISTINCT scope FROM prior`);
-  return true;
+    documents.every((kind) => namedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
+  return inKnown
+    ? `SELECT ${number}, rid, id FROM known WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
+    : `SELECT ${number}, rowid, ${column} FROM raw.documents WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`;
 }
 
 /** Whose rows may have to be computed again, as SQL text. */
@@ -111,12 +139,16 @@ async function recordFirst(
   });
 }
 
-function documentsOf(shared: Shared, prior: boolean): string {
-  const columns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
-  const written = `SELECT ${columns} FROM written WHERE endpoint IN (${list(shared.documents)})`;
-  return prior
-    ? `${written} UNION ALL SELECT ${columns} FROM raw.documents WHERE rowid IN (SELECT rid FROM kept)`
-    : written;
+const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
+
+function writtenOf({ documents }: Shared): string {
+  return `SELECT ${documentColumns} FROM written WHERE endpoint IN (${list(documents)})`;
+}
+
+/** The documents to compute rows from, those that stay as they are included. */
+function affectedOf(shared: Shared, number: number, vectors: readonly number[]): string {
+  return `${writtenOf(shared)} UNION ALL SELECT ${documentColumns} FROM raw.documents
+    WHERE ${inVectors(vectors)} AND rowid IN (SELECT rid FROM kept WHERE number = ${number})`;
 }
 
 /**
@@ -142,14 +174,13 @@ export async function replaceRows(
     of.map((name) => `s.${quoted(name)} IS DISTINCT FROM p.${quoted(name)}`).join(' OR ') || 'false';
   const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
   const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
-  await tx.run(`
+  const [counts] = await tx.all<Counts & { stamped: number }>(`
     CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0;
     INSERT INTO projected BY NAME ${select};
     CREATE OR REPLACE TEMP TABLE compared AS
       SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
         FROM (SELECT rowid AS rid, * FROM ${table} ${scoped}) s
-        FULL JOIN projected p ON ${model.key.map((name) => `s.${quoted(name)} = p.${quoted(name)}`).join(' AND ')}`);
-  const [counts] = await tx.all<Counts & { stamped: number }>(`
+        FULL JOIN projected p ON ${model.key.map((name) => `s.${quoted(name)} = p.${quoted(name)}`).join(' AND ')};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
@@ -164,14 +195,21 @@ export async function replaceRows(
         SELECT rid FROM compared WHERE pid IS NULL)`,
     });
   }
-  if (counts.removed + counts.changed + counts.stamped > 0) {
-    await tx.run(`DELETE FROM ${table} WHERE rowid IN (
-      SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`);
-  }
-  if (counts.new + counts.changed + counts.stamped > 0) {
-    await tx.run(`INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (
-      SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`);
-  }
+  const statements = [
+    ...(counts.removed + counts.changed + counts.stamped > 0
+      ? [
+          `DELETE FROM ${table} WHERE rowid IN (
+             SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`,
+        ]
+      : []),
+    ...(counts.new + counts.changed + counts.stamped > 0
+      ? [
+          `INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (
+             SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`,
+        ]
+      : []),
+  ];
+  if (statements.length > 0) await tx.run(statements.join(';\n'));
   found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
 }
 

@@ -1,6 +1,7 @@
 import type { Batch, Document } from './batch.js';
-import { familySql, withinSql } from './families.js';
+import { familyOf, familySql, namedById, withinSql } from './families.js';
 import type { Cell, Statements } from './session.js';
+import { standingSql } from './standing.js';
 
 /**
  * A batch on its way in: everything lands in temporary tables first, by DuckDB's Appender, and from there on it is SQL
@@ -31,41 +32,80 @@ export async function stage(tx: Statements, batch: Batch): Promise<Staged> {
     batch.sets.map((it, number) => [number, it.endpoint, it.parentId, it.fetchedAt]),
   );
   await tx.append({ catalog: 'temp', table: 'batch_members' }, ['integer', 'text'], membersOf(batch));
+  const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
   // The hash is made here and not in JavaScript: a quarter of the time, and on DuckDB's threads.
   // The Appender writes into a JSON column unread, and asking afterwards is four times cheaper than a cast.
-  await tx.run(`CREATE OR REPLACE TEMP TABLE batch_documents AS
-    SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, fetched_at,
-           ${familySql} AS family, ${withinSql} AS within FROM batch_given
-     WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON')`);
-  return stagedOf(batch);
+  const [answer] = await tx.all<{ standing: boolean }>(`
+    CREATE OR REPLACE TEMP TABLE batch_documents AS
+      SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, fetched_at,
+             ${familySql} AS family, ${withinSql} AS within FROM batch_given
+       WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
+    ${standingSql(setKinds)};
+    SELECT EXISTS (FROM standing) AS standing`);
+  return {
+    kinds: kindsOf(batch),
+    setKinds,
+    mayDrop: answer?.standing === true || hasOutsiders(batch),
+    mayReturn: isYoungerThanASet(batch),
+    repeated: repeatedIn(batch),
+    removes: batch.removed.length > 0,
+  };
 }
 
-/** What is known of a staged batch without asking: each statement costs a few milliseconds while answers come in. */
+/** What is known of a staged batch: a statement that is not needed is not run, each takes milliseconds. */
 export interface Staged {
   /** The kinds of its documents and of those it removes, and whether any of a kind has no parent. */
   readonly kinds: ReadonlyMap<string, { loose: boolean }>;
   /** The kinds of its sets. */
   readonly setKinds: readonly string[];
+  /** Whether there is any document, stored or in the batch, that a set of the batch could take away. */
+  readonly mayDrop: boolean;
   /** Whether any document was fetched after any set: only then can a set take away what the batch brings back. */
   readonly mayReturn: boolean;
+  /** The families (by their first kinds) of which several documents of the batch are about the same thing. */
+  readonly repeated: ReadonlySet<string>;
+  /** Whether it removes documents by name. */
+  readonly removes: boolean;
 }
 
-function stagedOf({ documents, removed, sets }: Batch): Staged {
+function kindsOf({ documents, removed }: Batch): Staged['kinds'] {
   const kinds = new Map<string, { loose: boolean }>();
   for (const { endpoint, parentId } of [...documents, ...removed]) {
     const kind = kinds.get(endpoint);
     if (!kind) kinds.set(endpoint, { loose: parentId === null });
     else if (parentId === null) kind.loose = true;
   }
+  return kinds;
+}
+
+/** Whether a document stands under a parent of which a set of the batch does not name it. */
+function hasOutsiders({ documents, sets }: Batch): boolean {
+  const members = new Map<string, Set<string>[]>();
+  for (const { endpoint, parentId, ids } of sets) {
+    const name = `${endpoint} ${parentId}`;
+    members.set(name, [...(members.get(name) ?? []), new Set(ids)]);
+  }
+  return documents.some(({ endpoint, parentId, id }) =>
+    members.get(`${endpoint} ${parentId}`)?.some((ids) => !ids.has(id)),
+  );
+}
+
+function isYoungerThanASet({ documents, sets }: Batch): boolean {
   let youngest = Number.NEGATIVE_INFINITY;
   for (const { fetchedAt } of documents) youngest = Math.max(youngest, fetchedAt.getTime());
-  let firstSet = Number.POSITIVE_INFINITY;
-  for (const { fetchedAt } of sets) firstSet = Math.min(firstSet, fetchedAt.getTime());
-  return {
-    kinds,
-    setKinds: [...new Set(sets.map(({ endpoint }) => endpoint))].sort(),
-    mayReturn: youngest > firstSet,
-  };
+  return sets.some(({ fetchedAt }) => fetchedAt.getTime() < youngest);
+}
+
+function repeatedIn({ documents }: Batch): Set<string> {
+  const things = new Set<string>();
+  const repeated = new Set<string>();
+  for (const { endpoint, id, parentId } of documents) {
+    const [family = endpoint] = familyOf(endpoint);
+    const thing = `${family} ${namedById(endpoint) ? '' : (parentId ?? '')} ${id}`;
+    if (things.has(thing)) repeated.add(family);
+    else things.add(thing);
+  }
+  return repeated;
 }
 
 /** Kind by kind, so that they are stored like that, and a scan for one kind skips whole vectors of the others. */
