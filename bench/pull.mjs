@@ -19,6 +19,7 @@ export async function benchPull() {
   try {
     const pull = await worker(['sync'], env, data.dir);
     const rows = rowsOf(pull.report);
+    const documents = await storedDocuments(env, data.dir);
     const again = await worker(['sync'], env, data.dir);
     await sandbox.post('/__sandbox/advance', { days: 1 });
     const day = await worker(['sync'], env, data.dir);
@@ -31,6 +32,8 @@ export async function benchPull() {
       rows,
       seconds: pull.seconds,
       rowsPerSecond: rows / pull.seconds,
+      documents,
+      rowsAndDocumentsPerSecond: (rows + documents) / pull.seconds,
       cpuSeconds: pull.cpuSeconds,
       peakRssMB: pull.peakRssMB,
       peakRssMBOfAnIdlePullOnTop: again.peakRssMB,
@@ -47,7 +50,13 @@ export async function benchPull() {
   }
 }
 
-/** @param {{rows: Record<string, {new: number, changed: number}>}} report */
+/** How many documents a pull left, of which the rows are made. @param {Record<string, string>} env @param {string} dir */
+async function storedDocuments(env, dir) {
+  const { report } = await worker(['sql', 'SELECT count(*) AS documents FROM raw.documents'], env, dir);
+  return Number(report[0].documents);
+}
+
+/** The rows of the typed tables. @param {{rows: Record<string, {new: number, changed: number}>}} report */
 function rowsOf(report) {
   return Object.values(report.rows).reduce((sum, counts) => sum + counts.new + counts.changed, 0);
 }

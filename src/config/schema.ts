@@ -46,14 +46,17 @@ const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size 
 
 const warehouse = section({
   memoryLimit: memory
-    .default('192MB')
+    .default('128MB')
     .describe(
       'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
     ),
   queryMemoryLimit: memory
     .default('1GB')
     .describe('The same for sql, export and status, which read the published file beside the worker.'),
-  threads: positive.max(256).default(2).describe('Threads that DuckDB may use.'),
+  threads: positive
+    .max(256)
+    .default(2)
+    .describe('Threads that DuckDB may use where it goes through whole tables; a batch takes one.'),
   compact: section({
     freeShare: z
       .number()
@@ -104,8 +107,12 @@ const sync = section({
     .default(3)
     .describe('How often a list is read in one run until it verifies.'),
   batch: section({
-    documents: positive.default(5_000).describe('A batch is committed when it holds this many documents,'),
-    answers: positive.default(50).describe('or the answers of this many requests,'),
+    documents: positive.default(4_000).describe('A batch is committed when it holds this many documents,'),
+    answers: positive
+      .default(50)
+      .describe(
+        'or the answers of this many requests (more, where they come faster than batches are written),',
+      ),
     seconds: z.number().min(0.1).default(5).describe('or when it is this old.'),
   }),
   deletes: section({

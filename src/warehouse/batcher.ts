@@ -13,6 +13,9 @@ export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
  * Gathers what answers bring into batches, and commits a batch when it is full or old enough. One batch is committed
  * while the next one fills; whoever adds to a full one waits, so that a slow disk slows the fetching down instead of
  * filling memory. The first failure of a commit is thrown to everybody from then on: nothing is fetched in vain.
+ *
+ * An answer with more documents than a batch may hold goes into several, as the pages of a list do: the state that says
+ * that it was fetched, and what it takes away, are in the last of them.
  */
 export class Batcher {
   readonly #load: (batch: Batch) => Promise<Loaded>;
@@ -22,10 +25,10 @@ export class Batcher {
   #parts: Part[] = [];
   #requests: RequestRecord[] = [];
   #documents = 0;
-  #answers = 0;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #failure: { error: unknown } | undefined;
 
   constructor(options: {
@@ -43,20 +46,15 @@ export class Batcher {
   /** Adds what one answer brought; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
-    this.#parts.push(part);
+    this.#parts.push(...sliced(part, this.#limits.documents));
     this.#documents += part.documents?.length ?? 0;
-    this.#answers += 1;
-    if (!this.#isFull()) {
-      this.#timer ??= setTimeout(
-        () => void this.#commit().catch(() => undefined),
-        this.#limits.seconds * 1_000,
-      );
-      return;
+    this.#startTimer();
+    while (this.#isFull()) {
+      // Of those who wait, the first commits for all; they go on fetching while the next batch fills.
+      if (this.#isCommitting) await this.#committing;
+      else void this.#commit();
+      this.#throwFailure();
     }
-    if (this.#isCommitting) await this.#committing;
-    this.#throwFailure();
-    // Of those who waited, the first commits for all; the others go on fetching meanwhile.
-    if (this.#isFull() && !this.#isCommitting) void this.#commit().catch(() => undefined);
   }
 
   /** Notes a request; it is stored with the next batch. */
@@ -67,47 +65,68 @@ export class Batcher {
   /** Commits everything that was added so far. */
   async flush(): Promise<void> {
     await this.#committing;
-    this.#throwFailure();
-    if (this.#parts.length > 0 || this.#requests.length > 0) await this.#commit();
+    while (this.#parts.length > 0 || this.#requests.length > 0) {
+      this.#throwFailure();
+      await this.#commitWhenFree();
+    }
     this.#throwFailure();
   }
 
+  /**
+   * Answers alone fill a batch only when as much time has passed as the last one took: a batch has 20 to 100 ms that do
+   * not depend on how much is in it. What the API's limit lets through is far slower than that.
+   */
   #isFull(): boolean {
-    return this.#documents >= this.#limits.documents || this.#answers >= this.#limits.answers;
+    if (this.#documents >= this.#limits.documents) return true;
+    return this.#parts.length >= this.#limits.answers && performance.now() >= this.#restsUntil;
   }
 
+  #startTimer(): void {
+    this.#timer ??= setTimeout(() => void this.#commitWhenFree(), this.#limits.seconds * 1_000);
+  }
+
+  async #commitWhenFree(): Promise<void> {
+    while (this.#isCommitting) await this.#committing;
+    if (this.#parts.length > 0 || this.#requests.length > 0) await this.#commit();
+  }
+
+  /** Commits the next batch; call while none is being committed. Never rejects: a failure is kept for everybody. */
   #commit(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const before = this.#committing;
+    const batch = this.#take();
+    if (this.#parts.length > 0) this.#startTimer();
+    const begunAt = performance.now();
     this.#isCommitting = true;
-    const commit = before.then(async () => {
-      const batch = this.#take();
-      if (!batch || this.#failure) return;
-      try {
-        this.#onLoaded(await this.#load(batch), batch);
-      } catch (error) {
-        this.#failure ??= { error };
-        throw error;
-      }
+    this.#committing = this.#store(batch).finally(() => {
+      this.#isCommitting = false;
+      this.#restsUntil = 2 * performance.now() - begunAt;
     });
-    const settled = commit
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#committing === settled) this.#isCommitting = false;
-      });
-    this.#committing = settled;
-    return commit;
+    return this.#committing;
   }
 
-  #take(): Batch | undefined {
-    const parts = this.#parts;
+  async #store(batch: Batch): Promise<void> {
+    if (this.#failure) return;
+    try {
+      this.#onLoaded(await this.#load(batch), batch);
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  /** Parts in the order in which they came, until the batch is full; the rest is for the next one. */
+  #take(): Batch {
+    let count = 0;
+    let documents = 0;
+    for (const part of this.#parts) {
+      if (documents >= this.#limits.documents) break;
+      documents += part.documents?.length ?? 0;
+      count += 1;
+    }
+    const parts = this.#parts.splice(0, count);
     const requests = this.#requests;
-    if (parts.length === 0 && requests.length === 0) return undefined;
-    this.#parts = [];
     this.#requests = [];
-    this.#documents = 0;
-    this.#answers = 0;
+    this.#documents -= documents;
     return batchOf(this.#runId, {
       documents: parts.flatMap((part) => part.documents ?? []),
       removed: parts.flatMap((part) => part.removed ?? []),
@@ -123,4 +142,16 @@ export class Batcher {
   #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
   }
+}
+
+/** A part as several, each with no more documents than `most`; all else is in the last. */
+function sliced(part: Part, most: number): Part[] {
+  const { documents = [], removed = [], sets = [], coverage = [] } = part;
+  const { rejections = [], drift = [], scans = [] } = part;
+  const slices: Part[] = [];
+  let from = 0;
+  for (; documents.length - from > most; from += most) {
+    slices.push({ documents: documents.slice(from, from + most) });
+  }
+  return [...slices, { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans }];
 }

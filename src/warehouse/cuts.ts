@@ -14,6 +14,8 @@ export async function cuts(
   staged: Staged,
 ): Promise<Date[]> {
   const moments = (await returns(tx, staged)).map((at) => at.getTime());
+  // What is removed is removed at the end: what was said of it until then is seen before.
+  if (staged.lastWord) moments.push(staged.lastWord.getTime());
   const observed = models.filter(
     ({ versions, documents }) =>
       versions !== undefined &&

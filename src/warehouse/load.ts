@@ -43,10 +43,7 @@ function plus(a: Counts | undefined, b: Counts): Counts {
   return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }
 
-/**
- * Every column of a temporary table takes a quarter of a megabyte at least: left standing until the next batch, they were
- * 90 of the 128 MB that DuckDB had, and what the next batch looks up was read from the disk each time.
- */
+/** A batch's bodies, and a quarter of a megabyte for each column, would stand in memory until the next one comes. */
 async function dropTemporary(tx: Statements): Promise<void> {
   await tx.run(temporary.map((table) => `DROP TABLE IF EXISTS temp.${table}`).join(';'));
 }

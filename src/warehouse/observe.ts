@@ -19,6 +19,8 @@ import { standingSql } from './standing.js';
  * first seen, except that it moves when the document is seen again after a sibling was (another document about the same
  * thing): otherwise "the later one wins" would be decided by a stale stamp. The window functions below find the last
  * such start among several sightings in one batch, exactly as batches of one sighting each would have.
+ *
+ * Says of each kind how many documents that is; kinds that nothing happens to are left out.
  */
 export async function observe(
   tx: Statements,
@@ -27,7 +29,7 @@ export async function observe(
   range: TimeRange,
 ): Promise<Observed> {
   // One text: between two statements the program may be busy with an answer, and DuckDB would wait.
-  const kinds = await tx.all<Observed[number]>(
+  return tx.all<Observed[number]>(
     [
       ...findKnown(staged, range),
       ...decideWrites(runId, staged),
@@ -41,7 +43,6 @@ export async function observe(
         GROUP BY endpoint`,
     ].join(';\n'),
   );
-  return kinds;
 }
 
 /** What `observe` found, kind by kind: how many documents come, change, are only seen again, and go. */

@@ -54,6 +54,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       const columns = await tableColumns(session);
       const problems = await checkModels(session, models);
       if (problems.length > 0) throw new Error(`the models do not fit the tables: ${problems.join('; ')}`);
+      // All threads are for what goes through whole tables (see Warehouse).
+      if (!reading) await session.run('SET threads = 1');
       return new Warehouse(session, {
         ...{
           dataDir,

@@ -1,4 +1,4 @@
-import type { Batch, Document } from './batch.js';
+import type { Batch, Document, DocumentKey } from './batch.js';
 import { familyOf, familySql, namedById, withinSql } from './families.js';
 import type { Cell, Statements } from './session.js';
 import { standingSql } from './standing.js';
@@ -49,6 +49,7 @@ export async function stage(tx: Statements, batch: Batch): Promise<Staged> {
     mayReturn: isYoungerThanASet(batch),
     repeated: repeatedIn(batch),
     removes: batch.removed.length > 0,
+    lastWord: lastWordOf(batch),
   };
 }
 
@@ -66,7 +67,20 @@ export interface Staged {
   readonly repeated: ReadonlySet<string>;
   /** Whether it removes documents by name. */
   readonly removes: boolean;
+  /** When a document was last seen, if it removes any that it brings itself. */
+  readonly lastWord: Date | null;
 }
+
+function lastWordOf({ documents, removed }: Batch): Date | null {
+  const names = new Set(removed.map(nameOf));
+  const seen = names.size === 0 ? [] : documents.filter((document) => names.has(nameOf(document)));
+  return seen.reduce<Date | null>(
+    (last, { fetchedAt }) => (last && last >= fetchedAt ? last : fetchedAt),
+    null,
+  );
+}
+
+const nameOf = ({ endpoint, id, parentId }: DocumentKey) => JSON.stringify([endpoint, id, parentId]);
 
 function kindsOf({ documents, removed }: Batch): Staged['kinds'] {
   const kinds = new Map<string, { loose: boolean }>();

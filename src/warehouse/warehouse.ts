@@ -10,7 +10,7 @@ import { type Published, publish } from './publish.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './rebuild.js';
 import type { Restored } from './restore.js';
 import { type Retention, type Trimmed, trim } from './retention.js';
-import { withRoom } from './room.js';
+import { giveBack, withRoom } from './room.js';
 import { finishRun, organization, type RunEnd, type RunStart, startRun } from './runs.js';
 import type { Session, Statements } from './session.js';
 import type { Params } from './values.js';
@@ -26,6 +26,9 @@ interface Parts {
   readonly log: Log;
   readonly release: () => void;
 }
+
+/** A batch of so many documents leaves memory behind that is worth giving back. */
+const many = 1_000;
 
 /** The live warehouse, open in this process. Made by `openWarehouse`; everything here stands in one line. */
 export class Warehouse {
@@ -72,25 +75,27 @@ export class Warehouse {
   }
 
   /** Stores a batch, documents, rows and state in one transaction. */
-  load(batch: Batch): Promise<Loaded> {
-    const { models, columns } = this.#parts;
-    return withRoom(this.#session, () => load(this.#session, models, columns, batch));
+  async load(batch: Batch): Promise<Loaded> {
+    const { models, columns, limits } = this.#parts;
+    const loaded = await withRoom(this.#session, () => load(this.#session, models, columns, batch));
+    if (batch.documents.length >= many) await giveBack(this.#session, limits.memoryLimit);
+    return loaded;
   }
 
   /** Computes the derived tables anew; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Loaded['rows']> {
-    return refreshDerived(this.#session, this.#parts.models, this.#parts.columns);
+    return this.#wide(() => refreshDerived(this.#session, this.#parts.models, this.#parts.columns));
   }
 
   /** Computes every typed table anew from the raw documents. */
   rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
-    return rebuild(this.#session, this.#parts.models, this.#parts.columns, progress);
+    return this.#wide(() => rebuild(this.#session, this.#parts.models, this.#parts.columns, progress));
   }
 
   /** Puts a consistent snapshot in the place of signals.duckdb. */
   publish(): Promise<Published> {
     const { dataDir, viewsDir, models, columns } = this.#parts;
-    return publish(this.#session, { dataDir, viewsDir, models, columns });
+    return this.#wide(() => publish(this.#session, { dataDir, viewsDir, models, columns }));
   }
 
   /** Removes what the worker wrote down about itself and is older than it is kept. */
@@ -131,6 +136,16 @@ export class Warehouse {
       } finally {
         this.#parts.release();
       }
+    }
+  }
+
+  /** What goes through whole tables takes all threads; a batch is too small to be shared, and takes one. */
+  async #wide<T>(work: () => Promise<T>): Promise<T> {
+    await this.#session.run(`SET threads = ${this.#parts.limits.threads}`);
+    try {
+      return await work();
+    } finally {
+      await this.#session.run('SET threads = 1');
     }
   }
 

@@ -103,4 +103,82 @@ describe('Batcher', () => {
     await turn();
     expect(batches.map(({ requests }) => requests.length)).toEqual([5]);
   });
+
+  test('an answer larger than a batch goes into several, the state that says it was fetched into the last', async () => {
+    const batches: Batch[] = [];
+    const load = async (batch: Batch) => {
+      batches.push(batch);
+      return nothing;
+    };
+    const subject = batcher(load);
+    const coverage = {
+      ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
+      ...{ status: 200, error: null, reason: null },
+    };
+    await subject.add({ documents: [document('before')] });
+    const set = { endpoint: 'topics', parentId: 't', ids: [], fetchedAt: new Date(0) };
+    const documents = Array.from({ length: 8 }, (_, index) => document(String(index)));
+    // Of a class, as a landing is, whose drift is no field of its own.
+    class Answer {
+      readonly documents = documents;
+      readonly coverage = [coverage];
+      readonly sets = [set];
+      get drift() {
+        return [
+          {
+            endpoint: 'topics',
+            path: 'x',
+            kind: 'unknown_field' as const,
+            example: null,
+            count: 1,
+            seenAt: new Date(0),
+          },
+        ];
+      }
+    }
+    await subject.add(new Answer());
+    await subject.flush();
+    expect(batches.flatMap((batch) => batch.documents.map(({ id }) => id))).toEqual([
+      'before',
+      ...documents.map(({ id }) => id),
+    ]);
+    for (const batch of batches) expect(batch.documents.length).toBeLessThanOrEqual(3 + 2);
+    const last = batches.at(-1);
+    expect([last?.coverage, last?.sets, last?.drift.length]).toEqual([[coverage], [set], 1]);
+    for (const batch of batches.slice(0, -1))
+      expect([...batch.coverage, ...batch.sets, ...batch.drift]).toEqual([]);
+    expect(batches.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('answers alone fill a batch, but not before as much time has passed as the last one took', async () => {
+    const sizes: number[] = [];
+    const load = async (batch: Batch) => {
+      sizes.push(batch.coverage.length);
+      await new Promise((resolve) => setTimeout(resolve, sizes.length === 1 ? 300 : 0));
+      return nothing;
+    };
+    const subject = batcher(load, { documents: 100, answers: 2, seconds: 60 });
+    const coverage = {
+      ...{ endpoint: 'topic', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
+      ...{ status: 200, error: null, reason: null },
+    };
+    const add = async (count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        await subject.add({ coverage: [coverage] });
+        await turn();
+      }
+    };
+    await add(2);
+    // While the first is written and rests, which twenty turns are far from.
+    await add(20);
+    expect(sizes).toEqual([2]);
+    await new Promise((resolve) => setTimeout(resolve, 650));
+    await add(1);
+    await turn();
+    expect(sizes).toEqual([2, 21]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await add(2);
+    await turn();
+    expect(sizes).toEqual([2, 21, 2]);
+  });
 });

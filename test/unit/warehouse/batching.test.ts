@@ -130,6 +130,8 @@ const story = fc.array(
     ),
     /** Whether a batch ends after this answer. */
     cut: fc.nat(3).map((n) => n === 0),
+    /** Whether it is larger than a batch may be: its documents come in several, all else in the last of them. */
+    slices: fc.nat(5).map((n) => n === 0),
   }),
   { minLength: 4, maxLength: 14, size: 'max' },
 );
@@ -177,7 +179,13 @@ test(
           pending = [];
         };
         for (const [index, part] of parts.entries()) {
-          pending.push(part);
+          if (steps[index]?.slices) {
+            for (const document of part.documents.slice(0, -1)) {
+              pending.push(only([document]));
+              await flush();
+            }
+            pending.push({ ...part, documents: part.documents.slice(-1) });
+          } else pending.push(part);
           // What is removed says nothing of when: it stands for the end of its batch.
           if (steps[index]?.cut || part.removed.length > 0) await flush();
         }
@@ -218,3 +226,20 @@ test.each([
     expect(stamp).toEqual({ fetched_at: at(it.stamp) });
   },
 );
+
+test('a version ends when its row was last seen, be that in the batch that removes it or before', async () => {
+  const said = (second: number) => [
+    doc('topic', 't1', second, { title: 'a' }),
+    doc('topic_presence', 't1', second, { deletedAt: null }),
+  ];
+  const removed = [{ endpoint: 'topic', id: 't1', parentId: null }];
+  await empty(oneByOne);
+  await empty(batched);
+  for (const warehouse of [oneByOne, batched]) await warehouse.load(batchOf(runId, { documents: said(0) }));
+  await oneByOne.load(batchOf(runId, { documents: said(10) }));
+  await oneByOne.load(batchOf(runId, { removed }));
+  await batched.load(batchOf(runId, { documents: said(10), removed }));
+  expect(await contents(batched)).toEqual(await contents(oneByOne));
+  const versions = await batched.all('SELECT valid_from, valid_to FROM topic_versions');
+  expect(versions).toEqual([{ valid_from: at(0), valid_to: at(10) }]);
+});
