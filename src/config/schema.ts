@@ -107,7 +107,12 @@ const sync = section({
     .default(3)
     .describe('How often a list is read in one run until it verifies.'),
   batch: section({
-    documents: positive.default(4_000).describe('A batch is committed when it holds this many documents,'),
+    megabytes: z
+      .number()
+      .min(0.1)
+      .default(5)
+      .describe('A batch is committed when it holds documents of this size,'),
+    documents: positive.default(4_000).describe('or this many of them,'),
     answers: positive
       .default(50)
       .describe(

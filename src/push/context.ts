@@ -2,7 +2,7 @@ import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
-import type { Batcher } from '../warehouse/batcher.js';
+import type { Batcher, BatchLimits } from '../warehouse/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { EntityType } from './fields.js';
 import type { Patience } from './patience.js';
@@ -17,7 +17,7 @@ export interface PushSettings {
     readonly paging: { readonly pageSize: number };
     readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number };
   };
-  readonly sync: { readonly batch: { documents: number; answers: number; seconds: number } };
+  readonly sync: { readonly batch: BatchLimits };
   readonly push: {
     readonly onConflict: OnConflict | 'skip';
     readonly companiesPerRequest: number;

@@ -1,6 +1,8 @@
-import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
+import { type Batch, batchOf, type Document, type Loaded, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
+  /** Of the bodies of its documents, counted in characters. */
+  readonly megabytes: number;
   readonly documents: number;
   readonly answers: number;
   readonly seconds: number;
@@ -22,9 +24,9 @@ export class Batcher {
   readonly #limits: BatchLimits;
   readonly #runId: string;
   readonly #onLoaded: (loaded: Loaded, batch: Batch) => void;
-  #parts: Part[] = [];
+  #parts: { readonly slice: Part; readonly size: Size }[] = [];
   #requests: RequestRecord[] = [];
-  #documents = 0;
+  #held: Size = nothing;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
@@ -46,8 +48,11 @@ export class Batcher {
   /** Adds what one answer brought; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
-    this.#parts.push(...sliced(part, this.#limits.documents));
-    this.#documents += part.documents?.length ?? 0;
+    for (const slice of sliced(part, this.#limits)) {
+      const size = sizeOf(slice.documents ?? []);
+      this.#parts.push({ slice, size });
+      this.#held = plus(this.#held, size);
+    }
     this.#startTimer();
     while (this.#isFull()) {
       // Of those who wait, the first commits for all; they go on fetching while the next batch fills.
@@ -77,7 +82,7 @@ export class Batcher {
    * not depend on how much is in it. What the API's limit lets through is far slower than that.
    */
   #isFull(): boolean {
-    if (this.#documents >= this.#limits.documents) return true;
+    if (isFull(this.#held, this.#limits)) return true;
     return this.#parts.length >= this.#limits.answers && performance.now() >= this.#restsUntil;
   }
 
@@ -117,16 +122,16 @@ export class Batcher {
   /** Parts in the order in which they came, until the batch is full; the rest is for the next one. */
   #take(): Batch {
     let count = 0;
-    let documents = 0;
-    for (const part of this.#parts) {
-      if (documents >= this.#limits.documents) break;
-      documents += part.documents?.length ?? 0;
+    let taken = nothing;
+    for (const { size } of this.#parts) {
+      if (isFull(taken, this.#limits)) break;
+      taken = plus(taken, size);
       count += 1;
     }
-    const parts = this.#parts.splice(0, count);
+    const parts = this.#parts.splice(0, count).map(({ slice }) => slice);
     const requests = this.#requests;
     this.#requests = [];
-    this.#documents -= documents;
+    this.#held = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
     return batchOf(this.#runId, {
       documents: parts.flatMap((part) => part.documents ?? []),
       removed: parts.flatMap((part) => part.removed ?? []),
@@ -144,14 +149,43 @@ export class Batcher {
   }
 }
 
-/** A part as several, each with no more documents than `most`; all else is in the last. */
-function sliced(part: Part, most: number): Part[] {
+/** How many documents, and how many characters they have. */
+interface Size {
+  readonly documents: number;
+  readonly characters: number;
+}
+
+const nothing: Size = { documents: 0, characters: 0 };
+
+function sizeOf(documents: readonly Document[]): Size {
+  return {
+    documents: documents.length,
+    characters: documents.reduce((sum, { body }) => sum + body.length, 0),
+  };
+}
+
+function plus(one: Size, other: Size): Size {
+  return { documents: one.documents + other.documents, characters: one.characters + other.characters };
+}
+
+function isFull({ documents, characters }: Size, limits: BatchLimits): boolean {
+  return documents >= limits.documents || characters >= limits.megabytes * 1e6;
+}
+
+/** A part as several, each no larger than a batch may be; all but its documents is in the last. */
+function sliced(part: Part, limits: BatchLimits): Part[] {
   const { documents = [], removed = [], sets = [], coverage = [] } = part;
   const { rejections = [], drift = [], scans = [] } = part;
   const slices: Part[] = [];
   let from = 0;
-  for (; documents.length - from > most; from += most) {
-    slices.push({ documents: documents.slice(from, from + most) });
+  let size = nothing;
+  for (const [index, document] of documents.entries()) {
+    if (isFull(size, limits)) {
+      slices.push({ documents: documents.slice(from, index) });
+      from = index;
+      size = nothing;
+    }
+    size = plus(size, sizeOf([document]));
   }
   return [...slices, { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans }];
 }

@@ -19,7 +19,7 @@ const settings: SyncSettings = {
     maxAgeDays: ages as Record<ChildEndpoint, number>,
     personGroups: 'without_company',
     scanAttempts: 3,
-    batch: { documents: 100, answers: 100, seconds: 5 },
+    batch: { megabytes: 5, documents: 100, answers: 100, seconds: 5 },
     deletes: { maxShare: 0.2, maxRows: 20 },
     publishEveryMinutes: 0,
   },

@@ -134,7 +134,7 @@ function contextOf(
     if (warehouse) return warehouse.load(batch);
     return { documents: { new: 0, changed: 0, removed: 0 }, rows: {}, newRejections: 0, newDrift: [] };
   };
-  const limits = { documents: 10_000, answers: 1000, seconds: 3600 };
+  const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
     config: { sync: { scanAttempts, maxAgeDays: { topic: 1 }, deletes: { maxShare: 1, maxRows: 1e9 } } },
     api: {

@@ -19,7 +19,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function batcher(
   load: (batch: Batch) => Promise<Loaded>,
-  limits = { documents: 3, answers: 100, seconds: 60 },
+  limits = { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
 ) {
   return new Batcher({ runId: 'r', limits, load, onLoaded: () => undefined });
 }
@@ -49,7 +49,7 @@ describe('Batcher', () => {
         new Promise((resolve) => {
           release = () => resolve(nothing);
         }),
-      { documents: 1, answers: 100, seconds: 60 },
+      { megabytes: 1, documents: 1, answers: 100, seconds: 60 },
     );
     await subject.add({ documents: [document('first')] });
     await turn();
@@ -66,6 +66,7 @@ describe('Batcher', () => {
 
   test('a commit that fails is thrown to whoever adds afterwards, and to the flush', async () => {
     const subject = batcher(() => Promise.reject(new Error('disk full')), {
+      megabytes: 1,
       documents: 1,
       answers: 1,
       seconds: 60,
@@ -82,7 +83,7 @@ describe('Batcher', () => {
       batches.push(batch);
       return nothing;
     };
-    const subject = batcher(load, { documents: 100, answers: 2, seconds: 60 });
+    const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
     const request = {
       at: new Date(0),
       endpoint: 'topics',
@@ -150,6 +151,23 @@ describe('Batcher', () => {
     expect(batches.length).toBeGreaterThanOrEqual(3);
   });
 
+  test('is full by size as well, and an answer that is larger is cut where it reaches that', async () => {
+    const sizes: number[][] = [];
+    const load = async (batch: Batch) => {
+      sizes.push(batch.documents.map(({ body }) => body.length));
+      return nothing;
+    };
+    const subject = batcher(load, { megabytes: 0.001, documents: 100, answers: 100, seconds: 60 });
+    const of = (...lengths: number[]) => ({
+      documents: lengths.map((length) => ({ ...document('d'), body: 'x'.repeat(length) })),
+    });
+    await subject.add(of(400));
+    await subject.add(of(500, 600, 2_000, 10));
+    await subject.add(of(900));
+    await subject.flush();
+    expect(sizes).toEqual([[400, 500, 600], [2_000], [10, 900]]);
+  });
+
   test('answers alone fill a batch, but not before as much time has passed as the last one took', async () => {
     const sizes: number[] = [];
     const load = async (batch: Batch) => {
@@ -157,7 +175,7 @@ describe('Batcher', () => {
       await new Promise((resolve) => setTimeout(resolve, sizes.length === 1 ? 300 : 0));
       return nothing;
     };
-    const subject = batcher(load, { documents: 100, answers: 2, seconds: 60 });
+    const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
     const coverage = {
       ...{ endpoint: 'topic', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
       ...{ status: 200, error: null, reason: null },
