@@ -4,7 +4,7 @@ import { commands } from './cli/commands/index.js';
 import { run } from './cli/run.js';
 
 // V8 lets a heap double before it collects what is old. Answers are large and short-lived: growing by a quarter takes
-// 80 MB off the peak of a pull of 50,000 messages and costs no processor time that could be measured.
+// 100 MB off the peak of a pull of 100,000 messages, for a tenth of its processor time.
 setFlagsFromString('--heap-growing-percent=25');
 
 process.exitCode = await run(process.argv.slice(2), commands);
