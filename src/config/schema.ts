@@ -113,11 +113,7 @@ const sync = section({
       .default(5)
       .describe('A batch is committed when it holds documents of this size,'),
     documents: positive.default(4_000).describe('or this many of them,'),
-    answers: positive
-      .default(50)
-      .describe(
-        'or the answers of this many requests (more, where they come faster than batches are written),',
-      ),
+    answers: positive.default(50).describe('or the answers of this many requests,'),
     seconds: z.number().min(0.1).default(5).describe('or when it is this old.'),
   }),
   deletes: section({

@@ -30,7 +30,6 @@ export class Batcher {
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
-  #restsUntil = Number.NEGATIVE_INFINITY;
   #failure: { error: unknown } | undefined;
 
   constructor(options: {
@@ -77,13 +76,8 @@ export class Batcher {
     this.#throwFailure();
   }
 
-  /**
-   * Answers alone fill a batch only when as much time has passed as the last one took: a batch has 20 to 100 ms that do
-   * not depend on how much is in it. What the API's limit lets through is far slower than that.
-   */
   #isFull(): boolean {
-    if (isFull(this.#held, this.#limits)) return true;
-    return this.#parts.length >= this.#limits.answers && performance.now() >= this.#restsUntil;
+    return this.#parts.length >= this.#limits.answers || isFull(this.#held, this.#limits);
   }
 
   #startTimer(): void {
@@ -101,11 +95,9 @@ export class Batcher {
     this.#timer = undefined;
     const batch = this.#take();
     if (this.#parts.length > 0) this.#startTimer();
-    const begunAt = performance.now();
     this.#isCommitting = true;
     this.#committing = this.#store(batch).finally(() => {
       this.#isCommitting = false;
-      this.#restsUntil = 2 * performance.now() - begunAt;
     });
     return this.#committing;
   }
@@ -124,7 +116,7 @@ export class Batcher {
     let count = 0;
     let taken = nothing;
     for (const { size } of this.#parts) {
-      if (isFull(taken, this.#limits)) break;
+      if (count >= this.#limits.answers || isFull(taken, this.#limits)) break;
       taken = plus(taken, size);
       count += 1;
     }

@@ -66,11 +66,11 @@ const batches: readonly Named[] = [
   { name: 'batch: after BEGIN', at: { call: 'run', match: '^BEGIN', nth: 2, when: 'after' } },
   {
     name: 'batch: within the storing of documents',
-    at: { call: 'run', match: '^INSERT INTO raw.documents', nth: 2, when: 'within' },
+    at: { call: 'run', match: 'INSERT INTO raw.documents', nth: 2, when: 'within' },
   },
   {
     name: 'batch: documents stored, state not yet',
-    at: { call: 'run', match: '^INSERT INTO raw.documents', nth: 2, when: 'after' },
+    at: { call: 'run', match: 'INSERT INTO raw.documents', nth: 2, when: 'after' },
   },
   { name: 'batch: before COMMIT', at: { call: 'run', match: '^COMMIT', nth: 2, when: 'before' } },
   { name: 'batch: within COMMIT', at: { call: 'run', match: '^COMMIT', nth: 2, when: 'within' } },

@@ -167,36 +167,4 @@ describe('Batcher', () => {
     await subject.flush();
     expect(sizes).toEqual([[400, 500, 600], [2_000], [10, 900]]);
   });
-
-  test('answers alone fill a batch, but not before as much time has passed as the last one took', async () => {
-    const sizes: number[] = [];
-    const load = async (batch: Batch) => {
-      sizes.push(batch.coverage.length);
-      await new Promise((resolve) => setTimeout(resolve, sizes.length === 1 ? 300 : 0));
-      return nothing;
-    };
-    const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
-    const coverage = {
-      ...{ endpoint: 'topic', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
-      ...{ status: 200, error: null, reason: null },
-    };
-    const add = async (count: number) => {
-      for (let index = 0; index < count; index += 1) {
-        await subject.add({ coverage: [coverage] });
-        await turn();
-      }
-    };
-    await add(2);
-    // While the first is written and rests, which twenty turns are far from.
-    await add(20);
-    expect(sizes).toEqual([2]);
-    await new Promise((resolve) => setTimeout(resolve, 650));
-    await add(1);
-    await turn();
-    expect(sizes).toEqual([2, 21]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    await add(2);
-    await turn();
-    expect(sizes).toEqual([2, 21, 2]);
-  });
 });
