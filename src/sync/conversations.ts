@@ -105,9 +105,9 @@ export class NewestFirst {
 
   read(items: readonly unknown[]): void {
     for (const item of items) {
-      const { group, ...rest } = isObject(item) ? item : {};
-      this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
-      this.#byOwn.next(this.#lastOwn(messagesOf(rest)));
+      const shown: Record<string, unknown> = isObject(item) ? item : {};
+      this.#byLast.next(isObject(shown.group) ? momentOf(shown.group.endTimestamp) : Number.NaN);
+      this.#byOwn.next(this.#lastOwn(messagesOf(shown)));
     }
   }
 

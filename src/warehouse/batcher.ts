@@ -1,4 +1,4 @@
-import { type Batch, batchOf, type Document, type Loaded, type RequestRecord } from './batch.js';
+import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
   /** Of the bodies of its documents, counted in characters. */
@@ -24,9 +24,8 @@ export class Batcher {
   readonly #limits: BatchLimits;
   readonly #runId: string;
   readonly #onLoaded: (loaded: Loaded, batch: Batch) => void;
-  #parts: { readonly slice: Part; readonly size: Size }[] = [];
+  #parts: Slice[] = [];
   #requests: RequestRecord[] = [];
-  #held: Size = nothing;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
@@ -47,11 +46,7 @@ export class Batcher {
   /** Adds what one answer brought; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
-    for (const slice of sliced(part, this.#limits)) {
-      const size = sizeOf(slice.documents ?? []);
-      this.#parts.push({ slice, size });
-      this.#held = plus(this.#held, size);
-    }
+    this.#parts.push(...sliced(part, this.#limits));
     this.#startTimer();
     while (this.#isFull()) {
       // Of those who wait, the first commits for all; they go on fetching while the next batch fills.
@@ -77,7 +72,8 @@ export class Batcher {
   }
 
   #isFull(): boolean {
-    return this.#parts.length >= this.#limits.answers || isFull(this.#held, this.#limits);
+    const held = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
+    return this.#parts.length >= this.#limits.answers || isFull(held, this.#limits);
   }
 
   #startTimer(): void {
@@ -120,10 +116,9 @@ export class Batcher {
       taken = plus(taken, size);
       count += 1;
     }
-    const parts = this.#parts.splice(0, count).map(({ slice }) => slice);
+    const parts = this.#parts.splice(0, count).map(({ part }) => part);
     const requests = this.#requests;
     this.#requests = [];
-    this.#held = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
     return batchOf(this.#runId, {
       documents: parts.flatMap((part) => part.documents ?? []),
       removed: parts.flatMap((part) => part.removed ?? []),
@@ -149,11 +144,10 @@ interface Size {
 
 const nothing: Size = { documents: 0, characters: 0 };
 
-function sizeOf(documents: readonly Document[]): Size {
-  return {
-    documents: documents.length,
-    characters: documents.reduce((sum, { body }) => sum + body.length, 0),
-  };
+/** All of a part, or as much of it as a batch may hold. */
+interface Slice {
+  readonly part: Part;
+  readonly size: Size;
 }
 
 function plus(one: Size, other: Size): Size {
@@ -165,19 +159,20 @@ function isFull({ documents, characters }: Size, limits: BatchLimits): boolean {
 }
 
 /** A part as several, each no larger than a batch may be; all but its documents is in the last. */
-function sliced(part: Part, limits: BatchLimits): Part[] {
+function sliced(part: Part, limits: BatchLimits): Slice[] {
   const { documents = [], removed = [], sets = [], coverage = [] } = part;
   const { rejections = [], drift = [], scans = [] } = part;
-  const slices: Part[] = [];
+  const slices: Slice[] = [];
   let from = 0;
   let size = nothing;
-  for (const [index, document] of documents.entries()) {
+  for (const [index, { body }] of documents.entries()) {
     if (isFull(size, limits)) {
-      slices.push({ documents: documents.slice(from, index) });
+      slices.push({ part: { documents: documents.slice(from, index) }, size });
       from = index;
       size = nothing;
     }
-    size = plus(size, sizeOf([document]));
+    size = plus(size, { documents: 1, characters: body.length });
   }
-  return [...slices, { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans }];
+  const rest = { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans };
+  return [...slices, { part: rest, size }];
 }

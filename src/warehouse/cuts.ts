@@ -1,4 +1,4 @@
-import { familyOf, groupKinds, messageKind } from './families.js';
+import { familyName, groupKinds, messageKind } from './families.js';
 import type { DocumentModel } from './models.js';
 import type { Statements } from './session.js';
 import { text } from './sql.js';
@@ -33,7 +33,7 @@ export async function cuts(
 
 /** Whether the batch may say several things of one row. Of kinds of several families, that is not known beforehand. */
 function saysMore(kinds: readonly string[], { repeated }: Staged): boolean {
-  const families = new Set(kinds.map((kind) => familyOf(kind)[0] ?? kind));
+  const families = new Set(kinds.map(familyName));
   return families.size > 1 || [...families].some((family) => repeated.has(family));
 }
 

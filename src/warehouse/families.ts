@@ -1,3 +1,4 @@
+import type { DocumentKey } from './batch.js';
 import { text } from './sql.js';
 
 /**
@@ -40,9 +41,17 @@ export const familySql = `CASE ${families
   .join(' ')} ELSE endpoint END`;
 
 /** What, besides family and id, names a row's thing, as an SQL expression: its parent, or '' for nothing. */
-export const withinSql = `CASE WHEN endpoint IN (${[
-  messageKind,
-  ...families.filter((family) => !family.includes('topic_people')).flat(),
-]
+export const withinSql = `CASE WHEN endpoint IN (${[messageKind, ...families.flat()]
+  .filter(namedById)
   .map(text)
   .join(', ')}) THEN '' ELSE coalesce(parent_id, '') END`;
+
+/** The name of a kind's family, as `familySql` has it. */
+export function familyName(kind: string): string {
+  return familyOf(kind)[0] ?? kind;
+}
+
+/** What, besides family and id, names a document's thing, as `withinSql` has it. */
+export function withinOf({ endpoint, parentId }: Pick<DocumentKey, 'endpoint' | 'parentId'>): string {
+  return namedById(endpoint) ? '' : (parentId ?? '');
+}

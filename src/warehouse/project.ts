@@ -1,3 +1,4 @@
+import { grouped } from '../base/grouped.js';
 import type { Counts } from './batch.js';
 import { familyOf, namedById } from './families.js';
 import { type DocumentModel, type Model, projection } from './models.js';
@@ -65,18 +66,11 @@ async function addRows(
 }
 
 function sharing(models: readonly DocumentModel[]): Shared[] {
-  const groups = new Map<string, Shared>();
-  for (const model of models) {
-    const name = `${model.scope.document} ${model.documents.join(' ')}`;
-    const group = groups.get(name) ?? {
-      documents: model.documents,
-      column: model.scope.document,
-      models: [],
-    };
-    group.models.push(model);
-    groups.set(name, group);
-  }
-  return [...groups.values()];
+  const alike = grouped(models, ({ scope, documents }) => `${scope.document} ${documents.join(' ')}`);
+  return [...alike.values()].flatMap((same) => {
+    const [first] = same;
+    return first ? { documents: first.documents, column: first.scope.document, models: same } : [];
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
+import { grouped } from '../base/grouped.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
-import { familyOf, familySql, namedById, withinSql } from './families.js';
+import { familyName, familySql, withinOf, withinSql } from './families.js';
 import type { Cell, Statements } from './session.js';
 import { standingSql } from './standing.js';
 
@@ -94,13 +95,12 @@ function kindsOf({ documents, removed }: Batch): Staged['kinds'] {
 
 /** Whether a document stands under a parent of which a set of the batch does not name it. */
 function hasOutsiders({ documents, sets }: Batch): boolean {
-  const members = new Map<string, Set<string>[]>();
-  for (const { endpoint, parentId, ids } of sets) {
-    const name = `${endpoint} ${parentId}`;
-    members.set(name, [...(members.get(name) ?? []), new Set(ids)]);
-  }
-  return documents.some(({ endpoint, parentId, id }) =>
-    members.get(`${endpoint} ${parentId}`)?.some((ids) => !ids.has(id)),
+  const parentOf = ({ endpoint, parentId }: Pick<DocumentKey, 'endpoint' | 'parentId'>) =>
+    `${endpoint} ${parentId}`;
+  const named = sets.map((set) => ({ parent: parentOf(set), ids: new Set(set.ids) }));
+  const ofParent = grouped(named, ({ parent }) => parent);
+  return documents.some((document) =>
+    ofParent.get(parentOf(document))?.some(({ ids }) => !ids.has(document.id)),
   );
 }
 
@@ -113,9 +113,9 @@ function isYoungerThanASet({ documents, sets }: Batch): boolean {
 function repeatedIn({ documents }: Batch): Set<string> {
   const things = new Set<string>();
   const repeated = new Set<string>();
-  for (const { endpoint, id, parentId } of documents) {
-    const [family = endpoint] = familyOf(endpoint);
-    const thing = `${family} ${namedById(endpoint) ? '' : (parentId ?? '')} ${id}`;
+  for (const document of documents) {
+    const family = familyName(document.endpoint);
+    const thing = `${family} ${withinOf(document)} ${document.id}`;
     if (things.has(thing)) repeated.add(family);
     else things.add(thing);
   }
@@ -124,17 +124,8 @@ function repeatedIn({ documents }: Batch): Set<string> {
 
 /** Kind by kind, so that they are stored like that, and a scan for one kind skips whole vectors of the others. */
 function* byKind(documents: readonly Document[]): Generator<Cell[]> {
-  const kinds = new Map<string, number[]>();
-  for (const [seq, { endpoint }] of documents.entries()) {
-    const seqs = kinds.get(endpoint);
-    if (seqs) seqs.push(seq);
-    else kinds.set(endpoint, [seq]);
-  }
-  for (const seqs of kinds.values()) {
-    for (const seq of seqs) {
-      const it = documents[seq];
-      if (it) yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt];
-    }
+  for (const ofKind of grouped(documents.entries(), ([, { endpoint }]) => endpoint).values()) {
+    for (const [seq, it] of ofKind) yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt];
   }
 }
 

@@ -4,6 +4,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
+import { changeable } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -23,9 +24,7 @@ const change = (kind: ChangeKind, given: object) => sandbox.change({ kind, ...gi
 
 /** Living topics with conversations, the busiest first. */
 function busyTopics(): StoredTopic[] {
-  return [...sandbox.world.topics.values()]
-    .filter(({ graphStatus, migrated }) => graphStatus === 'active' && !migrated)
-    .sort((a, b) => b.groupIds.length - a.groupIds.length);
+  return changeable(sandbox).sort((a, b) => b.groupIds.length - a.groupIds.length);
 }
 
 interface End {

@@ -1,8 +1,8 @@
 import type { Handlers } from '../call.js';
 import { invalid } from '../errors.js';
 import type { Lens } from '../wire/lens.js';
-import { groupOf, messagesJson } from '../wire/messages.js';
-import { joined } from '../wire/pieces.js';
+import { conversationJson } from '../wire/messages.js';
+import type { Piece } from '../wire/pieces.js';
 import { topicOfGroup } from '../wire/topics.js';
 import { need } from '../world/history.js';
 import { listedGroupIds } from '../world/listed.js';
@@ -29,12 +29,11 @@ export const readGroups: Pick<Handlers, 'groups'> = {
 };
 
 /** Conversations as they are shown for a company or a person: with their topic, if they have one. */
-function groupJson(lens: Lens, groupId: string): Buffer {
+function groupJson(lens: Lens, groupId: string): Piece {
   const group = need(lens.world.groups, 'group', groupId);
   const topic = group.topicId === null ? undefined : lens.world.topics.get(group.topicId);
   const about = topic
     ? lens.kept(`topic-of-group:${topic.id}`, () => JSON.stringify(topicOfGroup(lens, topic)))
     : 'null';
-  const shown = JSON.stringify(groupOf(lens, group, false));
-  return joined([`{"group":${shown},"messages":`, messagesJson(lens, group), `,"topic":${about}}`]);
+  return conversationJson(lens, group, { inTopic: false, more: `,"topic":${about}` });
 }

@@ -31,9 +31,8 @@ export function pagedAnswer<T, N extends EndpointName>(
   json: (item: T) => Piece,
 ): Answer {
   const { items, limit, page, totalCount } = pageOf(all, query, call.service.settings, call.pagingFault);
-  const [open, close] = ['{"data":[', `],"limit":${limit},"page":${page},"totalCount":${totalCount}}`];
-  const list = listOf(items.map(json));
-  return rendered(typeof list === 'string' ? `${open}${list}${close}` : joined([open, list, close]));
+  const place = `"limit":${limit},"page":${page},"totalCount":${totalCount}`;
+  return rendered(joined(['{"data":', listOf(items.map(json)), `,${place}}`]));
 }
 
 /** A list whose form is not shown, in the form that the service was told to use; only `paged` pages. */

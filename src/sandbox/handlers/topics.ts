@@ -1,6 +1,6 @@
 import { answer, type Handlers, rendered } from '../call.js';
 import { historyOf, recordsOf } from '../wire/history.js';
-import { groupOf, messagesJson } from '../wire/messages.js';
+import { conversationJson } from '../wire/messages.js';
 import { joined, listOf } from '../wire/pieces.js';
 import { similarityTo } from '../wire/similarity.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
@@ -40,11 +40,8 @@ export const readTopics: Pick<
   topic_groups: ({ lens, params, query, world }) => {
     const groups = groupsOf(world, topicAt(world, params.topicId));
     if (query.order === 'asc') groups.reverse();
-    const items = groups.map((group) => {
-      const shown = JSON.stringify(groupOf(lens, group, true));
-      return joined([`{"group":${shown},"messages":`, messagesJson(lens, group), '}']);
-    });
-    return rendered(joined(['{"data":[', listOf(items), ']}']));
+    const items = groups.map((group) => conversationJson(lens, group, { inTopic: true }));
+    return rendered(joined(['{"data":', listOf(items), '}']));
   },
 
   // The document says "v1 or v2" here, so that a migrated topic still names its people.

@@ -1,6 +1,7 @@
 import { groupSpan } from '../world/counts.js';
 import type { StoredAuthor, StoredGroup, StoredMessage } from '../world/types.js';
 import { iso, type Lens } from './lens.js';
+import { joined, type Piece } from './pieces.js';
 
 /** Author, as documented. */
 export function authorOf(lens: Lens, author: StoredAuthor) {
@@ -107,4 +108,14 @@ export function groupOf(lens: Lens, group: StoredGroup, inTopic: boolean) {
       ? { similarityAtAssignment: group.similarityAtAssignment }
       : {}),
   };
+}
+
+/** A conversation with its messages, and what else is shown of it as JSON text from a comma on. */
+export function conversationJson(
+  lens: Lens,
+  group: StoredGroup,
+  { inTopic, more = '' }: { inTopic: boolean; more?: string },
+): Piece {
+  const shown = JSON.stringify(groupOf(lens, group, inTopic));
+  return joined([`{"group":${shown},"messages":`, messagesJson(lens, group), `${more}}`]);
 }

@@ -2,12 +2,12 @@
 export type Piece = string | Buffer;
 
 /** The pieces one after the other. Bytes are copied as they are, which takes a tenth of rendering and encoding text. */
-export function joined(pieces: readonly Piece[]): Buffer {
+export function joined(pieces: readonly Piece[]): Piece {
+  if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
   return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 }
 
-/** The items of a list between commas. */
+/** A JSON list of rendered items. */
 export function listOf(items: readonly Piece[]): Piece {
-  if (items.every((item) => typeof item === 'string')) return items.join(',');
-  return joined(items.flatMap((item, index) => (index === 0 ? [item] : [',', item])));
+  return joined(['[', ...items.flatMap((item, index) => (index === 0 ? [item] : [',', item])), ']']);
 }
