@@ -23,7 +23,7 @@ const owned = (name, packages, folders, comment) => ({
   to: { path: `(^|/)node_modules/(${packages})/` },
 });
 
-const typesAllowedInCli = '^src/(api|sync|push|warehouse|serve)/';
+const typesAllowedInCli = '^src/(api|run|sync|push|warehouse|serve)/';
 
 module.exports = {
   forbidden: [
@@ -34,10 +34,10 @@ module.exports = {
       'base is what everything leans on. Hand in what it needs as a parameter, or move the code up to the folder that owns it.',
     ),
     only(
-      'config-knows-only-base',
+      'config-knows-the-resources',
       'config',
-      ['base'],
-      'config says what the settings are, not what is done with them. Let app.ts hand the settings to whoever needs them.',
+      ['base', 'contract'],
+      'config says what the settings are, not what is done with them. Let app hand the settings to whoever needs them.',
     ),
     only(
       'contract-is-data',
@@ -75,11 +75,23 @@ module.exports = {
       from: { path: '^src/warehouse/' },
       to: { path: '^(node:)?(http|https|http2|net|tls)$' },
     },
+    only(
+      'run-knows-no-command',
+      'run',
+      ['api', 'warehouse', 'base'],
+      'run is the life of any run. What sync or push does in it is handed in as a function.',
+    ),
+    only(
+      'sheet-knows-no-topics',
+      'sheet',
+      ['base'],
+      'sheet reads and writes grids of cells. What a column means belongs to push.',
+    ),
     {
       name: 'sync-never-imports-push',
       severity: 'error',
       comment:
-        'Pull and push meet only in the warehouse and in app.ts. Move what both need to warehouse or base.',
+        'Pull and push meet only in the warehouse and in app. Move what both need to warehouse or base.',
       from: { path: '^src/sync/' },
       to: { path: '^src/push/' },
     },
@@ -87,27 +99,27 @@ module.exports = {
       name: 'push-never-imports-sync',
       severity: 'error',
       comment:
-        'Pull and push meet only in the warehouse and in app.ts. Move what both need to warehouse or base.',
+        'Pull and push meet only in the warehouse and in app. Move what both need to warehouse or base.',
       from: { path: '^src/push/' },
       to: { path: '^src/sync/' },
     },
     only(
       'sync-knows-its-tools',
       'sync',
-      ['api', 'warehouse', 'contract', 'base', 'push'],
-      'sync works with api, warehouse, contract and base. Settings and other parts are handed in by app.ts.',
+      ['run', 'api', 'warehouse', 'contract', 'base', 'push'],
+      'sync works with run, api, warehouse, contract and base. Settings and other parts are handed in by app.',
     ),
     only(
       'push-knows-its-tools',
       'push',
-      ['api', 'warehouse', 'contract', 'base', 'sync'],
-      'push works with api, warehouse, contract and base. Settings and other parts are handed in by app.ts.',
+      ['run', 'sheet', 'api', 'warehouse', 'contract', 'base', 'sync'],
+      'push works with run, sheet, api, warehouse, contract and base. Settings and other parts are handed in by app.',
     ),
     only(
       'serve-is-handed-its-jobs',
       'serve',
       ['base'],
-      'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let app.ts hand the job in as a function.',
+      'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let app hand the job in as a function.',
     ),
     only(
       'sandbox-is-written-apart',
@@ -127,32 +139,32 @@ module.exports = {
       name: 'cli-goes-through-app',
       severity: 'error',
       comment:
-        'A command parses, calls and prints. Call it through app.ts; only types may come from api, sync, push, serve and warehouse (import type).',
+        'A command parses, calls and prints. Call it through app; only types may come from api, sync, push, serve and warehouse (import type).',
       from: { path: '^src/cli/' },
       to: { path: typesAllowedInCli, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'cli-knows-its-callees',
       severity: 'error',
-      comment: 'A command works with app.ts, sandbox, config and base. What else it needs, app.ts gives it.',
+      comment: 'A command works with app, sandbox, config and base. What else it needs, app gives it.',
       from: { path: '^src/cli/' },
       to: {
         path: ours,
-        pathNot: ['^src/app(\\.ts$|/)', '^src/(cli|sandbox|config|base)/', typesAllowedInCli],
+        pathNot: ['^src/app/', '^src/(cli|sandbox|config|base)/', typesAllowedInCli],
       },
     },
     {
       name: 'app-never-imports-cli',
       severity: 'error',
       comment:
-        'app.ts wires the parts and does not know who asked. Return a value, and let the command print it.',
-      from: { path: '^src/app(\\.ts$|/)' },
+        'app wires the parts and does not know who asked. Return a value, and let the command print it.',
+      from: { path: '^src/app/' },
       to: { path: '^src/(cli/|main\\.ts$)' },
     },
     {
       name: 'main-only-starts-the-cli',
       severity: 'error',
-      comment: 'main.ts hands argv to cli/ and nothing else. Put the code into a command, or into app.ts.',
+      comment: 'main.ts hands argv to cli/ and nothing else. Put the code into a command, or into app.',
       from: { path: '^src/main\\.ts$' },
       to: { path: ours, pathNot: '^src/cli/' },
     },
@@ -165,8 +177,8 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|warehouse|sync|push|serve|sandbox|cli)/',
-          '^src/(app|main)\\.ts$',
+          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|serve|sandbox|cli)/',
+          '^src/main\\.ts$',
         ],
       },
     },
@@ -182,13 +194,19 @@ module.exports = {
       'undici-only-in-api',
       'undici',
       ['api', 'sandbox'],
-      'Requests outside api would be outside the budget. Use the client of api; app.ts hands it in.',
+      'Requests outside api would be outside the budget. Use the client of api; app hands it in.',
     ),
     owned(
       'duckdb-only-in-warehouse',
       '@duckdb/[^/]+',
       ['warehouse'],
       'Another handle of the live file would drop its lock. Ask the warehouse, or give it a new question to answer.',
+    ),
+    owned(
+      'spreadsheets-only-in-sheet',
+      'write-excel-file|yauzl|saxen|csv-parse',
+      ['sheet'],
+      'Only sheet reads and writes spreadsheets. Hand it a grid, or ask it for one.',
     ),
     owned(
       'fastify-only-in-servers',

@@ -1,6 +1,6 @@
 -- Documents that something newer contradicts, and that nothing would ever bring up to date again.
 --
---   $own_groups  whether the conversations of people with a company are asked for ('false': the company's hold them)
+--   {{own_groups}}  whether the conversations of people with a company are asked for ('false': the company's hold them)
 --
 -- A person's own conversations, once the person has a company and the company's were fetched later.
 SELECT listed.endpoint, listed.id, listed.parent_id AS "parentId"
@@ -8,7 +8,7 @@ FROM raw.documents AS listed
 JOIN main.people ON people.id = listed.parent_id
 JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = people.id
 JOIN ops.coverage AS companys ON companys.endpoint = 'company_groups' AND companys.entity_id = people.company_id
-WHERE NOT $own_groups
+WHERE NOT {{own_groups}}
   AND listed.endpoint = 'person_groups'
   AND companys.error IS NULL
   AND companys.fingerprint IS NOT NULL

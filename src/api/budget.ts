@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.js';
-import type { Entry, Ledger } from './ledger.js';
 import { Releases } from './releases.js';
+import type { Entry, SpendingLog } from './spending-log.js';
 
 export interface BudgetOptions {
   /** Attempts per window ("120 requests per minute per API key"); Infinity lifts the limit. */
@@ -52,7 +52,7 @@ export class Budget {
   readonly requests: number;
   readonly windowMs: number;
   readonly #clock: Clock;
-  readonly #ledger: Ledger | undefined;
+  readonly #ledger: SpendingLog | undefined;
   readonly #heldMs: number;
   readonly #floorMs: number;
   readonly #maxPauseMs: number;
@@ -63,7 +63,7 @@ export class Budget {
   #pausesInARow = 0;
   #lowered: { readonly to: number; readonly at: number; readonly climbsFrom: number } | undefined;
 
-  constructor(options: BudgetOptions, clock: Clock, ledger?: Ledger) {
+  constructor(options: BudgetOptions, clock: Clock, ledger?: SpendingLog) {
     this.requests = options.requests;
     this.windowMs = options.windowMs;
     this.#clock = clock;

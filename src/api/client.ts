@@ -9,10 +9,10 @@ import type { ApiEvents } from './events.js';
 import { Failure, toError } from './failure.js';
 import { follow } from './follow.js';
 import { Gate } from './gate.js';
-import { Ledger } from './ledger.js';
 import { PagingMemory, type PagingSettings } from './paging-memory.js';
 import { type AnyRequest, type Prepared, prepare, type RequestOf } from './request.js';
 import { nextStep, type RetryOptions } from './retry.js';
+import { SpendingLog } from './spending-log.js';
 import { Transport, type TransportOptions } from './transport.js';
 
 export interface ApiOptions {
@@ -21,7 +21,7 @@ export interface ApiOptions {
   readonly apiKey: string;
   readonly budget: BudgetOptions;
   /** Where spending is shared with other commands of this key; without it, nothing is shared. */
-  readonly ledgerPath?: string | undefined;
+  readonly spendingLogPath?: string | undefined;
   /** Attempts in flight at most. */
   readonly concurrency: number;
   readonly timeouts: TransportOptions['timeouts'];
@@ -78,7 +78,7 @@ export class Api {
   readonly paging: PagingMemory;
   readonly #options: ApiOptions;
   readonly #clock: Clock;
-  readonly #ledger: Ledger | undefined;
+  readonly #ledger: SpendingLog | undefined;
   readonly #gate: Gate;
   readonly #transport: Transport;
   readonly #attempts: Attempts;
@@ -86,7 +86,7 @@ export class Api {
   readonly #end = new AbortController();
 
   constructor(options: ApiOptions) {
-    const { budget, ledgerPath, concurrency, log, clock = systemClock } = options;
+    const { budget, spendingLogPath: ledgerPath, concurrency, log, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#transport = new Transport({
@@ -98,7 +98,7 @@ export class Api {
       const heldMs = guardedWindow(budget.windowMs);
       const { requests } = budget;
       const attemptMs = options.timeouts.totalMs;
-      this.#ledger = new Ledger({ path: ledgerPath, heldMs, attemptMs, requests, clock, log });
+      this.#ledger = new SpendingLog({ path: ledgerPath, heldMs, attemptMs, requests, clock, log });
     }
     this.budget = new Budget(budget, clock, this.#ledger);
     this.#attempts = new Attempts({

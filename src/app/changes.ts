@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { ask, type Setup, type WorkerOptions, withQueue, withWarehouse } from '../app.js';
 import { systemClock } from '../base/clock.js';
-import { carryOut, leaveOut } from '../push/import/carry-out.js';
+import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
+import { enqueue, leaveOut } from '../push/import/enqueue.js';
 import { keepImport } from '../push/import/kept.js';
 import { type ImportOptions, type Prepared, prepareImport } from '../push/import/prepare.js';
 import type { ImportReport } from '../push/import/report.js';
@@ -17,10 +17,10 @@ import {
   type ShownChange,
   withTitles,
 } from '../push/queue/view.js';
-import { type Worklist, type WorklistOptions, writeWorklist } from '../push/worklist/write.js';
-import { filesOf } from '../warehouse/engine.js';
-import type { Snapshot } from '../warehouse/query.js';
+import type { Snapshot } from '../warehouse/read/query.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { ask, type Setup, type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and whoever else puts wishes into the queue. */
 
@@ -57,7 +57,7 @@ export async function importChanges(
     if (options.dryRun) return leaveOut(prepared, 'dry_run');
     if (prepared.fresh.length > 0 && confirm && !(await confirm(prepared)))
       return leaveOut(prepared, 'declined');
-    const report = carryOut(queue, prepared);
+    const report = enqueue(queue, prepared);
     keepImport(setup.config.dataDir, source, report);
     return report;
   });
@@ -126,8 +126,8 @@ export async function showChange(
 }
 
 /** `signalhouse changes sheet`. */
-export function makeSheet(setup: Setup, options: WorklistOptions): Promise<Worklist> {
-  return ask(setup, (snapshot) => writeWorklist(snapshot, options));
+export function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
+  return ask(setup, (snapshot) => writeEditSheet(snapshot, options));
 }
 
 async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { ask, readingLimitsOf, type Setup } from '../app.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import { journalPath } from '../push/queue/journal.js';
@@ -7,9 +6,10 @@ import { readQueue } from '../push/queue/overlay.js';
 import type { Budget, Facts, Freshness } from '../serve/facts.js';
 import { iso } from '../serve/iso.js';
 import { lists } from '../sync/resources.js';
-import { filesOf } from '../warehouse/engine.js';
-import { type Contents, readOutside, readStatus, type Spent, type Status } from '../warehouse/status.js';
+import { type Contents, readOutside, readStatus, type Spent, type Status } from '../warehouse/read/status.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import { heldNow } from './spending.js';
+import { ask, readingLimitsOf, type Setup } from './worker.js';
 
 /** What the files of a data directory say, without holding any of them. */
 export interface Known {

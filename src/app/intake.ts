@@ -1,7 +1,7 @@
-import type { Setup } from '../app.js';
 import { UsageError } from '../base/errors.js';
 import type { Intake, Sheet } from '../serve/http/writes.js';
 import { importChanges } from './changes.js';
+import type { Setup } from './worker.js';
 
 /** Runs work while no job does, or says which one is in the way. */
 type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { type Access, exportEverything, hasWarehouse, type Observe, push, sync } from '../app.js';
 import { ExitCode } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
@@ -12,6 +11,7 @@ import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
 import { type SyncPushReport, syncAndPush } from './sync-push.js';
+import { type Access, exportEverything, hasWarehouse, type Observe, push, sync } from './worker.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
 export function jobsOf({ serve }: Config): Job[] {

@@ -1,4 +1,3 @@
-import type { Access } from '../app.js';
 import type { ExitCode, Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
@@ -13,11 +12,12 @@ import { jobProblems } from '../serve/schedule/job.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
-import { createDataDir } from '../warehouse/engine.js';
+import { createDataDir } from '../warehouse/store/engine.js';
 import { factsReader, LiveSpending } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
 import { serveFiles } from './status.js';
+import type { Access } from './worker.js';
 
 /** The worker that runs itself: schedule, HTTP and notifications, put together. */
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Setup } from '../app.js';
 import { systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
 import { type Budget, type Freshness, type FreshnessState, freshnessState } from '../serve/facts.js';
@@ -9,9 +8,10 @@ import { seededChance } from '../serve/schedule/jitter.js';
 import { type Job, jobProblems } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
-import type { Status } from '../warehouse/status.js';
+import type { Status } from '../warehouse/read/status.js';
 import { factsOf, readKnown } from './facts.js';
 import { jobsOf } from './jobs.js';
+import type { Setup } from './worker.js';
 
 /** What `status` tells: what the status page knows, read from the same files. */
 export interface StatusReport extends Status {

@@ -1,3 +1,12 @@
+import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
+import type { RunObserver } from '../base/observer.js';
+import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
+import { storedCounts } from '../push/known-entities.js';
+import type { PushOptions, PushReport } from '../push/report.js';
+import { runPush } from '../push/run.js';
+import type { SyncOptions, SyncReport } from '../sync/report.js';
+import { runSync } from '../sync/run.js';
+import { checkedSelection } from '../sync/running.js';
 import {
   type Access,
   type Observe,
@@ -5,16 +14,7 @@ import {
   type WorkerParts,
   withQueue,
   withWorker,
-} from '../app.js';
-import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
-import type { RunObserver } from '../base/observer.js';
-import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
-import { knownEntities } from '../push/known-entities.js';
-import type { PushOptions, PushReport } from '../push/report.js';
-import { runPush } from '../push/run.js';
-import type { SyncOptions, SyncReport } from '../sync/report.js';
-import { runSync } from '../sync/run.js';
-import { checkedSelection } from '../sync/running.js';
+} from './worker.js';
 
 /** What `sync --push` did: the report of the sync, and beside it what was pushed and what lay in the drop folder. */
 export interface SyncPushReport extends SyncReport {
@@ -41,7 +41,7 @@ export async function syncAndPush(
     const observer = observe(parts.api);
     // Asked once, and counted with the first of the two runs.
     const after = { ...parts, identity: { ...parts.identity, attempts: [] } };
-    const isEmpty = (await knownEntities(parts.warehouse)).topic === 0;
+    const isEmpty = (await storedCounts(parts.warehouse)).topic === 0;
     if (isEmpty) {
       const sync = await runSync(parts, options, observer);
       return together(sync, await pushWithInbox(after, rest(options, sync), observer));

@@ -1,5 +1,5 @@
 import type { ServeAccess } from '../app/serve.js';
-import type { Access, Setup } from '../app.js';
+import type { Access, Setup } from '../app/worker.js';
 import { createLog } from '../base/log.js';
 import { loadConfig, loadConfigWithCredentials, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';

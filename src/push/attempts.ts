@@ -1,9 +1,9 @@
 import type { Attempt } from '../api/events.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Delivery } from './judge.js';
-import { pushSql } from './sql.js';
 
-const saveSql = pushSql('save_attempts');
+const saveSql = sqlFile('push/save_attempts');
 
 /** Every request that carries out changes, as it is made: rows of `ops.change_attempts`, one for each change in it. */
 export class AttemptLog {

@@ -2,10 +2,10 @@ import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
-import type { Batcher, BatchLimits } from '../warehouse/batcher.js';
+import type { Batcher, BatchLimits } from '../warehouse/load/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import type { CircuitBreaker } from './circuit-breaker.js';
 import type { EntityType } from './fields.js';
-import type { Patience } from './patience.js';
 import type { Queue } from './queue/queue.js';
 import type { OnConflict } from './reconcile.js';
 
@@ -40,7 +40,7 @@ export interface PushContext {
   readonly stop: AbortSignal;
   readonly onConflict: OnConflict;
   /** How many of each the warehouse knows: what reading their lists costs. */
-  readonly known: Readonly<Record<EntityType, number>>;
-  readonly patience: Patience;
+  readonly storedCounts: Readonly<Record<EntityType, number>>;
+  readonly circuitBreaker: CircuitBreaker;
   readonly notes: string[];
 }

@@ -3,15 +3,15 @@ import { backoffMs } from '../api/retry.js';
 import { messageOf, RefusedError, RejectedError, StoppedError, UnavailableError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { changedCompanies } from '../contract/companies.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import { type EntityType, type Values, valuesIn } from './fields.js';
 import { type Delivery, gonePatch } from './judge.js';
 import { isAsAllWanted, pick } from './reconcile.js';
 import { keep, readAgain, readOne } from './remote.js';
-import { pushSql } from './sql.js';
 
-const storedCompaniesSql = pushSql('stored_companies');
+const storedCompaniesSql = sqlFile('push/stored_companies');
 
 /** Pauses before a request that met a conflict is sent again: another one under its key may still be at work. */
 const pausesMs = [1_000, 3_000, 10_000];
@@ -26,7 +26,7 @@ export async function deliver(context: PushContext, delivery: Delivery): Promise
   for (;;) {
     try {
       const answer = await send(context, delivery);
-      context.patience.answered();
+      context.circuitBreaker.answered();
       return await settle(context, delivery, answer);
     } catch (error) {
       try {
@@ -212,12 +212,12 @@ function failed(context: PushContext, { changes, again }: Delivery, error: unkno
   }
   if (error instanceof StoppedError) throw error;
   if (error instanceof RejectedError) {
-    context.patience.answered();
+    context.circuitBreaker.answered();
     fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
     return;
   }
   queue.note(changes, { error: messageOf(error), errorCode: 'no_answer' });
-  context.patience.unanswered(error);
+  context.circuitBreaker.unanswered(error);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

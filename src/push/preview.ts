@@ -2,23 +2,23 @@ import { minutesFor } from '../api/budget-time.js';
 import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import { pathOf } from './attempts.js';
-import { fieldsIn, queuedById } from './carry-out.js';
 import type { Change, Patch, Status } from './change.js';
+import { CircuitBreaker } from './circuit-breaker.js';
 import type { PushSettings } from './context.js';
 import type { EntityType } from './fields.js';
 import { companyDeliveries, conflictPatch, type Delivery, gonePatch, judge, topicDelivery } from './judge.js';
-import { Patience } from './patience.js';
 import { type Gone, readRemotes } from './remote.js';
 import type { ChangeResult, PushOptions, PushPreview, WouldSend } from './report.js';
 import { onTheirWay } from './resume.js';
 import { resultOf } from './run.js';
+import { fieldsIn, queuedById } from './send.js';
 
 export interface PreviewParts {
   readonly config: PushSettings;
   readonly api: Api;
   /** The queue as it stands; nothing of it is moved. */
   readonly changes: readonly Change[];
-  readonly known: Readonly<Record<EntityType, number>>;
+  readonly storedCounts: Readonly<Record<EntityType, number>>;
   readonly organization: { readonly id: string; readonly name: string | null };
   readonly stop: AbortSignal;
 }
@@ -35,7 +35,7 @@ export async function previewPush(
   const { config, api, changes } = parts;
   const queue = { in: (...wanted: readonly Status[]) => changes.filter((it) => wanted.includes(it.status)) };
   const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
-  const reading = { ...parts, patience: new Patience(), batcher: { add: async () => undefined } };
+  const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
   let spent = 0;
   const count = () => {
     spent += 1;

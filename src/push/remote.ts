@@ -5,8 +5,8 @@ import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
-import type { Document } from '../warehouse/batch.js';
-import { storable } from '../warehouse/storable.js';
+import type { Document } from '../warehouse/load/batch.js';
+import { storable } from '../warehouse/load/storable.js';
 import type { PushContext } from './context.js';
 import { type EntityType, type Values, valuesIn } from './fields.js';
 
@@ -41,7 +41,7 @@ export function isListed(entityType: EntityType, name: string): boolean {
   return ways[entityType].listed.has(name as never);
 }
 
-export type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'known' | 'patience'> & {
+export type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedCounts' | 'circuitBreaker'> & {
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
 
@@ -61,9 +61,9 @@ export async function readRemotes(
   await pool(rest, context.config.api.concurrency, async (id) => {
     try {
       remotes.set(id, await readOne(context, entityType, id));
-      context.patience.answered();
+      context.circuitBreaker.answered();
     } catch (error) {
-      context.patience.unanswered(error);
+      context.circuitBreaker.unanswered(error);
     }
   });
   return remotes;
@@ -95,7 +95,7 @@ export async function readAgain(
     try {
       await readOne(context, entityType, id);
     } catch (error) {
-      context.patience.unanswered(error);
+      context.circuitBreaker.unanswered(error);
     }
   }
 }
@@ -128,7 +128,7 @@ function documentOf(
 }
 
 async function readListed(
-  { api, stop, config, known }: Reading,
+  { api, stop, config, storedCounts: known }: Reading,
   entityType: EntityType,
   wanted: ReadonlyMap<string, readonly string[]>,
 ): Promise<Map<string, Remote>> {

@@ -1,12 +1,12 @@
 import { extname } from 'node:path';
 import { UsageError } from '../base/errors.js';
+import type { Cell, Grid } from '../sheet/grid.js';
+import { writeGrid } from '../sheet/write-grid.js';
 import type { Change } from './change.js';
 import { fieldsOf } from './fields.js';
 import { keptImport } from './import/kept.js';
 import type { ImportRow } from './import/report.js';
 import { resultColumns, rowResults } from './result.js';
-import type { Cell, Grid } from './sheet/grid.js';
-import { writeGrid } from './sheet/write-grid.js';
 
 /** What the results of a push are looked up in. */
 export interface ResultParts {

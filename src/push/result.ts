@@ -1,7 +1,7 @@
+import type { AddedColumn } from '../sheet/write-grid.js';
 import type { Change } from './change.js';
 import type { Values } from './fields.js';
 import type { ImportRow } from './import/report.js';
-import type { AddedColumn } from './sheet/write-grid.js';
 
 /** What became of a row of a file, for the person who wrote it. */
 export interface RowResult {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { grouped } from '../base/grouped.js';
-import type { CarryOut } from './carry-out.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import type { Values } from './fields.js';
@@ -8,6 +7,7 @@ import { conflictPatch, type Delivery, gonePatch } from './judge.js';
 import type { Queue } from './queue/queue.js';
 import { isAsAllWanted, pick } from './reconcile.js';
 import { type Remote, readOne } from './remote.js';
+import type { Sender } from './send.js';
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes its time. */
 const rememberedMs = 24 * 3_600_000 - 10 * 60_000;
@@ -18,7 +18,7 @@ const rememberedMs = 24 * 3_600_000 - 10 * 60_000;
  * the same key, which the API carries out at most once; a key that it may have forgotten by its age is replaced, and
  * the change goes back into the queue. Otherwise somebody else was there: a conflict.
  */
-export async function resume(context: PushContext, carryOut: CarryOut): Promise<void> {
+export async function resume(context: PushContext, carryOut: Sender): Promise<void> {
   const deliveries = onTheirWay(context);
   if (deliveries.length === 0) return;
   context.observer.phase('sent before, without an answer', deliveries.length);
@@ -31,7 +31,7 @@ export async function resume(context: PushContext, carryOut: CarryOut): Promise<
         await carryOut.send({ ...delivery, changes: context.queue.note(delivery.changes, { sentAt }) });
       }
     } catch (error) {
-      context.patience.unanswered(error);
+      context.circuitBreaker.unanswered(error);
     }
     done += 1;
     context.observer.progress(done, deliveries.length);

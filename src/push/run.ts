@@ -9,18 +9,18 @@ import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } fro
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
-import { Batcher } from '../warehouse/batcher.js';
+import { Batcher } from '../warehouse/load/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { AttemptLog } from './attempts.js';
-import { CarryOut } from './carry-out.js';
 import type { Change } from './change.js';
+import { CircuitBreaker } from './circuit-breaker.js';
 import type { PushContext, PushSettings } from './context.js';
-import { knownEntities } from './known-entities.js';
-import { Patience } from './patience.js';
+import { storedCounts } from './known-entities.js';
 import type { Queue } from './queue/queue.js';
 import type { ChangeResult, PushOptions, PushReport } from './report.js';
 import { checkResultPath, writeResult } from './result-file.js';
 import { resume } from './resume.js';
+import { Sender } from './send.js';
 
 export interface PushParts {
   readonly config: PushSettings;
@@ -87,8 +87,8 @@ export async function runPush(
     ...{ config, api, queue, batcher, clock, observer, log: parts.log, store: warehouse },
     stop: stop.signal,
     onConflict: onConflict === 'overwrite' ? 'overwrite' : 'report',
-    known: await knownEntities(warehouse),
-    patience: new Patience(),
+    storedCounts: await storedCounts(warehouse),
+    circuitBreaker: new CircuitBreaker(),
     notes: [],
   };
   const before = new Map(queue.all().map(({ id, revision }) => [id, revision]));
@@ -141,7 +141,7 @@ export async function runPush(
 }
 
 async function carryOutAll(context: PushContext, attempts: AttemptLog): Promise<void> {
-  const carryOut = new CarryOut(context, attempts);
+  const carryOut = new Sender(context, attempts);
   await resume(context, carryOut);
   await carryOut.queued('topic');
   await carryOut.queued('company');

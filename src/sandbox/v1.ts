@@ -11,13 +11,13 @@ import { z } from 'zod';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
 import { idempotencyKeyLength } from '../contract/limits.js';
 import { errorBody } from '../contract/service.js';
+import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import { answerSchema, assumedBodies } from './assumed.js';
 import { authenticate } from './auth.js';
 import type { Answer, Call, Handler } from './call.js';
 import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
 import { handlers } from './handlers/index.js';
 import type { Principal, Service } from './service.js';
-import { strikeAfter, strikeBefore } from './strike.js';
 import type { Lens } from './wire/lens.js';
 
 /** Opt-in on POST and PATCH (Limits). Loose, since what a schema leaves out of the headers would be gone for good. */
@@ -52,7 +52,7 @@ export function v1(service: Service): FastifyPluginAsync {
         request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
-      return request.fault === null ? payload : strikeAfter(request.fault, request, reply, text());
+      return request.fault === null ? payload : applyFaultAfter(request.fault, request, reply, text());
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
@@ -105,7 +105,7 @@ function strikeEarly(
   if ((rule.kind === 'reset' || rule.kind === 'hang') && !rule.commit) {
     service.stats.answered(routeOf(request), rule.kind);
   }
-  if (strikeBefore(rule, request, reply)) return reply;
+  if (applyFaultBefore(rule, request, reply)) return reply;
   request.fault = rule;
   return undefined;
 }

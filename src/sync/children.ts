@@ -52,7 +52,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId } = task;
   const endpoint = unpaged(child.endpoint);
   const answer = await ask(context, task, requestFor(endpoint, entityId));
-  const landing = new Landing(answer.arrivedAt, context.shapes, context.recent);
+  const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
   landChild[endpoint](landing, entityId, answer.body, { endpoint, method: 'GET', path: `of ${entityId}` });
   if (isShort(answer.body)) context.shortHistories.add(`${endpoint} ${entityId}`);
   landing.coverage.push(covered(task, answer.arrivedAt, answer.status));
@@ -80,7 +80,7 @@ function isShort(body: unknown): boolean {
 
 async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {
   const { child, entityId, fingerprint } = task;
-  const landing = new Landing(new Date(context.clock.now()), context.shapes);
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
     endpoint: child.endpoint,
     entityId,
@@ -107,7 +107,7 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
 }
 
 async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
-  const landing = new Landing(new Date(context.clock.now()), context.shapes);
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
     endpoint: task.child.endpoint,
     entityId: task.entityId,

@@ -2,10 +2,10 @@ import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
-import type { Batcher } from '../warehouse/batcher.js';
+import type { Batcher } from '../warehouse/load/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Recent } from './landing/recent.js';
-import type { Shapes } from './landing/shapes.js';
+import type { SchemaDrift } from './landing/schema-drift.js';
+import type { SeenContent } from './landing/seen-content.js';
 import type { Failure } from './report.js';
 import type { SyncSettings } from './settings.js';
 
@@ -25,9 +25,9 @@ export interface Context {
   /** Things that went wrong while the rest went on. */
   readonly failures: Failure[];
   /** What the items of this run look like. */
-  readonly shapes: Shapes;
+  readonly schemaDrift: SchemaDrift;
   /** What its conversations said when they were last landed. */
-  readonly recent: Recent;
+  readonly seenContent: SeenContent;
   /** Histories of which an answer showed less than it counts. */
   readonly shortHistories: Set<string>;
   /** What a reader should know. */

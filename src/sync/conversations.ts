@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { Priority } from '../api/client.js';
 import { type Page, pages } from '../api/paging.js';
 import { isObject } from '../base/json.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { requestFor } from './child-request.js';
 import type { Context } from './context.js';
 import { covered, type Task } from './due.js';
 import { type GroupsOf, landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { heldStill } from './scan.js';
-import { fill, literal, syncSql } from './sql.js';
 
-const memberIdsSql = syncSql('member_ids');
-const alreadyKnownSql = syncSql('already_known');
-const ownAuthorsSql = syncSql('own_authors');
+const memberIdsSql = sqlFile('sync/member_ids');
+const alreadyKnownSql = sqlFile('sync/already_known');
+const ownAuthorsSql = sqlFile('sync/own_authors');
 
 /** A reading is tried this often until it holds still; then what it showed is kept, and nothing is taken for gone. */
 const readings = 2;
@@ -30,7 +30,7 @@ export async function fetchConversations(context: Context, task: Task): Promise<
     const shown = new Set<string>();
     if (await readOnce(context, task, shown, attempt === readings)) return;
     // What the next reading shows no more may be taken away, and has to be whole when another list brings it.
-    context.recent.forget(shown);
+    context.seenContent.forget(shown);
   }
 }
 
@@ -48,7 +48,7 @@ async function readOnce(
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop, unread: 'messages' };
   for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
-    const landing = new Landing(page.arrivedAt, context.shapes, context.recent);
+    const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;
@@ -152,7 +152,7 @@ interface Before {
 async function knownOf(context: Context, { child, entityId }: Task): Promise<Before> {
   const values = { child: literal(child.endpoint), parent_id: literal(entityId) };
   const idsOf = async (sql: string) => {
-    const rows = await context.store.all<{ id: string }>(fill(sql, values));
+    const rows = await context.store.all<{ id: string }>(substitute(sql, values));
     return new Set(rows.map(({ id }) => id));
   };
   return { members: await idsOf(memberIdsSql), order: new NewestFirst(await idsOf(ownAuthorsSql)) };
@@ -179,7 +179,7 @@ async function endsWithoutNews(
     return `(${[endpoint, id, parentId ?? '', hash].map(literal).join(', ')})`;
   });
   const [answer] = await context.store.all<{ known: number }>(
-    fill(alreadyKnownSql, { shown: rows.join(', ') }),
+    substitute(alreadyKnownSql, { shown: rows.join(', ') }),
   );
   return Number(answer?.known) === shown.length;
 }

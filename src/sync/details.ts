@@ -4,8 +4,8 @@ import { pool } from '../base/pool.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
-import { forgetOvertaken } from './overtaken.js';
 import { PhaseTracker } from './phases.js';
+import { pruneStale } from './prune-stale.js';
 import type { Child } from './resources.js';
 
 /** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
@@ -22,12 +22,12 @@ export async function fetchDetails(context: Context, children: readonly Child[])
   for (;;) {
     await context.batcher.flush();
     // Between two rounds things are taken away; within one, nothing is that a child of another has brought.
-    context.recent.forgetAll();
+    context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
     const tasks = (await due(context.store, children, context.config, now)).filter(
       (task) => !tried.has(nameOf(task)),
     );
-    if (tasks.length === 0) return forgetOvertaken(context);
+    if (tasks.length === 0) return pruneStale(context);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.

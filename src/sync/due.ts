@@ -1,9 +1,9 @@
 import { migratedReason } from '../contract/topics.js';
-import type { Coverage } from '../warehouse/batch.js';
+import type { Coverage } from '../warehouse/load/batch.js';
+import { listLiteral, literal, sqlFile, substitute } from '../warehouse/sql.js';
 import type { DueReason, PlanLine } from './report.js';
 import { type Child, lists } from './resources.js';
 import type { SyncSettings } from './settings.js';
-import { fill, list as listOf, literal, syncSql } from './sql.js';
 
 /** What due needs of the warehouse. */
 export interface Rows {
@@ -43,7 +43,7 @@ interface DueRow {
   requests: number;
 }
 
-const dueSql = syncSql('due');
+const dueSql = sqlFile('sync/due');
 const secondsPerDay = 86_400;
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
 
@@ -117,11 +117,11 @@ export async function countDue(
 
 function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
   const list = lists.find(({ name }) => name === child.list);
-  return fill(dueSql, {
+  return substitute(dueSql, {
     child: literal(child.endpoint),
     list: literal(child.list),
     presence: literal(list?.presence ?? ''),
-    betrayed_by: listOf(child.betrayedBy),
+    betrayed_by: listLiteral(child.changeFields),
     moved_at: child.moved ? `(body ->> ${literal(child.moved.at)})` : 'NULL::VARCHAR',
     last_message_at: child.moved ? `(body ->> ${literal(child.moved.unlessIs)})` : 'NULL::VARCHAR',
     max_age_seconds: String(settings.sync.maxAgeDays[child.endpoint] * secondsPerDay),
@@ -136,7 +136,7 @@ function conditions(child: Child, settings: SyncSettings): string[] {
   const sql: string[] = [];
   if (child.digitsOnly) sql.push(`regexp_full_match(parents.entity_id, '[0-9]+')`);
   if (child.skippedWhenListSaysAll) {
-    sql.push(`NOT list_has_all(json_keys(parents.body), ${listOf(child.skippedWhenListSaysAll)})`);
+    sql.push(`NOT list_has_all(json_keys(parents.body), ${listLiteral(child.skippedWhenListSaysAll)})`);
   }
   if (child.goneInMigration) {
     sql.push(`parents.entity_id NOT IN (

@@ -2,7 +2,7 @@ import { type Api, Priority } from '../api/client.js';
 import type { Attempt } from '../api/events.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import type { Organization } from '../warehouse/runs.js';
+import type { Organization } from '../warehouse/store/runs.js';
 import type { Identity } from './running.js';
 
 /** Asks whose key it is. Throws RefusedError for a key that the API does not take. */

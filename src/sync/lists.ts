@@ -1,11 +1,11 @@
 import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
 import { endpoints } from '../contract/endpoints.js';
+import { literal } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { settle } from './missing.js';
 import type { ScanReport } from './report.js';
 import type { List } from './resources.js';
 import { type ListRead, readList, scanRow } from './scan.js';
-import { literal } from './sql.js';
 import { readStories } from './stories.js';
 
 /**

@@ -1,15 +1,15 @@
 import { Priority } from '../api/client.js';
-import type { Coverage } from '../warehouse/batch.js';
+import type { Coverage } from '../warehouse/load/batch.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { requestFor } from './child-request.js';
 import { isAboutOne, isTheApis } from './children.js';
 import type { Context } from './context.js';
 import { landChild } from './landing/children.js';
 import { Landing } from './landing/landing.js';
 import { present } from './missing.js';
-import { fill, literal, syncSql } from './sql.js';
 
-const mergedSql = syncSql('merged');
-const unexplainedSql = syncSql('unexplained');
+const mergedSql = sqlFile('sync/merged');
+const unexplainedSql = sqlFile('sync/unexplained');
 
 const kinds = [
   {
@@ -53,7 +53,7 @@ type Kind = (typeof kinds)[number];
 
 async function markMerged(context: Context, kind: Kind): Promise<void> {
   const rows = await context.store.all<{ id: string; deleted_at: string; merged_into_id: string }>(
-    fill(mergedSql, {
+    substitute(mergedSql, {
       presence: literal(kind.presence),
       merges: literal(kind.merges),
       sources: literal(kind.sources),
@@ -61,7 +61,7 @@ async function markMerged(context: Context, kind: Kind): Promise<void> {
     }),
   );
   if (rows.length === 0) return;
-  const landing = new Landing(new Date(context.clock.now()), context.shapes);
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   for (const row of rows) {
     const merged = { deletedAt: row.deleted_at, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
     landing.document(kind.presence, { id: row.id, parentId: null }, { ...present, ...merged });
@@ -72,7 +72,7 @@ async function markMerged(context: Context, kind: Kind): Promise<void> {
 
 async function unexplained(context: Context, kind: Kind): Promise<string[]> {
   const rows = await context.store.all<{ id: string }>(
-    fill(unexplainedSql, { presence: literal(kind.presence), history: literal(kind.history) }),
+    substitute(unexplainedSql, { presence: literal(kind.presence), history: literal(kind.history) }),
   );
   return rows.map(({ id }) => id).filter((id) => kind.history !== 'person_history' || /^\d+$/.test(id));
 }
@@ -82,7 +82,7 @@ async function askOwnHistory(context: Context, kind: Kind, id: string): Promise<
     const options = { priority: Priority.detail, signal: context.stop };
     const request = requestFor(kind.history, id) as never;
     const answer = await context.api.call(kind.history as 'topic_history', request, options);
-    const landing = new Landing(answer.arrivedAt, context.shapes);
+    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     const where = { endpoint: kind.history, method: 'GET', path: `of ${id}` };
     landChild[kind.history](landing, id, answer.body, where);
     landing.coverage.push(asked(kind, id, landing.fetchedAt, answer.status));

@@ -1,17 +1,17 @@
 import { Priority } from '../api/client.js';
 import { RejectedError } from '../base/errors.js';
-import type { DocumentKey } from '../warehouse/batch.js';
+import type { DocumentKey } from '../warehouse/load/batch.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { requestFor } from './child-request.js';
 import type { Context } from './context.js';
 import { landChild } from './landing/children.js';
 import { Landing } from './landing/landing.js';
 import { children, type List, unpaged } from './resources.js';
-import { fill, literal, syncSql } from './sql.js';
 
-const missingSql = syncSql('missing');
-const returnedSql = syncSql('returned');
-const unlistedSql = syncSql('unlisted');
-const membersSql = syncSql('members');
+const missingSql = sqlFile('sync/missing');
+const returnedSql = sqlFile('sync/returned');
+const unlistedSql = sqlFile('sync/unlisted');
+const membersSql = sqlFile('sync/members');
 
 /** What is known of an entity's existence; a document like any other, so that a rebuild knows it too. */
 export interface Presence {
@@ -64,7 +64,7 @@ export async function missingFrom(
     await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
   });
   const names = { list: literal(list.name), presence: literal(list.presence ?? '') };
-  const rows = await context.store.all<Missing & { known: number }>(fill(missingSql, names));
+  const rows = await context.store.all<Missing & { known: number }>(substitute(missingSql, names));
   return { missing: rows, known: Number(rows[0]?.known ?? 0) };
 }
 
@@ -122,7 +122,7 @@ export async function settle(
     return { missing: missing.length, tombstoned: 0, restored, fused: true, note };
   }
   const unlisted = await context.store.all<Asked>(
-    fill(unlistedSql, {
+    substitute(unlistedSql, {
       presence: literal(presence),
       max_age_seconds: String(context.config.sync.maxAgeDays[list.detail] * 86_400),
       now: `TIMESTAMPTZ ${literal(new Date(context.clock.now()).toISOString())}`,
@@ -138,13 +138,13 @@ export async function settle(
       doubtful.push(gone);
       continue;
     }
-    await bury(context, list, presence, gone);
+    await tombstone(context, list, presence, gone);
     tombstoned += 1;
   }
   const second = doubtful.length > 0 ? await again() : shown;
   for (const gone of doubtful) {
     if (!second.verified || second.ids.has(gone.id)) continue;
-    await bury(context, list, presence, gone);
+    await tombstone(context, list, presence, gone);
     tombstoned += 1;
   }
   return { missing: missing.length, tombstoned, restored, fused: false, note: null };
@@ -152,10 +152,10 @@ export async function settle(
 
 async function restore(context: Context, presence: string): Promise<number> {
   const back = await context.store.all<{ id: string; detail_unavailable_reason: string | null }>(
-    fill(returnedSql, { presence: literal(presence) }),
+    substitute(returnedSql, { presence: literal(presence) }),
   );
   if (back.length === 0) return 0;
-  const landing = new Landing(new Date(context.clock.now()), context.shapes);
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   for (const { id, detail_unavailable_reason: reason } of back) {
     landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
   }
@@ -187,7 +187,7 @@ async function askFor(
   try {
     const options = { priority: Priority.essential, signal: context.stop };
     const answer = await context.api.call(list.detail as 'topic', requestFor(child, id) as never, options);
-    const landing = new Landing(answer.arrivedAt, context.shapes);
+    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landChild[child](landing, id, answer.body, { endpoint: child, method: 'GET', path: id });
     const askedAt = answer.arrivedAt.toISOString();
     const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
@@ -201,8 +201,13 @@ async function askFor(
   }
 }
 
-async function bury(context: Context, list: List, presence: string, { id, at, reason }: Gone): Promise<void> {
-  const landing = new Landing(at, context.shapes);
+async function tombstone(
+  context: Context,
+  list: List,
+  presence: string,
+  { id, at, reason }: Gone,
+): Promise<void> {
+  const landing = new Landing(at, context.schemaDrift);
   const tombstone = { deletedAt: at.toISOString(), deletedReason: reason ?? 'not_found' };
   landing.document(presence, { id, parentId: null }, { ...present, ...tombstone });
   landing.removed.push(...(await links(context, list, id)));
@@ -224,6 +229,10 @@ async function bury(context: Context, list: List, presence: string, { id, at, re
 async function links(context: Context, list: List, id: string): Promise<DocumentKey[]> {
   const texts = (kinds: readonly string[] | undefined) => (kinds ?? ['']).map(literal).join(', ');
   return context.store.all<DocumentKey>(
-    fill(membersSql, { of: texts(linksOf[list.name]), naming: texts(namedIn[list.name]), id: literal(id) }),
+    substitute(membersSql, {
+      of: texts(linksOf[list.name]),
+      naming: texts(namedIn[list.name]),
+      id: literal(id),
+    }),
   );
 }

@@ -37,7 +37,7 @@ export interface Child {
    * The fields of the list item that betray a change of this child: JSON paths. Never a whole item, and nothing that
    * moves by itself (signed avatar and logo URLs, similarity) or copies another entity.
    */
-  readonly betrayedBy: readonly string[];
+  readonly changeFields: readonly string[];
   /**
    * A moment that moves with any change of the item, messages included, and that betrays what no other field does
    * (a change that was taken back, say): not where it is the moment of the last message, which then moved it.
@@ -123,23 +123,23 @@ export const children: readonly Child[] = [
     list: 'topics',
     asks: 'topic',
     weight: 10,
-    betrayedBy: [...topicState, '$.updatedAt', '$.eventCount'],
+    changeFields: [...topicState, '$.updatedAt', '$.eventCount'],
   },
   {
     endpoint: 'topic_groups',
     list: 'topics',
     asks: 'topic_groups',
     weight: 20,
-    betrayedBy: topicActivity,
+    changeFields: topicActivity,
     goneInMigration: true,
   },
-  { endpoint: 'company', list: 'companies', asks: 'company', weight: 30, betrayedBy: companyState },
+  { endpoint: 'company', list: 'companies', asks: 'company', weight: 30, changeFields: companyState },
   {
     endpoint: 'person',
     list: 'people',
     asks: 'person',
     weight: 40,
-    betrayedBy: [...personActivity, ...personState],
+    changeFields: [...personActivity, ...personState],
     skippedWhenListSaysAll: personFields,
   },
   {
@@ -148,21 +148,21 @@ export const children: readonly Child[] = [
     asks: 'topic_people',
     weight: 50,
     // Who takes part changes without the topic when people are merged, or an account gets another owner.
-    betrayedBy: [...topicActivity, '$.personIds'],
+    changeFields: [...topicActivity, '$.personIds'],
   },
   {
     endpoint: 'company_activity',
     list: 'companies',
     asks: 'company_activity',
     weight: 60,
-    betrayedBy: companyActivity,
+    changeFields: companyActivity,
   },
   {
     endpoint: 'company_groups',
     list: 'companies',
     asks: 'groups',
     weight: 70,
-    betrayedBy: [...companyActivity, '$.personCount'],
+    changeFields: [...companyActivity, '$.personCount'],
     paged: true,
   },
   {
@@ -170,7 +170,7 @@ export const children: readonly Child[] = [
     list: 'people',
     asks: 'groups',
     weight: 80,
-    betrayedBy: personActivity,
+    changeFields: personActivity,
     paged: true,
   },
   {
@@ -178,14 +178,14 @@ export const children: readonly Child[] = [
     list: 'people',
     asks: 'person_identities',
     weight: 90,
-    betrayedBy: ['$.identityCount', '$.sources'],
+    changeFields: ['$.identityCount', '$.sources'],
   },
   {
     endpoint: 'company_identities',
     list: 'companies',
     asks: 'company_identities',
     weight: 100,
-    betrayedBy: ['$.personCount', '$.primaryDomain'],
+    changeFields: ['$.personCount', '$.primaryDomain'],
     digitsOnly: true,
   },
   {
@@ -193,7 +193,7 @@ export const children: readonly Child[] = [
     list: 'topics',
     asks: 'topic_history',
     weight: 110,
-    betrayedBy: [...topicState, '$.totalGroupCount'],
+    changeFields: [...topicState, '$.totalGroupCount'],
     moved: { at: '$.updatedAt', unlessIs: '$.timeRangeEnd' },
     goneInMigration: true,
   },
@@ -202,21 +202,21 @@ export const children: readonly Child[] = [
     list: 'companies',
     asks: 'company_history',
     weight: 120,
-    betrayedBy: [...companyState, '$.personCount'],
+    changeFields: [...companyState, '$.personCount'],
   },
   {
     endpoint: 'person_source_stats',
     list: 'people',
     asks: 'person_source_stats',
     weight: 130,
-    betrayedBy: ['$.messageCount', '$.sources', '$.lastSeenAt'],
+    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt'],
   },
   {
     endpoint: 'person_history',
     list: 'people',
     asks: 'person_history',
     weight: 140,
-    betrayedBy: personState,
+    changeFields: personState,
     digitsOnly: true,
   },
   {
@@ -224,7 +224,7 @@ export const children: readonly Child[] = [
     list: 'channels',
     asks: 'channel',
     weight: 150,
-    betrayedBy: ['$.updatedAt', '$.isConnected', '$.channelName'],
+    changeFields: ['$.updatedAt', '$.isConnected', '$.channelName'],
     skippedWhenListSaysAll: channelFields,
   },
   {
@@ -232,14 +232,14 @@ export const children: readonly Child[] = [
     list: 'stories',
     asks: 'story',
     weight: 160,
-    betrayedBy: ['$.draft.version', '$.draft.title', '$.archive.archivedAt'],
+    changeFields: ['$.draft.version', '$.draft.title', '$.archive.archivedAt'],
   },
   {
     endpoint: 'automation_template',
     list: 'automation_templates',
     asks: 'automation_template',
     weight: 170,
-    betrayedBy: ['$.updatedAt', '$.name', '$.version'],
+    changeFields: ['$.updatedAt', '$.name', '$.version'],
   },
 ];
 

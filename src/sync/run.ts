@@ -11,7 +11,7 @@ import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { lists } from './resources.js';
 import { landOrganization, type Running, type RunParts, running } from './running.js';
-import { sweepOf } from './sweep.js';
+import { sweepReport } from './sweep-report.js';
 import type { Tally } from './tally.js';
 
 /**
@@ -60,7 +60,7 @@ async function finish(run: Running, options: SyncOptions, work: Work, ended: unk
   // What is no error of ours, and what says that nothing can be written, has nothing to report.
   if (ended !== undefined && !(ended instanceof SignalhouseError)) throw ended;
   const landing = new Landing(new Date(parts.clock.now()));
-  noteMissingFields(landing, context.shapes);
+  noteMissingFields(landing, context.schemaDrift);
   await context.batcher.add(landing);
   await context.batcher.flush();
   const end = endOf(context, work, tally, ended);
@@ -74,7 +74,7 @@ async function finish(run: Running, options: SyncOptions, work: Work, ended: unk
     );
   }
   const pages = work.scans.reduce((sum, scan) => sum + scan.pages, 0);
-  const sweep = await sweepOf(context, selection.children, options, pages);
+  const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) context.notes.push(sweep);
   const now = new Date(parts.clock.now());
   const left = await countDue(context.store, selection.children, parts.config, now);

@@ -8,12 +8,12 @@ import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { organization } from '../contract/service.js';
-import { Batcher } from '../warehouse/batcher.js';
+import { Batcher } from '../warehouse/load/batcher.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
-import { Recent } from './landing/recent.js';
-import { Shapes } from './landing/shapes.js';
+import { SchemaDrift } from './landing/schema-drift.js';
+import { SeenContent } from './landing/seen-content.js';
 import type { SyncOptions } from './report.js';
 import { type Selection, select, selectable } from './resources.js';
 import type { SyncSettings } from './settings.js';
@@ -79,8 +79,8 @@ export async function running<T>(
     observer,
     stop: stop.signal,
     acceptDeletes: options.acceptDeletes ?? false,
-    shapes: new Shapes(),
-    recent: new Recent(),
+    schemaDrift: new SchemaDrift(),
+    seenContent: new SeenContent(),
     failures: [],
     shortHistories: new Set(),
     notes: [...restoredNote(parts.warehouse)],
@@ -105,7 +105,7 @@ function restoredNote({ restored }: Warehouse): string[] {
 
 /** Stores the organization, as the API said it. */
 export async function landOrganization({ parts: { identity }, context }: Running): Promise<void> {
-  const landing = new Landing(identity.arrivedAt, context.shapes);
+  const landing = new Landing(identity.arrivedAt, context.schemaDrift);
   landing.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
   await context.batcher.add(landing);
 }

@@ -1,6 +1,6 @@
 import { Priority } from '../api/client.js';
 import { pages } from '../api/paging.js';
-import type { Scan } from '../warehouse/batch.js';
+import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { Landing } from './landing/landing.js';
 import { landList, listItemId } from './landing/lists.js';
@@ -80,7 +80,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   };
   const options = { priority: Priority.essential, signal: context.stop };
   for await (const page of pages(context.api, list.name, {}, options)) {
-    const landing = new Landing(page.arrivedAt, context.shapes);
+    const landing = new Landing(page.arrivedAt, context.schemaDrift);
     landList(landing, list.name, page.items);
     for (const item of page.items) {
       const id = listItemId(list.name, item);

@@ -1,5 +1,5 @@
-import type { BatchLimits } from '../warehouse/batcher.js';
-import type { Retention } from '../warehouse/retention.js';
+import type { BatchLimits } from '../warehouse/load/batcher.js';
+import type { Retention } from '../warehouse/store/retention.js';
 
 /** What hangs on the items of a list, each with an endpoint of its own to ask. */
 export type ChildEndpoint =

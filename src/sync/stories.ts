@@ -63,7 +63,7 @@ async function readBucket(
   const answer = await context.api.call('stories', { query: { bucket, limit: storiesLimit } }, options);
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
-  const landing = new Landing(answer.arrivedAt, context.shapes);
+  const landing = new Landing(answer.arrivedAt, context.schemaDrift);
   landList(landing, 'stories', stories);
   for (const story of stories) {
     const slug = listItemId('stories', story);

@@ -1,6 +1,6 @@
 import type { Attempt } from '../api/events.js';
 import { RequestTally } from '../api/request-tally.js';
-import type { Batch, Counts, Loaded } from '../warehouse/batch.js';
+import type { Batch, Counts, Loaded } from '../warehouse/load/batch.js';
 import type { Failure, SyncReport } from './report.js';
 
 const mostExamples = 10;

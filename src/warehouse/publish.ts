@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyDatabase } from './copy.js';
-import { syncDirectory, syncFile } from './disk.js';
-import { filesOf, rowGroup, unfinished } from './engine.js';
-import type { Models } from './models.js';
-import type { Columns } from './project.js';
-import { refreshDerived } from './rebuild.js';
-import { withRoom } from './room.js';
-import type { Session } from './session.js';
-import { quoted, text } from './sql.js';
+import type { Models } from './load/models.js';
+import type { Columns } from './load/project.js';
+import { refreshDerived } from './load/rebuild.js';
+import { identifier, literal } from './sql.js';
+import { copyDatabase } from './store/copy.js';
+import { syncDirectory, syncFile } from './store/disk.js';
+import { filesOf, rowGroup, unfinished } from './store/engine.js';
+import { withMemoryHeadroom } from './store/memory-headroom.js';
+import type { Session } from './store/session.js';
 
 export interface Published {
   readonly path: string;
@@ -39,7 +39,7 @@ export async function publish(
   };
   let tables: number;
   try {
-    tables = await withRoom(session, () => {
+    tables = await withMemoryHeadroom(session, () => {
       remove();
       return copyInto(session, temporary, parts.viewsDir);
     });
@@ -56,7 +56,7 @@ export async function publish(
 async function copyInto(session: Session, temporary: string, viewsDir: string): Promise<number> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
-  await session.run(`ATTACH ${text(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
+  await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
   try {
     return await copyDatabase(session, source, target, () => addViews(session, source, viewsDir));
   } finally {
@@ -71,6 +71,6 @@ async function addViews(session: Session, source: string, viewsDir: string): Pro
   try {
     for (const file of files.sort()) await session.run(readFileSync(join(viewsDir, file), 'utf8'));
   } finally {
-    await session.run(`USE ${quoted(source)}`);
+    await session.run(`USE ${identifier(source)}`);
   }
 }

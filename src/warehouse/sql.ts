@@ -1,9 +1,40 @@
-/** A value as SQL text. Only for names that come from our own files; what comes from outside is bound. */
-export function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of every SQL file: `sql/` is beside `src/` and beside `dist/`. */
+export const sqlDir = fileURLToPath(new URL('../../sql/', import.meta.url));
+
+/** The text of one SQL file, by its path in sql/ without the ending: `sqlFile('sync/due')`. Throws when it is missing. */
+export function sqlFile(path: string): string {
+  return readFileSync(join(sqlDir, `${path}.sql`), 'utf8');
 }
 
-/** An identifier as SQL text. */
-export function quoted(name: string): string {
+/**
+ * Puts SQL text in place of each `{{name}}`: for expressions, conditions and names of ours that cannot be bound as
+ * `$name`, or that DuckDB must see as constants to plan well. Text from outside is always bound, never substituted.
+ * Comments stay as they are. Throws when the query names something that has no value.
+ */
+export function substitute(sql: string, values: Readonly<Record<string, string>>): string {
+  return sql.replace(/--[^\n]*|\{\{([a-z_]+)\}\}/g, (match, name: string | undefined) => {
+    if (name === undefined) return match;
+    const value = values[name];
+    if (value === undefined) throw new Error(`the query has no value for {{${name}}}`);
+    return value;
+  });
+}
+
+/** A text as an SQL literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Texts as an SQL list. */
+export function listLiteral(texts: readonly string[]): string {
+  return `[${texts.map(literal).join(', ')}]`;
+}
+
+/** A name of a table or column as an SQL identifier. */
+export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

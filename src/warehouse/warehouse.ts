@@ -1,19 +1,19 @@
 import type { Log } from '../base/log.js';
-import type { Batch, Loaded } from './batch.js';
-import { type CompactWhen, compact } from './compact.js';
-import type { Limits } from './engine.js';
-import { checkKeys, type KeyFault } from './keys.js';
-import { load } from './load.js';
-import type { Models } from './models.js';
-import type { Columns } from './project.js';
+import type { Batch, Loaded } from './load/batch.js';
+import { load } from './load/load.js';
+import type { Models } from './load/models.js';
+import type { Columns } from './load/project.js';
+import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
-import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './rebuild.js';
-import type { Restored } from './restore.js';
-import { type Retention, type Trimmed, trim } from './retention.js';
-import { giveBack, withRoom } from './room.js';
-import { finishRun, organization, type RunEnd, type RunStart, startRun } from './runs.js';
-import type { Session, Statements } from './session.js';
-import type { Params } from './values.js';
+import { type CompactWhen, compact } from './store/compact.js';
+import type { Limits } from './store/engine.js';
+import { checkKeys, type KeyFault } from './store/keys.js';
+import { giveBack, withMemoryHeadroom } from './store/memory-headroom.js';
+import type { Restored } from './store/restore.js';
+import { type Retention, type Trimmed, trim } from './store/retention.js';
+import { finishRun, organization, type RunEnd, type RunStart, startRun } from './store/runs.js';
+import type { Session, Statements } from './store/session.js';
+import type { Params } from './store/values.js';
 
 interface Parts {
   readonly dataDir: string;
@@ -77,7 +77,7 @@ export class Warehouse {
   /** Stores a batch, documents, rows and state in one transaction. */
   async load(batch: Batch): Promise<Loaded> {
     const { models, columns, limits } = this.#parts;
-    const loaded = await withRoom(this.#session, () => load(this.#session, models, columns, batch));
+    const loaded = await withMemoryHeadroom(this.#session, () => load(this.#session, models, columns, batch));
     if (batch.documents.length >= many) await giveBack(this.#session, limits.memoryLimit);
     return loaded;
   }
@@ -152,7 +152,7 @@ export class Warehouse {
   async #compact(when: CompactWhen): Promise<void> {
     const { dataDir, log } = this.#parts;
     try {
-      const done = await withRoom(this.#session, () => compact(this.#session, dataDir, when));
+      const done = await withMemoryHeadroom(this.#session, () => compact(this.#session, dataDir, when));
       if (done !== null) log.info(done, 'worker.duckdb was written anew without what it no longer used');
     } catch (error) {
       log.warn({ err: error }, 'worker.duckdb could not be written anew, and stays as it is');

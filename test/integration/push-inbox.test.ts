@@ -2,9 +2,9 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SyncPushReport } from '../../src/app/sync-push.js';
-import { readSheet } from '../../src/push/sheet/read.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { readSheet } from '../../src/sheet/read.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';

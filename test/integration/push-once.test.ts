@@ -6,7 +6,7 @@ import type { Change } from '../../src/push/change.js';
 import { Queue } from '../../src/push/queue/queue.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { openWarehouse } from '../../src/warehouse/open.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { changeable, enqueue, other, push, queueOf, raise } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { openPublished, type Snapshot } from '../../src/warehouse/query.js';
+import { openPublished, type Snapshot } from '../../src/warehouse/read/query.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 import { keepOn, Worker } from './worker.js';

@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { openWarehouse } from '../../src/warehouse/open.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { KillPoint, Moment } from './kill-points.js';
 import { read } from './published.js';
 import { Pulling, type Synced, startTown } from './pulling.js';

@@ -6,7 +6,7 @@ import { type NewChange, Queue } from '../../src/push/queue/queue.js';
 import type { PushPreview, PushReport } from '../../src/push/report.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { openWarehouse } from '../../src/warehouse/open.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 

@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count } from '../../base/units.js';
-import type { Exported, ExportFormat } from '../../warehouse/export.js';
+import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
 import { command } from '../command.js';
 import { text, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
@@ -48,7 +48,7 @@ export const exportCommand = command({
   ],
   flags,
   async run(given, context) {
-    const { exportEverything, exportOne } = await import('../../app.js');
+    const { exportEverything, exportOne } = await import('../../app/worker.js');
     const task = taskOf(given);
     const ground = setUp(context);
     const done =

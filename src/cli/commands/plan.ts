@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Access } from '../../app.js';
+import type { Access } from '../../app/worker.js';
 import { ExitCode } from '../../base/errors.js';
 import type { SyncOptions } from '../../sync/report.js';
 import { type Context, command } from '../command.js';
@@ -29,7 +29,7 @@ export async function runPlan(
   flags: Pick<SyncOptions, 'only' | 'maxRequests' | 'maxMinutes'> & { wait?: boolean | undefined },
   context: Context,
 ): Promise<ExitCode> {
-  const { plan: makePlan } = await import('../../app.js');
+  const { plan: makePlan } = await import('../../app/worker.js');
   const ground = setUpAccess(context);
   const { config, log, progress } = ground;
   const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

@@ -44,7 +44,7 @@ export const push = command({
     wait: toggle.default(false),
   }),
   async run({ dryRun, ...flags }, context) {
-    const app = await import('../../app.js');
+    const app = await import('../../app/worker.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

@@ -17,7 +17,7 @@ export const rebuild = command({
   ],
   flags: z.object({ wait: toggle.default(false) }),
   async run({ wait }, context) {
-    const { withWarehouse } = await import('../../app.js');
+    const { withWarehouse } = await import('../../app/worker.js');
     const ground = setUp(context);
     const { log, progress } = ground;
     try {

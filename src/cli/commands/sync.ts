@@ -39,7 +39,7 @@ export const sync = command({
   async run({ dryRun, push, ...flags }, context) {
     if (dryRun) return runPlan(flags, context);
     // Loaded only now: nobody who asks for help waits for a database.
-    const { sync: runSync } = await import('../../app.js');
+    const { sync: runSync } = await import('../../app/worker.js');
     const { syncAndPush } = await import('../../app/sync-push.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;

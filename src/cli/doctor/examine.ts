@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Access } from '../../app.js';
+import type { Access } from '../../app/worker.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import { createLog } from '../../base/log.js';
 import { loadConfig, loadConfigWithCredentials, type Sources } from '../../config/load.js';

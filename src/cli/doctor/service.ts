@@ -1,4 +1,4 @@
-import { type Access, type Inspection, type Probe, probe, refuseAnother } from '../../app.js';
+import { type Access, type Inspection, type Probe, probe, refuseAnother } from '../../app/worker.js';
 import { ExitCode, messageOf, RefusedError, SignalhouseError } from '../../base/errors.js';
 import { counted, duration } from '../../base/units.js';
 import { shown } from '../text/cell.js';

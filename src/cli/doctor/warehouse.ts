@@ -1,4 +1,4 @@
-import { type Inspection, inspect, type Setup } from '../../app.js';
+import { type Inspection, inspect, type Setup } from '../../app/worker.js';
 import { ExitCode, LockedError, messageOf, SignalhouseError } from '../../base/errors.js';
 import { bytes, counted } from '../../base/units.js';
 import { type Check, fail, ok } from './check.js';

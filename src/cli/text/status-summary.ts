@@ -1,6 +1,6 @@
 import type { StatusReport } from '../../app/status.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
-import type { Contents } from '../../warehouse/status.js';
+import type { Contents } from '../../warehouse/read/status.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
 

@@ -1,7 +1,7 @@
 import { type Problem, UsageError } from '../../base/errors.js';
+import { forms } from '../edit-sheet/columns.js';
 import { type EntityType, type Field, fieldsOf } from '../fields.js';
 import { resultNames } from '../result.js';
-import { forms } from '../worklist/columns.js';
 import { folded, nearest } from './spelling.js';
 
 /** A column that can be edited, and the column that shows what the person saw in it. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Grid } from '../sheet/grid.js';
-import { readSheet } from '../sheet/read.js';
+import type { Grid } from '../../sheet/grid.js';
+import { readSheet } from '../../sheet/read.js';
 import type { ImportReport, ImportRow } from './report.js';
 import type { ImportSource } from './source.js';
 

@@ -1,6 +1,6 @@
+import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { EntityType, Value, Values } from '../fields.js';
-import { pushSql } from '../sql.js';
 
 /** What the warehouse knows of a topic or company that a file names. */
 export interface Known {
@@ -29,8 +29,8 @@ interface Row {
 }
 
 const queries: Readonly<Record<EntityType, string>> = {
-  topic: pushSql('known_topics'),
-  company: pushSql('known_companies'),
+  topic: sqlFile('push/known_topics'),
+  company: sqlFile('push/known_companies'),
 };
 
 /** Looks all ids up in one query; what is not in the answer the warehouse does not know. */

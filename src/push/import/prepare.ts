@@ -3,7 +3,7 @@ import { grouped } from '../../base/grouped.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import type { Value } from '../fields.js';
-import { knownEntities } from '../known-entities.js';
+import { storedCounts } from '../known-entities.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { importedBefore, ruleOn } from './against-queue.js';
 import { type Combined, combine } from './combine.js';
@@ -92,7 +92,7 @@ export async function prepareImport(
   const isRefused = problems.length > 0 && !skipInvalid;
   const rows = rowsOf(source, found, problems, isRefused);
   const fresh = found.flatMap((one) => one.fresh ?? []);
-  const counts = await knownEntities(store);
+  const counts = await storedCounts(store);
   const superseded = fresh.reduce((sum, one) => sum + one.supersedes.length, 0);
   const planned = fresh.map(({ change }) => change);
   return {

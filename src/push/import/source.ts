@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
-import type { Snapshot } from '../../warehouse/query.js';
-import type { Cell, Grid } from '../sheet/grid.js';
-import { maxFileBytes, maxRows } from '../sheet/limits.js';
-import { readBytes, readSheet, type SheetSource } from '../sheet/read.js';
+import type { Cell, Grid } from '../../sheet/grid.js';
+import { maxFileBytes, maxRows } from '../../sheet/limits.js';
+import { readBytes, readSheet, type SheetSource } from '../../sheet/read.js';
+import type { Snapshot } from '../../warehouse/read/query.js';
 
 /** Rows to import, and where they come from. */
 export interface ImportSource {

@@ -1,5 +1,5 @@
+import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Value, type Values } from '../fields.js';
-import type { Grid, GridRow } from '../sheet/grid.js';
 import type { EditedColumn, Heading } from './heading.js';
 import type { ImportProblem } from './report.js';
 import { read, readBase, showSame, textOf } from './values.js';

@@ -1,5 +1,5 @@
+import type { Cell } from '../../sheet/grid.js';
 import type { Field, Value } from '../fields.js';
-import type { Cell } from '../sheet/grid.js';
 import { folded, nearest } from './spelling.js';
 
 /** What a cell says: nothing, a value, or something that cannot be meant. */

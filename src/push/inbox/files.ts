@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
-import { syncDirectory } from '../../warehouse/disk.js';
+import { syncDirectory } from '../../warehouse/store/disk.js';
 
 /** Endings that are read as sheets; what else lies in the folder is not ours. */
 const sheets: ReadonlySet<string> = new Set(['.xlsx', '.csv', '.tsv']);

@@ -3,8 +3,9 @@ import { basename } from 'node:path';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import { writeGrid } from '../../sheet/write-grid.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { carryOut } from '../import/carry-out.js';
+import { enqueue } from '../import/enqueue.js';
 import { keepImport } from '../import/kept.js';
 import { prepareImport } from '../import/prepare.js';
 import type { CostSettings } from '../import/preview.js';
@@ -12,7 +13,6 @@ import type { ImportReport } from '../import/report.js';
 import { fromSheet, type ImportSource } from '../import/source.js';
 import type { Queue } from '../queue/queue.js';
 import { resultColumns, rowResults } from '../result.js';
-import { writeGrid } from '../sheet/write-grid.js';
 import { besideOf, inboxOf, makeInbox, move, placeIn, settledFiles, sheetsIn } from './files.js';
 
 export interface InboxParts {
@@ -79,7 +79,7 @@ export class Inbox {
     const { queue, warehouse, settings, requestedBy, dataDir, log } = this.#parts;
     const source = await fromSheet({ path });
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, { requestedBy });
-    const report = carryOut(queue, prepared);
+    const report = enqueue(queue, prepared);
     if (report.outcome === 'refused') return this.#reject(path, source, report);
     keepImport(dataDir, source, report);
     this.#taken.push({ path, source, report });

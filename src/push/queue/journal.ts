@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
-import { syncDirectory } from '../../warehouse/disk.js';
+import { syncDirectory } from '../../warehouse/store/disk.js';
 import type { Change } from '../change.js';
 
 /** Beyond this the journal is written anew, without what the snapshot holds anyway. */

@@ -1,4 +1,4 @@
-import { text } from '../../warehouse/sql.js';
+import { literal } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { Journal } from './journal.js';
@@ -21,7 +21,7 @@ export async function readQueue(
 /** Whether schema ops has a table: a snapshot that an older version of the program published may not. */
 export async function hasTable(published: Pick<Warehouse, 'all'>, name: string): Promise<boolean> {
   const [table] = await published.all(
-    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${text(name)}`,
+    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${literal(name)}`,
   );
   return table !== undefined;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
+import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayMove, type Patch, type Status, settled } from '../change.js';
-import { pushSql } from '../sql.js';
 import { Journal } from './journal.js';
 
-const changesSql = pushSql('changes');
-const stageSql = pushSql('stage_changes');
-const saveSql = pushSql('save_changes');
+const changesSql = sqlFile('push/changes');
+const stageSql = sqlFile('push/stage_changes');
+const saveSql = sqlFile('push/save_changes');
 
 /** What a new change is made of; the queue gives it its id, its key and its first status. */
 export type NewChange = Pick<

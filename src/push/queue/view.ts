@@ -1,8 +1,7 @@
-import type { Snapshot } from '../../warehouse/query.js';
-import { text } from '../../warehouse/sql.js';
+import type { Snapshot } from '../../warehouse/read/query.js';
+import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Change, Status } from '../change.js';
 import type { EntityType } from '../fields.js';
-import { pushSql } from '../sql.js';
 import { hasTable } from './overlay.js';
 
 /** Which changes to show; what is left out does not matter. */
@@ -57,7 +56,7 @@ export async function withTitles(
 ): Promise<ShownChange[]> {
   const titles = new Map<string, string | null>();
   if (snapshot && changes.length > 0) {
-    const ids = [...new Set(changes.map(({ entityId }) => entityId))].map(text).join(', ');
+    const ids = [...new Set(changes.map(({ entityId }) => entityId))].map(literal).join(', ');
     const rows = await snapshot.all<{ key: string; title: string | null }>(
       `SELECT 'topic ' || id AS key, title FROM topics WHERE id IN (${ids})
        UNION ALL SELECT 'company ' || id, name FROM companies WHERE id IN (${ids})`,
@@ -73,5 +72,5 @@ export async function withTitles(
 /** The requests that were made for a change, as far as they are published. */
 export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ShownAttempt[]> {
   if (!snapshot || !(await hasTable(snapshot, 'change_attempts'))) return [];
-  return snapshot.all<ShownAttempt>(pushSql('attempts').replace('$change_id', text(id)));
+  return snapshot.all<ShownAttempt>(sqlFile('push/attempts').replace('$change_id', literal(id)));
 }

@@ -3,7 +3,6 @@ import { type Cast, castOf } from './cast.js';
 import { recordCompanyCreation } from './changes/companies.js';
 import { recordPersonCreation } from './changes/people.js';
 import { recordCreation } from './changes/topics.js';
-import { makeCompanies, makeCrowd } from './crowd.js';
 import { agentActor, systemActor, tick } from './history.js';
 import { makeChannels, makeMembers, makeOrganization } from './organization.js';
 import {
@@ -15,6 +14,7 @@ import {
   pastOfTopic,
   play,
 } from './past.js';
+import { makeCompanies, makePeople } from './people.js';
 import { Random } from './random.js';
 import { makeStories } from './stories.js';
 import { subjectOf, topicText } from './subject.js';
@@ -54,7 +54,7 @@ export function generate(sizes: WorldSizes): World {
   const duplicates = duplicatesOf(sizes);
 
   const companies = makeCompanies(sizes, { kept: sizes.companies, duplicates: duplicates.companies });
-  const crowd = makeCrowd(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
+  const crowd = makePeople(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
   for (const company of companies) world.companies.set(company.id, company);
   for (const person of crowd.people) world.people.set(person.id, person);
   for (const author of crowd.authors) world.authors.set(author.id, author);

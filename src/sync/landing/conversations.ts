@@ -47,12 +47,12 @@ export function landGroups(
   try {
     for (const item of landed) {
       const id = groupId(item) as string;
-      if (landing.recent.isSaid(id, item.messages, landing.fetchedAt)) continue;
+      if (landing.seenContent.hasSeen(id, item.messages, landing.fetchedAt)) continue;
       landMessages(landing, id, messagesOf(item) as unknown[]);
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it has been said.
-    landing.recent.forgetAll();
+    landing.seenContent.forgetAll();
     throw error instanceof SyntaxError ? malformed(endpoint, parentId, error) : error;
   }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
@@ -111,8 +111,8 @@ export function landAuthors(landing: Landing, authors: readonly unknown[]): void
 }
 
 /** Who writes much comes with each message: said again without a change, there is nothing to land. */
-function isSaid({ recent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
-  return recent.isSaid(`author ${authorId}`, item, fetchedAt);
+function isSaid({ seenContent: recent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
+  return recent.hasSeen(`author ${authorId}`, item, fetchedAt);
 }
 
 function withoutAuthors(item: Record<string, unknown>): Record<string, unknown> {

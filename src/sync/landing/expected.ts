@@ -5,7 +5,7 @@ import { author, message } from '../../contract/messages.js';
 import { person } from '../../contract/people.js';
 import { topic, topicListItem, topicPerson } from '../../contract/topics.js';
 import type { Landing } from './landing.js';
-import type { Shapes } from './shapes.js';
+import type { SchemaDrift } from './schema-drift.js';
 
 /**
  * The kinds whose form the document shows, and the fields of them that it calls optional. A field that none of many
@@ -39,7 +39,7 @@ const expected: Record<string, { schema: z.ZodObject; optional: readonly string[
 };
 
 /** Notes every documented field that no item of its kind had in this run. */
-export function noteMissingFields(landing: Landing, shapes: Shapes): void {
+export function noteMissingFields(landing: Landing, shapes: SchemaDrift): void {
   for (const [kind, { schema, optional }] of Object.entries(expected)) {
     for (const field of shapes.missing(kind, schema, new Set(optional))) {
       landing.note(kind, field, 'missing_field', null);

@@ -8,12 +8,12 @@ import type {
   DriftKind,
   MemberSet,
   Rejection,
-} from '../../warehouse/batch.js';
-import { storable } from '../../warehouse/storable.js';
+} from '../../warehouse/load/batch.js';
+import { storable } from '../../warehouse/load/storable.js';
 import type { ItemKey } from './key.js';
-import { eachUnknown, known } from './known.js';
-import { Recent } from './recent.js';
-import { Shapes } from './shapes.js';
+import { SchemaDrift } from './schema-drift.js';
+import { SeenContent } from './seen-content.js';
+import { eachUnknown, known } from './unknown-fields.js';
 
 const exampleLength = 200;
 
@@ -37,7 +37,7 @@ export class Landing {
     { endpoint: string; path: string; kind: DriftKind; example: string | null; count: number }
   >();
 
-  readonly #shapes: Shapes;
+  readonly #shapes: SchemaDrift;
 
   /**
    * Without the shapes of a whole run, a change of form is recognized within this answer alone; without what the run
@@ -45,8 +45,8 @@ export class Landing {
    */
   constructor(
     readonly fetchedAt: Date,
-    shapes: Shapes = new Shapes(),
-    readonly recent: Recent = new Recent(),
+    shapes: SchemaDrift = new SchemaDrift(),
+    readonly seenContent: SeenContent = new SeenContent(),
   ) {
     this.#shapes = shapes;
   }

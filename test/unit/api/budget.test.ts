@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Budget, guardedWindow } from '../../../src/api/budget.js';
 import { Gate } from '../../../src/api/gate.js';
-import { Ledger } from '../../../src/api/ledger.js';
+import { SpendingLog } from '../../../src/api/spending-log.js';
 import { silentLog } from '../../../src/base/log.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 
@@ -121,7 +121,7 @@ describe('the budget', () => {
           const ledgers = callers.map(() => {
             const heldMs = guardedWindow(windowMs);
             const path = join(folder, 'spending.log');
-            return new Ledger({
+            return new SpendingLog({
               path,
               heldMs,
               attemptMs: 1000,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { batchOf, type Document } from '../../../src/warehouse/batch.js';
+import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { contents, doc, open } from '../warehouse/support.js';
 import { models } from './stand.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { byUrgency, countDue, due, type Task } from '../../../src/sync/due.js';
 import { children } from '../../../src/sync/resources.js';
 import type { ChildEndpoint, SyncSettings } from '../../../src/sync/settings.js';
-import { batchOf, type Coverage, type Document } from '../../../src/warehouse/batch.js';
+import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { open, runId } from '../warehouse/support.js';
 

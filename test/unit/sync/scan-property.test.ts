@@ -14,7 +14,7 @@ import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { children, lists } from '../../../src/sync/resources.js';
 import { readList } from '../../../src/sync/scan.js';
-import { Batcher } from '../../../src/warehouse/batcher.js';
+import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir, open } from '../warehouse/support.js';
 

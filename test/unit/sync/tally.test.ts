@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/events.js';
 import { recordOf } from '../../../src/api/record.js';
 import { Tally } from '../../../src/sync/tally.js';
-import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/batch.js';
+import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/load/batch.js';
 
 const attempt = (more: Partial<Attempt> = {}): Attempt => ({
   endpoint: 'topics',

@@ -1,9 +1,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { batchOf } from '../../../src/warehouse/batch.js';
-import { sqlDir } from '../../../src/warehouse/migrate.js';
-import { openPublished } from '../../../src/warehouse/query.js';
+import { batchOf } from '../../../src/warehouse/load/batch.js';
+import { openPublished } from '../../../src/warehouse/read/query.js';
+import { sqlDir } from '../../../src/warehouse/sql.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
 
 const published = (dir: string) => join(dir, 'signals.duckdb');

@@ -2,8 +2,8 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { Document, MemberSet } from '../../../src/warehouse/batch.js';
-import { type OpenOptions, openWarehouse } from '../../../src/warehouse/open.js';
+import type { Document, MemberSet } from '../../../src/warehouse/load/batch.js';
+import { type OpenOptions, openWarehouse } from '../../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 
 export const limits = { memoryLimit: '256MB', threads: 2 };

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, messageOf, type Problem, UsageError } from '../../../base/errors.js';
 import { counted, moment } from '../../../base/units.js';
-import type { Worklist, WorklistOptions } from '../../../push/worklist/write.js';
+import type { EditSheet, EditSheetOptions } from '../../../push/edit-sheet/write.js';
 import { command } from '../../command.js';
 import { names, text, toggle } from '../../flags.js';
 import { print, printJson } from '../../output.js';
@@ -53,7 +53,7 @@ export const sheet = command({
 });
 
 /** What exactly is to be written, or every reason why that is not clear. */
-function optionsOf({ out, where, query, companies, columns, force }: Flags): WorklistOptions {
+function optionsOf({ out, where, query, companies, columns, force }: Flags): EditSheetOptions {
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
@@ -85,7 +85,7 @@ function queryIn(path: string, problems: Problem[]): string {
   }
 }
 
-function madeText({ path, entityType, rows, leftOut, oldest }: Worklist): string {
+function madeText({ path, entityType, rows, leftOut, oldest }: EditSheet): string {
   const noun = entityType === 'topic' ? 'topic' : 'company';
   const plural = entityType === 'topic' ? 'topics' : 'companies';
   const lines = [

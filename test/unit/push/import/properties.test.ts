@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ImportSource } from '../../../../src/push/import/source.js';
-import type { Cell } from '../../../../src/push/sheet/grid.js';
+import type { Cell } from '../../../../src/sheet/grid.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { Importing, town } from './support.js';
 

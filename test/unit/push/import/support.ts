@@ -1,6 +1,6 @@
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
-import { carryOut } from '../../../../src/push/import/carry-out.js';
+import { enqueue } from '../../../../src/push/import/enqueue.js';
 import { type Prepared, prepareImport } from '../../../../src/push/import/prepare.js';
 import type { ImportReport } from '../../../../src/push/import/report.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
@@ -77,7 +77,7 @@ export class Importing {
   }
 
   async run(given: string | ImportSource, skipInvalid = false): Promise<ImportReport> {
-    return carryOut(this.queue, await this.prepare(given, skipInvalid));
+    return enqueue(this.queue, await this.prepare(given, skipInvalid));
   }
 
   /** The outcome of each row, in the order of the file. */

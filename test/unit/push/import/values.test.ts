@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../../src/push/fields.js';
 import { nearest } from '../../../../src/push/import/spelling.js';
 import { read } from '../../../../src/push/import/values.js';
-import type { Cell } from '../../../../src/push/sheet/grid.js';
+import type { Cell } from '../../../../src/sheet/grid.js';
 
 const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
 const said = (name: string, cell: Cell) => read(field(name), cell);

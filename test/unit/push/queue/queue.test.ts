@@ -7,7 +7,7 @@ import type { Change } from '../../../../src/push/change.js';
 import { journalPath } from '../../../../src/push/queue/journal.js';
 import { readQueue } from '../../../../src/push/queue/overlay.js';
 import { Queue } from '../../../../src/push/queue/queue.js';
-import { openWarehouse } from '../../../../src/warehouse/open.js';
+import { openWarehouse } from '../../../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { newChange } from '../../../support/pushing.js';
 

@@ -5,7 +5,7 @@ import { noteMissingFields } from '../../../../src/sync/landing/expected.js';
 import { idOf } from '../../../../src/sync/landing/key.js';
 import { Landing } from '../../../../src/sync/landing/landing.js';
 import { landList } from '../../../../src/sync/landing/lists.js';
-import { Shapes } from '../../../../src/sync/landing/shapes.js';
+import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
 
 const at = new Date('2026-01-02T03:04:05Z');
 const key = (item: Record<string, unknown>) => ({ id: idOf(item), parentId: null });
@@ -156,7 +156,7 @@ describe('landList', () => {
 
 describe('the shapes of a run', () => {
   test('a form that changed is recognized over many answers of one item, and what was set aside lands too', () => {
-    const shapes = new Shapes();
+    const shapes = new SchemaDrift();
     const landings = Array.from({ length: 5 }, (_, index) => {
       const landing = new Landing(new Date(at.getTime() + index), shapes);
       landing.items('topics', topicListItem, [{ id: `t${index}`, eventCount: 'many' }], key);
@@ -173,7 +173,7 @@ describe('the shapes of a run', () => {
 
   test('a documented field that none of many items has is noted; of few items nothing is said', () => {
     const noted = (items: number) => {
-      const shapes = new Shapes();
+      const shapes = new SchemaDrift();
       const landing = new Landing(at, shapes);
       const full = Object.fromEntries(Object.keys(topicListItem.shape).map((field) => [field, null]));
       const { summary: _, ...without } = full;

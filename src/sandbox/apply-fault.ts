@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { edit } from './edit.js';
+import { bodyOf, HttpError } from './errors.js';
+import type { FaultRule } from './faults.js';
+
+const jsonType = 'application/json; charset=utf-8';
+
+/**
+ * Strikes before the request runs, for the faults that keep it from running. Answers by itself (or never does)
+ * and returns true; false when this fault strikes later.
+ */
+export function applyFaultBefore(rule: FaultRule, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (!('commit' in rule) || rule.commit) return false;
+  switch (rule.kind) {
+    case 'status': {
+      for (const [name, value] of Object.entries(rule.headers ?? {})) void reply.header(name, value);
+      void reply.code(rule.status).type(jsonType).send(statusBody(rule));
+      return true;
+    }
+    case 'html': {
+      void reply.code(rule.status).type('text/html; charset=utf-8').send(htmlPage(rule.status));
+      return true;
+    }
+    case 'reset': {
+      reply.hijack();
+      request.raw.socket.resetAndDestroy();
+      return true;
+    }
+    case 'hang': {
+      reply.hijack();
+      return true;
+    }
+  }
+}
+
+/** Strikes the answer of a request that has run: returns what goes out in its place. */
+export async function applyFaultAfter(
+  rule: FaultRule,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: string,
+): Promise<string | Readable> {
+  switch (rule.kind) {
+    case 'status': {
+      for (const [name, value] of Object.entries(rule.headers ?? {})) void reply.header(name, value);
+      void reply.code(rule.status).type(jsonType);
+      return statusBody(rule);
+    }
+    case 'html':
+      void reply.code(rule.status).type('text/html; charset=utf-8');
+      return htmlPage(rule.status);
+    case 'reset':
+    case 'commit-then-drop':
+      request.raw.socket.resetAndDestroy();
+      return payload;
+    case 'hang':
+      await closed(request);
+      return payload;
+    case 'slow': {
+      if (rule.dribble) return paced(reply, payload, rule.ms, rule.pieces);
+      await delay(rule.ms);
+      return payload;
+    }
+    case 'truncate': {
+      const bytes = Buffer.from(payload);
+      if (rule.clean) return bytes.subarray(0, rule.bytes).toString('utf8');
+      void reply.header('content-length', bytes.length);
+      return Readable.from(cut(bytes.subarray(0, rule.bytes)));
+    }
+    case 'replace':
+      if (rule.body !== undefined) return JSON.stringify(rule.body);
+      return JSON.stringify(edit(JSON.parse(payload), rule.set ?? [], rule.delete ?? []));
+    case 'paging':
+      return payload;
+  }
+}
+
+function statusBody(rule: FaultRule & { kind: 'status' }): string {
+  if (rule.body !== undefined) return typeof rule.body === 'string' ? rule.body : JSON.stringify(rule.body);
+  return JSON.stringify(bodyOf(new HttpError(rule.status, `Status ${rule.status}, as the fault rule says`)));
+}
+
+function htmlPage(status: number): string {
+  return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1><p>The server cannot be reached right now.</p></body></html>\n`;
+}
+
+function closed(request: FastifyRequest): Promise<void> {
+  const { socket } = request.raw;
+  return socket.destroyed
+    ? Promise.resolve()
+    : new Promise((resolve) => socket.once('close', () => resolve()));
+}
+
+function paced(reply: FastifyReply, payload: string, ms: number, pieces: number): Readable {
+  const bytes = Buffer.from(payload);
+  void reply.header('content-length', bytes.length);
+  const step = Math.max(1, Math.ceil(bytes.length / pieces));
+  return Readable.from(
+    (async function* () {
+      for (let at = 0; at < bytes.length; at += step) {
+        await delay(ms / pieces);
+        yield bytes.subarray(at, at + step);
+      }
+    })(),
+  );
+}
+
+/** Yields what is let through, then breaks the answer off, so that the connection is closed inside the body. */
+async function* cut(head: Buffer): AsyncGenerator<Buffer> {
+  yield head;
+  // The head has to leave the process first: closing at once could swallow it.
+  await delay(10);
+  throw new Error('cut off, as the fault rule says');
+}

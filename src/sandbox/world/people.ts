@@ -1,0 +1,192 @@
+import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
+import { product, productDomain } from './organization.js';
+import { Random, Skewed } from './random.js';
+import { accountId, sources } from './sources.js';
+import { dayMs, weekMs } from './time.js';
+import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
+
+export interface MadePeople {
+  companies: StoredCompany[];
+  people: StoredPerson[];
+  authors: StoredAuthor[];
+}
+
+/** Accounts whose person is not known come on top, one for so many people. */
+const peoplePerStranger = 9;
+
+/** People and companies from here on are the duplicates that were merged away until today. */
+const duplicatesFrom = 1_000_000;
+
+/** So many of the first, then so many duplicates: what is asked for, and what was merged away. */
+export interface Headcount {
+  readonly kept: number;
+  readonly duplicates: number;
+}
+
+/** Companies, the organization's own first; names repeat in life, domains do not. */
+export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompany[] {
+  return indexesFor(count).map((i) => {
+    const random = new Random(sizes.seed, 'company', i);
+    const own = i === 0;
+    const name = own ? product : companyName(random);
+    const domain = own ? productDomain : `${asciiOf(name, '-').slice(0, 40) || 'company'}-${i}.example`;
+    const known = own || random.chance(0.92);
+    const handle = asciiOf(name, '') || `company${i}`;
+    const id = String(4_000 + i * 7 + random.whole(0, 6));
+    return {
+      id,
+      name,
+      primaryDomain: known ? domain : null,
+      logoUrl: random.chance(0.75) ? `https://logos.example/${domain}.png` : null,
+      isVip: !own && random.chance(0.09),
+      isOrgCompany: own,
+      createdAt: sizes.now - random.whole(1, sizes.weeks * 7) * dayMs,
+      connections: {
+        ...(random.chance(0.5) ? { linkedin: `https://linkedin.example/company/${handle}` } : {}),
+        ...(random.chance(0.3) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
+        ...(random.chance(0.3) ? { github: `https://github.example/${handle}` } : {}),
+        ...(random.chance(0.4) && known ? { email: `hello@${domain}` } : {}),
+        ...(random.chance(0.2) ? { phone: `+1 555 ${random.digits(7)}` } : {}),
+      },
+      identities: random.chance(0.5)
+        ? [
+            {
+              id: random.uuid(),
+              platform: 'salesforce',
+              platformId: `001${random.digits(12)}`,
+              platformUsername: null,
+            },
+            ...(random.chance(0.3)
+              ? [
+                  {
+                    id: random.uuid(),
+                    platform: 'hubspot',
+                    platformId: random.digits(9),
+                    platformUsername: handle,
+                  },
+                ]
+              : []),
+          ]
+        : [],
+    };
+  });
+}
+
+/** People with their accounts in the sources, and accounts without a known person. */
+export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count: Headcount): MadePeople {
+  const crowd: MadePeople = { companies, people: [], authors: [] };
+  const own = companies[0];
+  const customers = companies.length > 1 ? new Skewed(companies.slice(1), 3) : undefined;
+  for (const i of indexesFor(count)) {
+    const random = new Random(sizes.seed, 'person', i);
+    // The first of every sixty is staff, so that few people and many alike have some; a bot is rarer.
+    const isStaff = own !== undefined && i < duplicatesFrom && i % 60 === 0;
+    const isBot = !isStaff && i < duplicatesFrom && i % 400 === 3;
+    const company = isStaff ? own : isBot || random.chance(0.22) ? undefined : customers?.draw(random);
+    const person = makePerson(random, sizes, i, company, isStaff, isBot);
+    for (const source of chosenSources(random, isStaff, isBot)) {
+      const author = makeAuthor(random, source, person);
+      person.authorIds.push(author.id);
+      crowd.authors.push(author);
+    }
+    crowd.people.push(person);
+  }
+  for (let i = 0; i < Math.ceil(count.kept / peoplePerStranger); i++)
+    crowd.authors.push(stranger(sizes.seed, i));
+  return crowd;
+}
+
+function indexesFor(count: Headcount): number[] {
+  return [
+    ...Array.from({ length: count.kept }, (_, i) => i),
+    ...Array.from({ length: count.duplicates }, (_, i) => duplicatesFrom + i),
+  ];
+}
+
+function makePerson(
+  random: Random,
+  sizes: WorldSizes,
+  index: number,
+  company: StoredCompany | undefined,
+  isStaff: boolean,
+  isBot: boolean,
+): StoredPerson {
+  const displayName = isBot
+    ? `${random.pick(['Triage', 'Release', 'Welcome', 'Status'])} Bot ${index}`
+    : personName(random);
+  const handle = asciiOf(displayName, '.') || `person.${index}`;
+  const domain = company?.primaryDomain ?? random.pick(['mail.example', 'post.example', 'inbox.example']);
+  const id = String(90_000 + index * 11 + random.whole(0, 10));
+  return {
+    id,
+    displayName,
+    avatarUrl: random.chance(0.7) ? `https://avatars.example/${id}.png` : null,
+    companyId: company?.id ?? null,
+    title: !isBot && (isStaff || random.chance(0.6)) ? jobTitle(random) : null,
+    connections: {
+      ...(random.chance(0.25) ? { github: `https://github.example/${handle.replaceAll('.', '-')}` } : {}),
+      ...(random.chance(0.35) ? { linkedin: `https://linkedin.example/in/${handle}` } : {}),
+      ...(random.chance(0.1) ? { phone: `+44 20 ${random.digits(8)}` } : {}),
+      ...(random.chance(0.15) ? { title: 'Champion' } : {}),
+      ...(random.chance(0.2) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
+      ...(random.chance(0.1) ? { website: `https://${handle.replaceAll('.', '')}.example/` } : {}),
+    },
+    description: random.chance(0.25) ? bio(random) : null,
+    ecosystemTags: random.sample(
+      ['partner', 'agency', 'open-source', 'reseller', 'beta-tester'],
+      random.whole(0, 2),
+    ),
+    expertiseTags: random.sample(
+      ['api', 'security', 'reporting', 'mobile', 'billing', 'design'],
+      random.whole(0, 2),
+    ),
+    primaryEmail: !isBot && (isStaff || random.chance(0.8)) ? `${handle}.${index}@${domain}` : null,
+    isVip: !isStaff && !isBot && random.chance(company?.isVip === true ? 0.3 : 0.04),
+    isBot,
+    isStaff,
+    createdAt: sizes.now - Math.floor(random.unit() * sizes.weeks * weekMs),
+    authorIds: [],
+  };
+}
+
+/** Staff answers everywhere; others have one account, some two or three. */
+function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string[] {
+  if (isStaff) return sources.map((source) => source.name);
+  const wanted = isBot ? 1 : random.weighted({ one: 70, two: 22, three: 8 });
+  const count = wanted === 'three' ? 3 : wanted === 'two' ? 2 : 1;
+  const weights = Object.fromEntries(sources.map((source) => [source.name, source.weight]));
+  const chosen = new Set<string>();
+  while (chosen.size < count) chosen.add(random.weighted(weights));
+  return [...chosen];
+}
+
+function makeAuthor(random: Random, source: string, person: StoredPerson): StoredAuthor {
+  const spoken = random.chance(0.8)
+    ? person.displayName
+    : (person.displayName.split(' ')[0] ?? person.displayName);
+  return {
+    id: random.uuid(),
+    personId: person.id,
+    displayName: random.chance(0.03) ? null : spoken,
+    isBot: person.isBot,
+    sourceAuthorId:
+      source === 'email' && person.primaryEmail !== null ? person.primaryEmail : accountId(random, source),
+    sourceAvatarUrl: random.chance(0.5) ? `https://avatars.example/${source}/${person.id}.png` : null,
+    sourceName: source,
+  };
+}
+
+function stranger(seed: number, index: number): StoredAuthor {
+  const random = new Random(seed, 'stranger', index);
+  const source = random.weighted(Object.fromEntries(sources.map((s) => [s.name, s.weight])));
+  const isBot = index % 25 === 1;
+  return {
+    id: random.uuid(),
+    personId: null,
+    displayName: isBot ? 'Integration Bot' : random.chance(0.15) ? null : personName(random),
+    isBot,
+    sourceAuthorId: accountId(random, source),
+    sourceAvatarUrl: null,
+    sourceName: source,
+  };
+}

@@ -1,0 +1,264 @@
+import { literal } from '../sql.js';
+import type { Cell, ColumnKind, Statements } from '../store/session.js';
+import type { Batch, Drift } from './batch.js';
+
+/** Rows on their way in: a temporary table of their own, and what is then done with it. */
+interface Given {
+  readonly table: string;
+  readonly columns: readonly (readonly [name: string, kind: ColumnKind])[];
+  readonly rows: readonly (readonly Cell[])[];
+  readonly sql: readonly string[];
+}
+
+/**
+ * The rows of schema ops that say what a batch knows about itself; written in the batch's own transaction. Returns
+ * what was never seen before.
+ */
+export async function writeOpsTables(
+  tx: Statements,
+  batch: Batch,
+): Promise<{ newRejections: number; newDrift: Drift[] }> {
+  const all = [coverage(batch), rejections(batch), drift(batch), scans(batch), requests(batch)].filter(
+    ({ rows }) => rows.length > 0,
+  );
+  if (all.length > 0) await tx.run(all.map(formOf).join(';\n'));
+  for (const { table, columns, rows } of all) {
+    const kinds = columns.map(([, kind]) => kind);
+    await tx.append({ catalog: 'temp', table }, kinds, rows);
+  }
+  if (all.length > 0) await tx.run(all.flatMap(({ sql }) => sql).join(';\n'));
+  await resolveRejections(tx, batch);
+  return {
+    newRejections: batch.rejections.length > 0 ? await countNewRejections(tx) : 0,
+    newDrift: batch.drift.length > 0 ? await findNewDrift(tx) : [],
+  };
+}
+
+function formOf({ table, columns }: Given): string {
+  const form = columns.map(([name, kind]) => `${name} ${sqlType[kind]}`).join(', ');
+  return `CREATE OR REPLACE TEMP TABLE ${table} (${form})`;
+}
+
+const sqlType: Record<ColumnKind, string> = {
+  text: 'VARCHAR',
+  integer: 'BIGINT',
+  double: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  time: 'TIMESTAMPTZ',
+};
+
+/**
+ * One row per (endpoint, entity). A good answer and a refusal (4xx) settle the matter, and move the date and the
+ * fingerprint; no answer, a 429 and a 5xx leave them, so that it stays due.
+ */
+function coverage(batch: Batch): Given {
+  return {
+    table: 'batch_coverage',
+    columns: [
+      ['endpoint', 'text'],
+      ['entity_id', 'text'],
+      ['fetched_at', 'time'],
+      ['fingerprint', 'text'],
+      ['status', 'integer'],
+      ['error', 'text'],
+      ['reason', 'text'],
+      ['seq', 'integer'],
+      ['settled', 'boolean'],
+    ],
+    rows: batch.coverage.map((it, seq) => [
+      ...[it.endpoint, it.entityId, it.fetchedAt, it.fingerprint, it.status, it.error, it.reason, seq],
+      it.error === null || refused(it.status),
+    ]),
+    sql: [
+      `CREATE OR REPLACE TEMP TABLE coverage_now AS
+        WITH last AS (
+          SELECT endpoint, entity_id, arg_max(b, seq) AS said, arg_max(b, seq) FILTER (settled) AS settling,
+                 max(seq) FILTER (error IS NULL) AS last_good,
+                 list(seq) FILTER (error IS NOT NULL) AS bad
+            FROM batch_coverage b GROUP BY endpoint, entity_id)
+        SELECT c.rowid AS rid, l.endpoint, l.entity_id,
+               CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
+               CASE WHEN settling IS NULL THEN c.fingerprint ELSE settling.fingerprint END AS fingerprint,
+               said.status, said.reason, said.error,
+               len(list_filter(coalesce(bad, []), lambda seq: seq > coalesce(last_good, -1)))
+                 + CASE WHEN last_good IS NULL THEN coalesce(c.attempts, 0) ELSE 0 END AS attempts
+          FROM last l LEFT JOIN ops.coverage c ON c.endpoint = l.endpoint AND c.entity_id = l.entity_id`,
+      'DELETE FROM ops.coverage WHERE rowid IN (SELECT rid FROM coverage_now)',
+      `INSERT INTO ops.coverage BY NAME
+        SELECT * EXCLUDE (rid), ${literal(batch.runId)} AS run_id FROM coverage_now`,
+    ],
+  };
+}
+
+/** A refusal that asking again does not change; a timeout and "too many requests" are none. */
+function refused(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+}
+
+function rejections(batch: Batch): Given {
+  const same = ['endpoint', 'parent_id', 'id', 'path', 'reason', 'body_hash']
+    .map((name) => `r.${name} IS NOT DISTINCT FROM b.${name}`)
+    .join(' AND ');
+  return {
+    table: 'batch_rejections',
+    columns: [
+      ['endpoint', 'text'],
+      ['parent_id', 'text'],
+      ['id', 'text'],
+      ['path', 'text'],
+      ['reason', 'text'],
+      ['body', 'text'],
+      ['seen_at', 'time'],
+    ],
+    rows: batch.rejections.map((it) => [
+      ...[it.endpoint, it.parentId, it.id, it.path, it.reason, it.body, it.seenAt],
+    ]),
+    sql: [
+      `CREATE OR REPLACE TEMP TABLE rejections_now AS
+        WITH b AS (
+          SELECT endpoint, parent_id, id, path, reason, any_value(body) AS body, md5(body) AS body_hash,
+                 min(seen_at) AS first_seen_at, max(seen_at) AS last_seen_at, count(*) AS seen_count
+            FROM batch_rejections GROUP BY endpoint, parent_id, id, path, reason, md5(body))
+        SELECT r.rowid AS rid, b.* REPLACE (
+                 b.body::JSON AS body, least(b.first_seen_at, r.first_seen_at) AS first_seen_at,
+                 b.seen_count + coalesce(r.seen_count, 0) AS seen_count)
+          FROM b LEFT JOIN ops.rejected_records r ON ${same}`,
+      'DELETE FROM ops.rejected_records WHERE rowid IN (SELECT rid FROM rejections_now)',
+      `INSERT INTO ops.rejected_records BY NAME
+        SELECT * EXCLUDE (rid), NULL::TIMESTAMPTZ AS resolved_at, ${literal(batch.runId)} AS run_id FROM rejections_now`,
+    ],
+  };
+}
+
+async function countNewRejections(tx: Statements): Promise<number> {
+  const [counted] = await tx.all<{ fresh: number }>(
+    'SELECT count(*) AS fresh FROM rejections_now WHERE rid IS NULL',
+  );
+  return counted?.fresh ?? 0;
+}
+
+/**
+ * What was rejected and now loads well is settled. What has no id is told by nothing but its place: it is settled when
+ * a later run is given all there is there, and has not rejected it again. A place that is only ever given in part (a
+ * history) settles nothing.
+ */
+async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
+  const lists = batch.scans.filter(({ verified }) => verified);
+  if (batch.documents.length === 0 && batch.sets.length === 0 && lists.length === 0) return;
+  const [open] = await tx.all('SELECT 1 FROM ops.rejected_records WHERE resolved_at IS NULL LIMIT 1');
+  if (!open) return;
+  // The rejections of this run say which run saw them last: an item of an earlier page of the same list is among them.
+  const nameless = `resolved_at IS NULL AND rejected_records.id IS NULL AND rejected_records.run_id <> ${literal(batch.runId)}`;
+  const statements = [
+    `UPDATE ops.rejected_records SET resolved_at = d.at
+       FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM batch_documents GROUP BY ALL) d
+      WHERE resolved_at IS NULL AND rejected_records.endpoint = d.endpoint AND rejected_records.id = d.id
+        AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND d.at > last_seen_at`,
+    `UPDATE ops.rejected_records SET resolved_at = s.at
+       FROM (SELECT endpoint, parent_id, max(fetched_at) AS at FROM batch_sets GROUP BY ALL) s
+      WHERE ${nameless} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
+  ];
+  // A batch of states alone was not staged.
+  const staged = batch.documents.length + batch.sets.length > 0;
+  const ofLists = lists.map(
+    ({ endpoint, endedAt }) =>
+      `UPDATE ops.rejected_records SET resolved_at = ${literal(endedAt.toISOString())}::TIMESTAMPTZ
+        WHERE ${nameless} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
+  );
+  await tx.run([...(staged ? statements : []), ...ofLists].join(';\n'));
+}
+
+function drift(batch: Batch): Given {
+  return {
+    table: 'batch_drift',
+    columns: [
+      ['endpoint', 'text'],
+      ['path', 'text'],
+      ['kind', 'text'],
+      ['example', 'text'],
+      ['occurrences', 'integer'],
+      ['seen_at', 'time'],
+    ],
+    rows: batch.drift.map((it) => [it.endpoint, it.path, it.kind, it.example, it.count, it.seenAt]),
+    sql: [
+      `CREATE OR REPLACE TEMP TABLE drift_now AS
+        WITH b AS (
+          SELECT endpoint, path, kind, arg_min(example, seen_at) AS example, sum(occurrences)::BIGINT AS occurrences,
+                 min(seen_at) AS first_seen_at, max(seen_at) AS last_seen_at
+            FROM batch_drift GROUP BY endpoint, path, kind)
+        SELECT d.rowid AS rid, b.* REPLACE (
+                 coalesce(d.example, b.example) AS example, b.occurrences + coalesce(d.occurrences, 0) AS occurrences,
+                 least(b.first_seen_at, d.first_seen_at) AS first_seen_at)
+          FROM b LEFT JOIN ops.schema_drift d ON d.endpoint = b.endpoint AND d.path = b.path AND d.kind = b.kind`,
+      'DELETE FROM ops.schema_drift WHERE rowid IN (SELECT rid FROM drift_now)',
+      `INSERT INTO ops.schema_drift BY NAME SELECT * EXCLUDE (rid), ${literal(batch.runId)} AS run_id FROM drift_now`,
+    ],
+  };
+}
+
+function findNewDrift(tx: Statements): Promise<Drift[]> {
+  return tx.all<Drift>(`SELECT endpoint, path, kind, example, occurrences AS count, first_seen_at AS "seenAt"
+    FROM drift_now WHERE rid IS NULL ORDER BY endpoint, path, kind`);
+}
+
+function scans(batch: Batch): Given {
+  return {
+    table: 'batch_scans',
+    columns: [
+      ['run_id', 'text'],
+      ['endpoint', 'text'],
+      ['started_at', 'time'],
+      ['ended_at', 'time'],
+      ['verified', 'boolean'],
+      ['attempts', 'integer'],
+      ['pages', 'integer'],
+      ['items', 'integer'],
+      ['distinct_ids', 'integer'],
+      ['total_count', 'integer'],
+      ['page_base', 'integer'],
+      ['page_size', 'integer'],
+      ['form', 'text'],
+      ['note', 'text'],
+      ['missing', 'integer'],
+      ['tombstoned', 'integer'],
+    ],
+    rows: batch.scans.map((it) => [
+      ...[batch.runId, it.endpoint, it.startedAt, it.endedAt, it.verified, it.attempts, it.pages, it.items],
+      ...[
+        it.distinctIds,
+        it.totalCount,
+        it.pageBase,
+        it.pageSize,
+        it.form,
+        it.note,
+        it.missing,
+        it.tombstoned,
+      ],
+    ]),
+    sql: ['INSERT INTO ops.scans BY NAME FROM batch_scans'],
+  };
+}
+
+function requests(batch: Batch): Given {
+  return {
+    table: 'batch_requests',
+    columns: [
+      ['run_id', 'text'],
+      ['"at"', 'time'],
+      ['endpoint', 'text'],
+      ['method', 'text'],
+      ['path', 'text'],
+      ['status', 'integer'],
+      ['ms', 'double'],
+      ['bytes', 'integer'],
+      ['attempt', 'integer'],
+      ['error', 'text'],
+      ['request_id', 'text'],
+    ],
+    rows: batch.requests.map((it) => [
+      ...[batch.runId, it.at, it.endpoint, it.method, it.path, it.status, it.ms, it.bytes, it.attempt],
+      ...[it.error, it.requestId],
+    ]),
+    sql: ['INSERT INTO ops.requests BY NAME FROM batch_requests'],
+  };
+}

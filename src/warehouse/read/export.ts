@@ -1,0 +1,198 @@
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import { messageOf, StorageError, UsageError } from '../../base/errors.js';
+import { identifier, literal } from '../sql.js';
+import { type Limits, unfinished } from '../store/engine.js';
+import { storageFault } from '../store/faults.js';
+import { publishedIn, reading } from './published.js';
+import { refusing } from './query.js';
+
+/** `json` is one array, `ndjson` one object a line. */
+export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';
+
+export interface Exported {
+  /** The table or view; `query` for a query. */
+  readonly name: string;
+  readonly path: string;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+interface Options extends Limits {
+  readonly dataDir: string;
+  /** Replace what is there already. */
+  readonly force?: boolean;
+}
+
+const timestamps = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'";
+
+/** Rows are gathered before they are written: 20,000 documents of some KB fit into any memory limit. */
+const forms: Record<ExportFormat, string> = {
+  parquet: 'FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480',
+  csv: `FORMAT csv, HEADER true, ${timestamps}`,
+  json: `FORMAT json, ARRAY true, ${timestamps}`,
+  ndjson: `FORMAT json, ARRAY false, ${timestamps}`,
+};
+
+/**
+ * Writes a table or view (`messages`, `raw.documents`), or the answer of one query, of the published snapshot to a
+ * file. The file appears whole or not at all. Raises UsageError when it is there already (without `force`), when there
+ * is no such table, or the query is not one SELECT.
+ */
+export async function exportQuery(
+  what: { readonly table: string } | { readonly sql: string },
+  options: Options & { readonly format: ExportFormat; readonly out: string },
+): Promise<Exported> {
+  const out = resolve(options.out);
+  refuseExisting([out], options.force);
+  if (!existsSync(dirname(out))) throw new UsageError(`there is no folder ${dirname(out)}`);
+  const temporary = temporaryFor(out);
+  const done = await reading(publishedIn(options.dataDir), options, [temporary], async (connection) => {
+    const name = 'table' in what ? what.table : 'query';
+    const select =
+      'table' in what
+        ? `FROM ${await relation(connection, what.table)}`
+        : await oneSelect(connection, what.sql);
+    return write(connection, { name, select, format: options.format, out, temporary });
+  });
+  renameSync(temporary, out);
+  return done;
+}
+
+/**
+ * Writes every table and view to a folder, each to a Parquet file of its name; those of `raw` and `ops` with the schema
+ * in front (`raw.documents.parquet`). None is replaced before all are written; between two of them `stop` ends it with
+ * its reason, and leaves what was there.
+ */
+export async function exportAll(
+  options: Options & { readonly dir: string; readonly stop?: AbortSignal | undefined },
+): Promise<Exported[]> {
+  const dir = resolve(options.dir);
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (error) {
+    throw new StorageError(`${dir} cannot be created: ${messageOf(error)}`, { cause: error });
+  }
+  const published = publishedIn(options.dataDir);
+  const relations = await reading(published, options, [], listRelations);
+  const plan = relations.map(({ schema, name, label }) => {
+    const out = join(dir, `${label}.parquet`);
+    const select = `FROM ${identifier(schema)}.${identifier(name)}`;
+    return { name: label, select, format: 'parquet' as const, out, temporary: temporaryFor(out) };
+  });
+  refuseExisting(
+    plan.map(({ out }) => out),
+    options.force,
+  );
+  const paths = plan.map(({ temporary }) => temporary);
+  try {
+    return await reading(published, options, paths, async (connection) => {
+      const done: Exported[] = [];
+      for (const step of plan) {
+        options.stop?.throwIfAborted();
+        done.push(await write(connection, step));
+      }
+      for (const { temporary, out } of plan) renameSync(temporary, out);
+      return done;
+    });
+  } catch (error) {
+    for (const path of paths) rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+interface Step {
+  readonly name: string;
+  readonly select: string;
+  readonly format: ExportFormat;
+  readonly out: string;
+  readonly temporary: string;
+}
+
+async function write(connection: DuckDBConnection, step: Step): Promise<Exported> {
+  const select = step.format === 'csv' ? await flattened(connection, step.select) : step.select;
+  try {
+    const result = await connection.run(
+      `COPY (${select}\n) TO ${literal(step.temporary)} (${forms[step.format]})`,
+    );
+    const [[rows = 0] = []] = await result.getRowsJS();
+    return { name: step.name, path: step.out, rows: Number(rows), bytes: statSync(step.temporary).size };
+  } catch (error) {
+    rmSync(step.temporary, { force: true });
+    const fault = storageFault(error, dirname(step.out));
+    if (fault !== error) throw fault;
+    throw new UsageError(messageOf(error), [], { cause: error });
+  }
+}
+
+/** CSV knows no lists: they are written as JSON, so that whoever reads them can. */
+async function flattened(connection: DuckDBConnection, select: string): Promise<string> {
+  const described = await refusing(() => connection.run(`DESCRIBE (${select}\n)`));
+  const columns = (await described.getRowsJS()) as [name: string, type: string][];
+  const nested = columns.filter(([, type]) => /[[\](]/.test(type) && !type.startsWith('DECIMAL'));
+  if (nested.length === 0) return select;
+  return `SELECT * REPLACE (${nested
+    .map(([name]) => `to_json(${identifier(name)})::VARCHAR AS ${identifier(name)}`)
+    .join(', ')}) FROM (${select}\n)`;
+}
+
+async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
+  const statements = await refusing(() => connection.extractStatements(sql));
+  const prepared = statements.count === 1 ? await refusing(() => statements.prepare(0)) : undefined;
+  const type = prepared?.statementType;
+  prepared?.destroySync();
+  if (type !== StatementType.SELECT) {
+    throw new UsageError('only one SELECT can be exported', [], {
+      hint: 'Write one statement that gives rows, or name a table or view.',
+    });
+  }
+  return sql.trim().replace(/;\s*$/, '');
+}
+
+async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
+  const known = await listRelations(connection);
+  const found = known.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
+  if (!found) {
+    throw new UsageError(`there is no table or view ${wanted}`, [], {
+      hint: `There are: ${known.map(({ label }) => label).join(', ')}.`,
+    });
+  }
+  return `${identifier(found.schema)}.${identifier(found.name)}`;
+}
+
+/** Every table and view, `main` first; `label` is the name one would type. */
+async function listRelations(
+  connection: DuckDBConnection,
+): Promise<{ schema: string; name: string; label: string }[]> {
+  const result = await connection.run(`
+    SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+    UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
+    ORDER BY 1, 2`);
+  const rows = (await result.getRowsJS()) as [schema: string, name: string][];
+  const relations = rows.map(([schema, name]) => ({
+    schema,
+    name,
+    label: schema === 'main' ? name : `${schema}.${name}`,
+  }));
+  return [
+    ...relations.filter(({ schema }) => schema === 'main'),
+    ...relations.filter(({ schema }) => schema !== 'main'),
+  ];
+}
+
+function refuseExisting(paths: readonly string[], force = false): void {
+  if (force) return;
+  const there = paths.filter((path) => existsSync(path));
+  if (there.length === 0) return;
+  throw new UsageError(
+    'there is a file already where the export should go',
+    there.map((path) => ({ setting: path, problem: 'exists' })),
+    { hint: 'Pass --force to replace it, or choose another place.' },
+  );
+}
+
+/** In the same folder, because a rename across disks is a copy. */
+function temporaryFor(out: string): string {
+  return join(dirname(out), `${unfinished}${process.pid}-${basename(out)}`);
+}

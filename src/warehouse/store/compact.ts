@@ -1,0 +1,85 @@
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { identifier, literal } from '../sql.js';
+import { copyDatabase } from './copy.js';
+import { syncDirectory, syncFile } from './disk.js';
+import { filesOf, rowGroup, unfinished } from './engine.js';
+import type { Session } from './session.js';
+
+/** When the live file is written anew: both must be passed. */
+export interface CompactWhen {
+  /** The share of the file that is unused, 0 to 1. */
+  readonly freeShare: number;
+  readonly freeMegabytes: number;
+}
+
+export interface Compacted {
+  /** Bytes of the live file. */
+  readonly before: number;
+  readonly after: number;
+  readonly ms: number;
+}
+
+const target = 'compacted';
+
+/**
+ * Writes the live file anew when so much of it is unused that this pays, and puts the new file in its place; null when
+ * it does not pay. Afterwards the session may only be closed.
+ *
+ * The file is locked all the while: the new one is open in this process, and so locked, before it gets its name, and
+ * the old one until then. Both are whole and without a log when they change places, so that a kill at any moment leaves
+ * a file that opens; what is left beside it goes with the next start.
+ */
+export async function compact(
+  session: Session,
+  dataDir: string,
+  when: CompactWhen,
+): Promise<Compacted | null> {
+  const started = performance.now();
+  const { worker } = filesOf(dataDir);
+  // Folds the log in, and gives back the blocks of what was deleted.
+  await session.run('CHECKPOINT');
+  if (!(await pays(session, when))) return null;
+  const before = statSync(worker).size;
+  const fresh = join(dataDir, `${unfinished}compact-${process.pid}.duckdb`);
+  const remove = () => {
+    for (const path of [fresh, `${fresh}.wal`]) rmSync(path, { force: true });
+  };
+  remove();
+  try {
+    const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+    const source = here?.name ?? 'worker';
+    const attach = `ATTACH ${literal(fresh)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`;
+    await session.run(attach);
+    try {
+      await copyDatabase(session, source, target);
+    } finally {
+      await session.run(`DETACH ${target}`);
+    }
+    // Before it is attached again: closing this handle would free DuckDB's lock on the file.
+    syncFile(fresh);
+    await session.run(attach);
+    // A log would belong to the old file, and be read into the new one.
+    if (existsSync(`${worker}.wal`) || existsSync(`${fresh}.wal`)) {
+      await session.run(`DETACH ${target}`);
+      remove();
+      return null;
+    }
+    renameSync(fresh, worker);
+    syncDirectory(dataDir);
+    await session.run(`USE ${target}; DETACH ${identifier(source)}`);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { before, after: statSync(worker).size, ms: performance.now() - started };
+}
+
+async function pays(session: Session, { freeShare, freeMegabytes }: CompactWhen): Promise<boolean> {
+  const [size] = await session.all<{ block: number; total: number; free: number }>(
+    `SELECT block_size AS block, total_blocks AS total, free_blocks AS free
+       FROM pragma_database_size() WHERE database_name = current_database()`,
+  );
+  if (!size || size.total === 0) return false;
+  return size.free > freeShare * size.total && size.free * size.block > freeMegabytes * 1024 * 1024;
+}

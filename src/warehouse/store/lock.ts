@@ -1,0 +1,135 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
+import type { Clock } from '../../base/clock.js';
+import { LockedError } from '../../base/errors.js';
+import { isObject } from '../../base/json.js';
+import type { Log } from '../../base/log.js';
+import { filesOf } from './engine.js';
+import { lockConflict } from './faults.js';
+
+/**
+ * DuckDB locks the live file by a POSIX lock, which is the truth about who holds it: the kernel frees it when the
+ * process dies, however it dies. `worker.pid` beside it only says who that is, in words; it is never trusted alone.
+ *
+ * Two facts about POSIX locks rule here. They do not conflict inside one process, so DuckDB would open the same file
+ * twice and corrupt it: hence the register of what this process holds. And closing any handle of the file frees the
+ * lock: hence nothing in this process ever opens the live file other than through DuckDB.
+ */
+const heldHere = new Set<string>();
+
+export interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  readonly command: string;
+  readonly since: string;
+}
+
+/**
+ * Runs `open` with the file claimed for this process. While another process holds the lock: waits when `wait` is
+ * given, otherwise raises LockedError, which names the holder.
+ */
+export async function withClaim<T>(
+  dataDir: string,
+  options: { wait?: { signal?: AbortSignal } | undefined; clock: Clock; log: Log },
+  open: () => Promise<T>,
+): Promise<T> {
+  const { worker } = filesOf(dataDir);
+  let announced = false;
+  for (let pause = 100; ; pause = Math.min(pause * 2, 1000)) {
+    const locked = heldHere.has(worker)
+      ? { pid: process.pid }
+      : await attempt(worker, open).then(
+          (result) => ({ result }),
+          (error: unknown) => {
+            const conflict = lockConflict(error);
+            if (!conflict) throw error;
+            return conflict;
+          },
+        );
+    if ('result' in locked) return locked.result;
+    const error = lockedError(dataDir, locked.pid);
+    if (!options.wait) throw error;
+    if (!announced) options.log.info({ pid: error.pid }, `${error.message}; waiting`);
+    announced = true;
+    await options.clock.sleep(pause, options.wait.signal);
+  }
+}
+
+async function attempt<T>(worker: string, open: () => Promise<T>): Promise<T> {
+  heldHere.add(worker);
+  try {
+    return await open();
+  } catch (error) {
+    heldHere.delete(worker);
+    throw error;
+  }
+}
+
+/** Gives the file back: call after the database is closed. */
+export function releaseClaim(dataDir: string): void {
+  heldHere.delete(filesOf(dataDir).worker);
+}
+
+/** Writes down who holds the warehouse, for the next one who finds it locked. */
+export function signIn(dataDir: string): void {
+  const holder: Holder = {
+    pid: process.pid,
+    host: hostname(),
+    command: commandLine(),
+    since: new Date().toISOString(),
+  };
+  writeFileSync(filesOf(dataDir).pid, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+}
+
+/** Takes the note away again, unless someone else has written one since. */
+export function signOut(dataDir: string): void {
+  const holder = readHolder(dataDir);
+  if (holder?.pid === process.pid && holder.host === hostname())
+    rmSync(filesOf(dataDir).pid, { force: true });
+}
+
+/** Who signed in last; undefined when nobody did, or the note is unreadable. A killed process leaves its note. */
+export function readHolder(dataDir: string): Holder | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(filesOf(dataDir).pid, 'utf8'));
+    if (!isObject(value) || typeof value.pid !== 'number' || typeof value.host !== 'string') return undefined;
+    return {
+      pid: value.pid,
+      host: value.host,
+      command: String(value.command ?? ''),
+      since: String(value.since ?? ''),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a process of this machine is alive; true as well when it belongs to someone else. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function lockedError(dataDir: string, pid: number | undefined): LockedError {
+  const note = readHolder(dataDir);
+  // The note may be a dead process's; it speaks of the holder only if the lock's own pid agrees, or there is none.
+  const holder = note && (pid === undefined || note.pid === pid) ? note : undefined;
+  const known = pid ?? holder?.pid;
+  const who = known === undefined ? 'another process' : `process ${known}`;
+  const what = holder ? ` (${holder.command} on ${holder.host}, since ${holder.since})` : '';
+  return new LockedError(`the warehouse in ${dataDir} is in use by ${who}${what}`, known, {
+    hint: 'Wait for it to end, or pass --wait to wait for it. signals.duckdb can be read meanwhile.',
+  });
+}
+
+/** The command without its arguments' values: nobody should find a secret in the note. */
+function commandLine(): string {
+  const [, script = 'signalhouse', command = ''] = process.argv;
+  const name = basename(script) === 'main.js' ? 'signalhouse' : basename(script);
+  return /^[a-z]+$/.test(command) ? `${name} ${command}` : name;
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StorageError } from '../../base/errors.js';
+import { sqlDir } from '../sql.js';
+import type { Session, Statements } from './session.js';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly sql: string;
+}
+
+/** The migrations of a folder in order. Raises when two have the same number, or a number is left out. */
+export function readMigrations(folder: string = join(sqlDir, 'migrations')): Migration[] {
+  const names = readdirSync(folder)
+    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
+    .sort();
+  return names.map((name, index) => {
+    const version = Number(name.slice(0, 4));
+    if (version !== index + 1) throw new Error(`migration ${name} should have number ${index + 1}`);
+    const sql = readFileSync(join(folder, name), 'utf8');
+    return { version, name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+  });
+}
+
+/** Whether the tables are what this program knows. Raises StorageError when they are newer or were made differently. */
+export async function pendingMigrations(
+  statements: Statements,
+  migrations: readonly Migration[],
+): Promise<Migration[]> {
+  const exists = await statements.all(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'ops' AND table_name = 'migrations' AND database_name = current_database()",
+  );
+  if (exists.length === 0) return [...migrations];
+  const applied = await statements.all<{ version: number; name: string; checksum: string }>(
+    'SELECT version, name, checksum FROM ops.migrations ORDER BY version',
+  );
+  for (const { version, name, checksum } of applied) {
+    const known = migrations.find((migration) => migration.version === version);
+    if (!known) {
+      throw new StorageError(`the warehouse was written by a newer program: it has migration ${name}`, {
+        hint: 'Run the newer version of signalhouse, or point SIGNALHOUSE_DATA_DIR at another directory.',
+      });
+    }
+    if (known.checksum !== checksum) {
+      throw new StorageError(`migration ${name} is not the one that this warehouse was made with`, {
+        hint: 'Restore the file sql/migrations of the version that made the warehouse; a migration never changes.',
+      });
+    }
+  }
+  const done = new Set(applied.map(({ version }) => version));
+  return migrations.filter(({ version }) => !done.has(version));
+}
+
+/**
+ * Brings the tables up to date; returns the names of what was applied. Each migration is one transaction, which
+ * records itself first, and is followed by a checkpoint: a kill between DDL and checkpoint has left databases that
+ * DuckDB could not open again.
+ */
+export async function migrate(session: Session, migrations: readonly Migration[]): Promise<string[]> {
+  const pending = await pendingMigrations(session, migrations);
+  if (pending.length === 0) return [];
+  for (const migration of pending) {
+    await session.transaction(async (tx) => {
+      await tx.run('CREATE SCHEMA IF NOT EXISTS ops');
+      await tx.run(
+        'CREATE TABLE IF NOT EXISTS ops.migrations (version INTEGER, name VARCHAR, checksum VARCHAR, applied_at TIMESTAMPTZ)',
+      );
+      await tx.run('INSERT INTO ops.migrations VALUES ($1, $2, $3, now())', [
+        migration.version,
+        migration.name,
+        migration.checksum,
+      ]);
+      await tx.run(migration.sql);
+    });
+    await session.run('CHECKPOINT');
+  }
+  return pending.map(({ name }) => name);
+}

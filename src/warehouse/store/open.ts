@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.js';
+import { StorageError } from '../../base/errors.js';
+import { type Log, silentLog } from '../../base/log.js';
+import { checkModels, type Models, readModels, tableColumns } from '../load/models.js';
+import { sqlDir } from '../sql.js';
+import { Warehouse } from '../warehouse.js';
+import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
+import { storageFault } from './faults.js';
+import { releaseClaim, signIn, signOut, withClaim } from './lock.js';
+import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
+import { openOrRestore, type Restored } from './restore.js';
+import { markInterrupted, type Organization, organization } from './runs.js';
+import type { Session } from './session.js';
+
+export interface OpenOptions extends Limits {
+  readonly dataDir: string;
+  readonly log?: Log;
+  /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
+  readonly wait?: { readonly signal?: AbortSignal } | undefined;
+  /** `read` opens the live file as it is, beside other readers, and changes nothing. */
+  readonly access?: 'write' | 'read';
+  /**
+   * Asked with the organization whose data is in there (null: nobody's yet), after the file is opened and before a byte
+   * of it is written; what it throws leaves everything as it was.
+   */
+  readonly guard?: ((owner: Organization | null) => void) | undefined;
+  /** The folder that holds `migrations/`, `models/` and `views/`; the program's own unless a test says otherwise. */
+  readonly sql?: string;
+}
+
+/**
+ * Opens the live warehouse, creating it if need be, and brings its tables up to date. Raises LockedError while another
+ * process holds it (unless `wait`), StorageError when the disk or the file is at fault or the tables are newer than
+ * this program. A broken file is replaced by the published snapshot; `restored` then says so.
+ */
+export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
+  const folder = options.sql ?? sqlDir;
+  const migrations = readMigrations(join(folder, 'migrations'));
+  const models = readModels(folder);
+  const log = options.log ?? silentLog;
+  const { dataDir, wait } = options;
+  const reading = options.access === 'read';
+  if (!reading) createDataDir(dataDir);
+  return withClaim(dataDir, { wait, clock: systemClock, log }, async () => {
+    const { session, restored } = reading
+      ? { session: await openExisting(options), restored: null }
+      : await openOrRestore(dataDir, options, log);
+    try {
+      await ask(options.guard, session);
+      const migrated = reading
+        ? await refusePending(session, migrations)
+        : await prepare(session, dataDir, migrations);
+      const columns = await tableColumns(session);
+      const problems = await checkModels(session, models);
+      if (problems.length > 0) throw new Error(`the models do not fit the tables: ${problems.join('; ')}`);
+      // All threads are for what goes through whole tables (see Warehouse).
+      if (!reading) await session.run('SET threads = 1');
+      return new Warehouse(session, {
+        ...{
+          dataDir,
+          models,
+          columns,
+          restored,
+          migrated,
+          limits: options,
+          viewsDir: join(folder, 'views'),
+          log,
+        },
+        release: () => {
+          if (!reading) signOut(dataDir);
+          releaseClaim(dataDir);
+        },
+      });
+    } catch (error) {
+      await session.close().catch(() => undefined);
+      if (!reading) signOut(dataDir);
+      throw error;
+    }
+  });
+}
+
+async function ask(guard: OpenOptions['guard'], session: Session): Promise<void> {
+  if (!guard) return;
+  const tables = await session.all(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
+  );
+  try {
+    guard(tables.length === 0 ? null : await organization(session));
+  } catch (error) {
+    // Closing would fold a log that a killed process left behind into the file, which is a write as well.
+    await session.run('PRAGMA disable_checkpoint_on_shutdown');
+    throw error;
+  }
+}
+
+async function prepare(
+  session: Session,
+  dataDir: string,
+  migrations: readonly Migration[],
+): Promise<string[]> {
+  signIn(dataDir);
+  removeLeftovers(dataDir);
+  const migrated = await migrate(session, migrations);
+  await markInterrupted(session);
+  return migrated;
+}
+
+async function openExisting(options: OpenOptions): Promise<Session> {
+  const { worker } = filesOf(options.dataDir);
+  if (!existsSync(worker)) {
+    throw new StorageError(`there is no warehouse in ${options.dataDir} yet`, {
+      hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
+    });
+  }
+  try {
+    return await openFile(worker, { ...options, access: 'read' });
+  } catch (error) {
+    throw storageFault(error, options.dataDir);
+  }
+}
+
+async function refusePending(session: Session, migrations: readonly Migration[]): Promise<string[]> {
+  const pending = await pendingMigrations(session, migrations);
+  if (pending.length === 0) return [];
+  throw new StorageError(
+    `the warehouse was made by an older program: ${pending.length} migrations are not applied`,
+    {
+      hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.',
+    },
+  );
+}
+
+export type { Models, Restored };

@@ -1,0 +1,219 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
+import type { Log } from '../../base/log.js';
+import { literal } from '../sql.js';
+import { syncFile } from './disk.js';
+import { filesOf, type Limits, openFile, unfinished } from './engine.js';
+import { firstLine, lockConflict, storageFault } from './faults.js';
+import type { Session } from './session.js';
+
+/** That the live file could not be opened, and what was done about it. */
+export interface Restored {
+  /** Where the broken file is now; null when there was none, because it had been moved before. */
+  readonly movedTo: string | null;
+  /** When the snapshot that took its place was published; null when there was none, and the warehouse starts empty. */
+  readonly snapshotFrom: Date | null;
+  /** What DuckDB said of the broken file. */
+  readonly reason: string;
+}
+
+/**
+ * Opens the live file for writing. A file that DuckDB cannot open, though it opens another one in the same place, is
+ * broken: it is moved aside, never deleted, and the published snapshot takes its place. A locked file, a full or
+ * read-only disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
+ *
+ * A live file that is missing beside a snapshot or a log is restored as well: whoever moved it aside was killed before
+ * the snapshot stood in its place. To start empty instead would forget what is remembered of earlier states.
+ */
+export async function openOrRestore(
+  dataDir: string,
+  limits: Limits,
+  log: Log,
+): Promise<{ session: Session; restored: Restored | null }> {
+  const { worker } = filesOf(dataDir);
+  let reason: unknown;
+  try {
+    if (isMissing(dataDir)) throw new Error('it is not there');
+    return { session: await openWhole(worker, dataDir, limits), restored: null };
+  } catch (error) {
+    // Raised as it is: whoever claims the file waits for its holder, or names it.
+    if (lockConflict(error)) throw error;
+    reason = error;
+  }
+  await refuseUnlessBroken(dataDir, limits, reason);
+  const restored = await replaceBroken(dataDir, limits, reason);
+  const facts = { movedTo: restored.movedTo, snapshotFrom: restored.snapshotFrom, reason: restored.reason };
+  log.error(
+    facts,
+    restored.snapshotFrom
+      ? `worker.duckdb could not be opened; restored from the snapshot published ${restored.snapshotFrom.toISOString()}`
+      : 'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
+  );
+  return { session: await openWhole(worker, dataDir, limits), restored };
+}
+
+function isMissing(dataDir: string): boolean {
+  const { worker, published } = filesOf(dataDir);
+  return !existsSync(worker) && (existsSync(published) || logsOf(worker).length > 0);
+}
+
+/** The write-ahead logs of a file: there may be more than one when a checkpoint was interrupted. */
+function logsOf(path: string): string[] {
+  const name = `${basename(path)}.wal`;
+  return readdirSync(dirname(path)).flatMap((it) => (it.startsWith(name) ? [join(dirname(path), it)] : []));
+}
+
+/** DuckDB reads blocks as it needs them, and opens a file that lost its end: so its length is checked as well. */
+async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
+  const session = await openFile(path, { ...limits, access: 'write', dataDir });
+  try {
+    const [size] = await session.all<{ total_blocks: number; block_size: number }>(
+      'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
+    );
+    const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
+    // Blocks that are free at its end need not be in the file: only then is it worth to ask which are in use.
+    if (size && blocks < size.total_blocks) {
+      const needed = (await lastBlockInUse(session)) + 1;
+      if (blocks < needed) throw new Error(`the file is cut short: ${blocks} of ${needed} blocks`);
+    }
+    return session;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** The highest block that holds data or says where data is; -1 when there is none. */
+async function lastBlockInUse(session: Session): Promise<number> {
+  const tables = await session.all<{ name: string }>(
+    `SELECT format('"{}"."{}"', schema_name, table_name) AS name FROM duckdb_tables()
+      WHERE database_name = current_database() AND NOT temporary AND NOT internal`,
+  );
+  const used = [
+    'SELECT max(block_id) AS last FROM pragma_metadata_info()',
+    ...tables.map(
+      ({ name }) =>
+        `SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1))) FROM pragma_storage_info(${literal(name)})`,
+    ),
+  ];
+  const [found] = await session.all<{ last: number | null }>(
+    `SELECT max(last) AS last FROM (${used.join(' UNION ALL ')})`,
+  );
+  return found?.last ?? -1;
+}
+
+/** Three headers of 4 KiB stand before the first block. */
+const headerBytes = 3 * 4096;
+
+/** Raises a StorageError unless the environment is fine and the file alone is at fault. */
+async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
+  const { worker } = filesOf(dataDir);
+  for (const path of [dataDir, worker]) {
+    if (!existsSync(path)) continue;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      throw new StorageError(`${path} cannot be read and written: ${messageOf(error)}`, {
+        hint: 'Give this user access to the data directory, or point SIGNALHOUSE_DATA_DIR at another one.',
+        cause: reason,
+      });
+    }
+  }
+  const probe = join(dataDir, `${unfinished}probe-${process.pid}.duckdb`);
+  try {
+    const session = await openFile(probe, { ...limits, access: 'write', dataDir });
+    await session.run('CREATE TABLE probe AS SELECT 1');
+    await session.close();
+    refuseNewerFormat(worker, probe, reason);
+  } catch (error) {
+    // Not even an empty database can be made here: it is the disk, the memory or the settings.
+    if (error instanceof SignalhouseError) throw error;
+    throw new StorageError(`no database can be opened in ${dataDir}: ${firstLine(messageOf(error))}`, {
+      hint: 'Check that the disk is writable and has space, and that warehouse.memoryLimit and warehouse.threads are valid.',
+      cause: storageFault(error, dataDir),
+    });
+  } finally {
+    rmSync(probe, { force: true });
+    rmSync(`${probe}.wal`, { force: true });
+  }
+}
+
+/** The main header of a DuckDB file: a checksum of 8 bytes, `DUCK`, then the version of the file's format. */
+function formatVersion(path: string): bigint | undefined {
+  const header = Buffer.alloc(20);
+  // Safe only because this process holds no lock on the file: the attempt to open it has failed.
+  const handle = openSync(path, 'r');
+  try {
+    readSync(handle, header, 0, header.length, 0);
+  } finally {
+    closeSync(handle);
+  }
+  return header.toString('latin1', 8, 12) === 'DUCK' ? header.readBigUInt64LE(12) : undefined;
+}
+
+function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
+  if (!existsSync(worker)) return;
+  const found = formatVersion(worker);
+  const known = formatVersion(probe);
+  // Beyond any number that a format will have, it is garbage that happens to begin like a database.
+  if (found !== undefined && known !== undefined && found > known && found < 1000n) {
+    throw new StorageError(
+      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${known})`,
+      {
+        hint: 'Run the newer version of signalhouse.',
+        cause: reason,
+      },
+    );
+  }
+}
+
+async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): Promise<Restored> {
+  const { worker, published } = filesOf(dataDir);
+  const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace(/\..*/, 'Z');
+  const movedTo = `${worker}.broken-${stamp}`;
+  const copy = join(dataDir, `${unfinished}restore-${process.pid}.duckdb`);
+  const snapshotFrom = await copySnapshot(published, copy, dataDir, limits);
+  const wasThere = existsSync(worker);
+  try {
+    // The file goes before its logs: without them it might open, at a state older than that of the snapshot.
+    if (wasThere) renameSync(worker, movedTo);
+    for (const log of logsOf(worker)) renameSync(log, `${movedTo}${log.slice(worker.length)}`);
+    if (snapshotFrom) renameSync(copy, worker);
+  } finally {
+    rmSync(copy, { force: true });
+  }
+  return { movedTo: wasThere ? movedTo : null, snapshotFrom, reason: firstLine(messageOf(reason)) };
+}
+
+/** A copy of the snapshot that is known to open; null when there is none, or it is broken as well. */
+async function copySnapshot(
+  published: string,
+  copy: string,
+  dataDir: string,
+  limits: Limits,
+): Promise<Date | null> {
+  if (!existsSync(published)) return null;
+  const { mtime } = statSync(published);
+  copyFileSync(published, copy);
+  syncFile(copy);
+  try {
+    await (await openWhole(copy, dataDir, limits)).close();
+    return mtime;
+  } catch {
+    rmSync(copy, { force: true });
+    return null;
+  }
+}

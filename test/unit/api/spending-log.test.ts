@@ -1,0 +1,225 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Budget, guardedWindow } from '../../../src/api/budget.js';
+import { SpendingLog, type SpendingLogOptions } from '../../../src/api/spending-log.js';
+import { formatRecord, parseRecord } from '../../../src/api/spending-record.js';
+import { silentLog } from '../../../src/base/log.js';
+import { SimulatedClock } from '../../support/simulated-clock.js';
+
+const windowMs = 1000;
+const heldMs = guardedWindow(windowMs);
+const attemptMs = 400;
+
+let folder: string;
+let path: string;
+let clock: SimulatedClock;
+const opened: SpendingLog[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  path = join(folder, 'spending.log');
+  clock = new SimulatedClock();
+});
+afterEach(() => {
+  for (const ledger of opened.splice(0)) ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A command that opens the ledger; `mayRun` says whether the others still run. */
+function open(more: Partial<SpendingLogOptions> = {}): SpendingLog {
+  const defaults = { path, heldMs, attemptMs, requests: 10, clock, log: silentLog, mayRun: () => true };
+  const ledger = new SpendingLog({ ...defaults, ...more });
+  opened.push(ledger);
+  return ledger;
+}
+
+describe('the ledger', () => {
+  test('a command sees what the one before it spent, until a window after the end of each attempt', () => {
+    const first = open();
+    for (let i = 0; i < 3; i++) {
+      first.claim(10)?.end();
+      clock.skip(100);
+    }
+    first.close();
+    const second = open();
+    expect(second.held()).toBe(3);
+    expect(second.nextFreeAt()).toBe(heldMs);
+    clock.skip(heldMs - 300);
+    expect(second.held()).toBe(2);
+    clock.skip(200);
+    expect(second.held()).toBe(0);
+    expect(second.nextFreeAt()).toBeUndefined();
+  });
+
+  test('what a killed command had under way holds a slot for a window', () => {
+    open().claim(10);
+    clock.skip(50);
+    const next = open({ mayRun: () => false });
+    expect(next.held()).toBe(1);
+    clock.skip(heldMs);
+    expect(next.held()).toBe(0);
+  });
+
+  test('what a command that runs has under way holds a slot until a window after its deadline, or its end', () => {
+    const other = open();
+    const entry = other.claim(10);
+    other.claim(10);
+    const ours = open();
+    clock.skip(100);
+    entry?.end();
+    expect(ours.held()).toBe(2);
+    clock.skip(heldMs);
+    expect(ours.held()).toBe(1);
+    clock.skip(attemptMs - 100);
+    expect(ours.held()).toBe(0);
+  });
+
+  test('two commands at once see each other', () => {
+    const one = open();
+    const two = open();
+    const entry = one.claim(1);
+    expect(entry).toBeDefined();
+    expect(two.claim(1)).toBeUndefined();
+    expect(one.held()).toBe(0);
+    entry?.end();
+    clock.skip(heldMs);
+    expect(two.claim(1)).toBeDefined();
+    expect(one.claim(1)).toBeUndefined();
+  });
+
+  test('of two that find the same last slot free, the one that is later in the file withdraws', () => {
+    let meanwhile = () => undefined as unknown;
+    const interrupted = Object.assign(Object.create(clock) as SimulatedClock, {
+      monotonic: () => clock.monotonic(),
+      now: () => {
+        const run = meanwhile;
+        meanwhile = () => undefined;
+        run();
+        return clock.now();
+      },
+    });
+    const slow = open({ clock: interrupted });
+    const quick = open();
+    // `slow` has looked, and is about to write, when `quick` takes the slot.
+    meanwhile = () => expect(quick.claim(1)).toBeDefined();
+    expect(slow.claim(1)).toBeUndefined();
+    expect(quick.held()).toBe(0);
+    expect(slow.held()).toBe(1);
+  });
+
+  test('the budget counts others in', () => {
+    const budget = new Budget({ requests: 3, windowMs }, clock, open());
+    const other = new Budget({ requests: 3, windowMs }, clock, open());
+    expect(other.take()).toBeDefined();
+    other.take()?.end();
+    expect(budget.available()).toBe(1);
+    expect(budget.take()).toBeDefined();
+    expect(budget.take()).toBeUndefined();
+    expect(budget.nextFreeInMs()).toBe(heldMs);
+    clock.skip(heldMs);
+    expect(budget.available()).toBe(1);
+  });
+
+  test.each([
+    ['back', -3_600_000],
+    ['forward', 3_600_000],
+  ])('a clock that is set %s blocks nobody for longer than a window', (_, jump) => {
+    const first = open();
+    first.claim(10)?.end();
+    first.claim(10);
+    clock.wallAheadMs += jump;
+    const next = open({ mayRun: () => false });
+    clock.skip(heldMs);
+    expect(next.held()).toBe(0);
+    expect(next.claim(1)).toBeDefined();
+  });
+
+  test('passes over what is not a record, such as half a line that a full disk left', () => {
+    writeFileSync(path, 's 0000\n\u0000\u0000garbage\ne 12345678 1\n');
+    const first = open();
+    first.claim(10)?.end();
+    appendFileSync(path, 's 1234');
+    expect(open().held()).toBe(1);
+  });
+
+  test('takes a line that is being written for what it is once it is whole', () => {
+    const ours = open();
+    const line = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() });
+    appendFileSync(path, line.slice(0, 9));
+    expect(ours.held()).toBe(0);
+    appendFileSync(path, `${line.slice(9)}\n`);
+    expect(ours.held()).toBe(1);
+  });
+
+  test('is emptied when it is large and nothing in it matters, and others notice', () => {
+    const old = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() - 10 * heldMs });
+    writeFileSync(path, `${old}\n`.repeat(40_000));
+    const other = open();
+    const recent = formatRecord({ kind: 'end', writer: '00000000', id: 2, at: clock.now() });
+    appendFileSync(path, `${recent}\n`);
+    expect(open().claim(10)).toBeDefined();
+    expect(statSync(path).size).toBeGreaterThan(1 << 20);
+    clock.skip(heldMs + attemptMs);
+    expect(other.held()).toBe(0);
+    const next = open();
+    clock.skip(heldMs);
+    expect(next.claim(10)).toBeDefined();
+    expect(statSync(path).size).toBeLessThan(100);
+    expect(other.held()).toBe(1);
+    expect(other.claim(1)).toBeUndefined();
+  });
+
+  test('what is under way is written again when the file was emptied beneath it', () => {
+    const ours = open();
+    const entry = ours.claim(10);
+    writeFileSync(path, '');
+    expect(ours.held()).toBe(0);
+    expect(open().held()).toBe(1);
+    entry?.end();
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
+  });
+
+  test('that cannot be opened says so once, and stands in nobody’s way', () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const ledger = open({ path: join(folder, 'missing', 'spending.log'), log });
+    for (let i = 0; i < 5; i++) ledger.claim(1)?.end();
+    expect(ledger.held()).toBe(0);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('spending is not kept on disk');
+  });
+
+  test.runIf(existsSync('/dev/full'))(
+    'that is on a full disk says so once, and stands in nobody’s way',
+    () => {
+      const lines: string[] = [];
+      const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+      const ledger = open({ path: '/dev/full', log });
+      expect(ledger.claim(1)).toBeDefined();
+      expect(ledger.claim(1)).toBeDefined();
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain('ENOSPC');
+    },
+  );
+
+  test('a record is read as it was written', () => {
+    for (const record of [
+      { kind: 'start', writer: '0a1b2c3d', id: 7, at: 1_700_000_000_000, pid: 42 },
+      { kind: 'end', writer: '0a1b2c3d', id: 7, at: 1_700_000_000_001 },
+      { kind: 'withdrawn', writer: '0a1b2c3d', id: 8, at: 1_700_000_000_002 },
+    ] as const) {
+      expect(parseRecord(formatRecord(record))).toEqual(record);
+    }
+  });
+});

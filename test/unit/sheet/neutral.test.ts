@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { inWorkbook, neutral, original } from '../../../src/sheet/neutral.js';
+
+/** Text that is likely to be near the rule: apostrophes, blanks, signs. */
+const near = fc.string({
+  unit: fc.constantFrom("'", ' ', '=', '+', '-', '@', '\t', '\r', '\n', '＝', 'a', '1'),
+});
+const texts = fc.oneof(fc.string({ unit: 'binary' }), near);
+
+describe('neutral', () => {
+  test('original is its inverse for any text, and that of inWorkbook', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(original(neutral(text))).toBe(text);
+        expect(original(inWorkbook(text))).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('what it gives never begins as a formula, also after blanks', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(neutral(text)).not.toMatch(/^\s*[=+\-@\t\r\n＝＋－＠]/u);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+49 30', "'+49 30"],
+    ['-5 °C', "'-5 °C"],
+    ['@all', "'@all"],
+    ['\t=1', "'\t=1"],
+    ['  =1', "'  =1"],
+    ["'=1", "''=1"],
+    ['＝1', "'＝1"],
+  ])('%j is written as %j', (text, written) => {
+    expect(neutral(text)).toBe(written);
+  });
+
+  test.each(["'high", "'90s", "it's", 'a=b', '', "'", "''"])('%j is left alone both ways', (text) => {
+    expect(neutral(text)).toBe(text);
+    expect(original(text)).toBe(text);
+    expect(inWorkbook(text)).toBe(text);
+  });
+
+  test('a workbook shows a formula as text, without an apostrophe', () => {
+    expect(inWorkbook('=1+1')).toBe('=1+1');
+    expect(inWorkbook("'=1+1")).toBe("''=1+1");
+  });
+});

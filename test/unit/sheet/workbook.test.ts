@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import { readSheet as otherReader } from 'read-excel-file/node';
+import { describe, expect, test } from 'vitest';
+import { isDateFormat } from '../../../src/sheet/workbook-parts.js';
+import {
+  inline,
+  readBytes,
+  refused,
+  table,
+  textRow,
+  workbook,
+  workbookFiles,
+  zipped,
+  zippedSaying,
+} from './support.js';
+
+const header = textRow(1, 'topic_id', 'priority');
+
+describe('a workbook', () => {
+  test('gives each kind of cell as what it is', async () => {
+    const bytes = workbook({
+      strings: [
+        '<t>name</t>',
+        '<r><t>rich </t></r><r><t xml:space="preserve">text &amp; more</t></r><rPh><t>no</t></rPh>',
+      ],
+      formats: ['yyyy\\-mm\\-dd', '0.00 "days"', '[h]:mm:ss.000'],
+      rows: `<row r="1"><c r="A1" t="s"><v>0</v></c>${inline('B1', 'b')}</row>
+        <row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2"><v>1.5</v></c><c r="C2" t="b"><v>1</v></c>
+        <c r="D2" s="1"><v>46000</v></c><c r="E2" s="2"><v>3</v></c><c r="F2" t="e"><f>A9</f><v>#REF!</v></c>
+        <c r="G2" t="str"><f>A1&amp;"x"</f><v>namex</v></c><c r="H2" t="str"><f>""</f><v></v></c>
+        <c r="I2" s="3"><v>46000.00282407407</v></c><c r="J2" t="d"><v>2026-01-02T03:04:05Z</v></c>
+        <c r="K2" t="inlineStr"><is><t>a_x000D_b_x005F_x0041_</t></is></c><c r="L2" t="inlineStr"><is><t><![CDATA[<b>]]></t></is></c></row>`,
+    });
+    expect((await readBytes(bytes)).rows[0]?.cells).toEqual([
+      'rich text & more',
+      1.5,
+      true,
+      new Date('2025-12-09'),
+      3,
+      '#REF!',
+      'namex',
+      null,
+      new Date('2025-12-09T00:04:04Z'),
+      new Date('2026-01-02T03:04:05Z'),
+      'a\rb_x0041_',
+      '<b>',
+    ]);
+  });
+
+  test('agrees with another reader on plain cells', async () => {
+    const bytes = workbook({
+      strings: ['<t>x</t>', '<t>y z</t>'],
+      formats: ['d/m/yy', 'mmm\\ yyyy', '#,##0', '"d"0'],
+      rows: `${textRow(1, 'a', 'b', 'c', 'd', 'e', 'f')}<row r="2"><c r="A2" t="s"><v>1</v></c>
+        <c r="B2" s="1"><v>40000</v></c><c r="C2" s="2"><v>45000.25</v></c><c r="D2" s="3"><v>40000</v></c>
+        <c r="E2" s="4"><v>7</v></c><c r="F2" t="b"><v>0</v></c></row>`,
+    });
+    expect(table(await readBytes(bytes))).toEqual(await otherReader(Buffer.from(bytes)));
+  });
+
+  test('days may be counted from 1904, and places of cells may be left out', async () => {
+    const bytes = workbook({
+      workbookPr: '<workbookPr date1904="1"/>',
+      formats: ['yyyy-mm-dd'],
+      rows: '<row><c t="inlineStr"><is><t>day</t></is></c></row><row/><row><c s="1"><v>1</v></c></row>',
+    });
+    expect((await readBytes(bytes)).rows).toEqual([{ number: 3, cells: [new Date('1904-01-02')] }]);
+  });
+
+  test('rows keep their numbers, and blank ones are skipped', async () => {
+    const bytes = workbook({
+      rows: `${textRow(3, 'a', '', 'c ')}<row r="4">${inline('B4', '  ')}</row>${textRow(9, '', '', 'x')}<row r="1000000"/>`,
+    });
+    const grid = await readBytes(bytes);
+    expect(grid).toMatchObject({ columns: ['a', '', 'c'], headerRow: 3, notes: [] });
+    expect(grid.rows).toEqual([{ number: 9, cells: [null, null, 'x'] }]);
+  });
+
+  test('reads the sheet Topics wherever it is, else the first that is not How to use', async () => {
+    const first = { name: 'How to use', rows: textRow(1, 'no') };
+    const topics = await readBytes(
+      workbook({
+        ...first,
+        sheets: [
+          ['x', textRow(1, 'no')],
+          ['topics', header],
+        ],
+      }),
+    );
+    expect(topics.columns).toEqual(['topic_id', 'priority']);
+    expect(topics.notes.join()).toContain('Only the sheet "topics"');
+    const other = workbook({
+      ...first,
+      sheets: [
+        ['secret', textRow(1, 'no'), 'hidden'],
+        ['Mine', header],
+      ],
+    });
+    expect(await readBytes(other)).toMatchObject({ columns: ['topic_id', 'priority'], notes: [] });
+  });
+
+  test('a title over merged cells is not the header', async () => {
+    const after = '<mergeCells count="1"><mergeCell ref="A1:B1"/></mergeCells>';
+    const rows =
+      textRow(1, 'Priorities of autumn') + textRow(3, 'topic_id', 'priority') + textRow(4, 't1', 'high');
+    const grid = await readBytes(workbook({ rows, after }));
+    expect(grid).toMatchObject({ columns: ['topic_id', 'priority'], headerRow: 3, rows: [{ number: 4 }] });
+    expect(grid.notes.join()).toContain('A1:B1');
+  });
+
+  test('merged cells below the header are told', async () => {
+    const after = '<mergeCells><mergeCell ref="B2:B3"/></mergeCells>';
+    const grid = await readBytes(
+      workbook({ rows: header + textRow(2, 't1', 'high') + textRow(3, 't2'), after }),
+    );
+    expect(grid.rows[1]?.cells).toEqual(['t2']);
+    expect(grid.notes.join()).toContain('B2:B3');
+  });
+
+  test('other line ends, prefixes and an absolute path make no difference', async () => {
+    const files = workbookFiles({ rows: header + textRow(2, 't1', 'high') });
+    const sheet = files['xl/worksheets/sheet0.xml'] ?? '';
+    files['xl/worksheets/sheet0.xml'] = sheet
+      .replaceAll(/<(\/?)([a-z])/gi, '<$1x:$2')
+      .replace('xmlns=', 'xmlns:x=');
+    expect(table(await readBytes(zipped(files)))).toEqual([
+      ['topic_id', 'priority'],
+      ['t1', 'high'],
+    ]);
+  });
+});
+
+describe('a workbook that is refused', () => {
+  const damaged = 'is damaged or was cut short';
+  const good = workbook({ rows: header + textRow(2, 't1', randomBytes(20_000).toString('base64')) });
+  const bomb = (said?: number) => {
+    const files = Object.entries(workbookFiles({ rows: header }));
+    const sheet = Buffer.alloc(260 * 1024 * 1024, ' ');
+    sheet.write('<worksheet><sheetData>');
+    // Tags between the blanks, so that it is the size that is refused and not the text.
+    for (let at = 1000; at < sheet.length; at += 50_000) sheet.write('<a/>', at);
+    const parts = files.map(([name, text]) => [name, { content: Buffer.from(text) }] as const);
+    const size = said === undefined ? {} : { size: said };
+    return zippedSaying({
+      ...Object.fromEntries(parts),
+      'xl/worksheets/sheet0.xml': { content: sheet, ...size },
+    });
+  };
+  const without = (path: string) => {
+    const { [path]: _, ...rest } = workbookFiles({ rows: header });
+    return rest;
+  };
+  const ole = Buffer.from('d0cf11e0a1b11ae1'.padEnd(1024, '0'), 'hex');
+
+  test.each([
+    ['cut short', () => good.subarray(0, good.length / 2), damaged],
+    [
+      'changed within',
+      () => Uint8Array.from(good, (byte, at) => (at > 3000 && at < 9000 ? byte ^ 0x55 : byte)),
+      damaged,
+    ],
+    [
+      'XML that ends early',
+      () =>
+        zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': '<worksheet><sheetData>' }),
+      damaged,
+    ],
+    [
+      'XML that is no XML',
+      () => zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': 'hello' }),
+      damaged,
+    ],
+    ['rows in disorder', () => workbook({ rows: textRow(2, 'a') + textRow(1, 'b') }), damaged],
+    [
+      'a text that is not there',
+      () => workbook({ rows: '<row r="1"><c r="A1" t="s"><v>7</v></c></row>' }),
+      damaged,
+    ],
+    ['the old format', () => ole, 'the old Excel format (.xls)'],
+    [
+      'a password',
+      () => Buffer.concat([ole, Buffer.from('EncryptedPackage', 'utf16le')]),
+      'protected by a password',
+    ],
+    ['a binary workbook', () => zipped({ ...without('xl/workbook.xml'), 'xl/workbook.bin': 'x' }), '.xlsb'],
+    ['an OpenDocument', () => zipped({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet' }), '.ods'],
+    ['a zip of something', () => zipped({ 'readme.txt': 'x' }), 'no Excel workbook'],
+    ['no sheet', () => zipped(without('xl/worksheets/sheet0.xml')), 'holds no sheet with data'],
+    ['an empty sheet', () => workbook({ rows: '' }), 'holds no table'],
+    ['a bomb', () => bomb(), 'more than 250 MB once unpacked'],
+    ['a bomb that lies about its size', () => bomb(1000), damaged],
+    [
+      'a cell at the end of the world',
+      () => workbook({ rows: `${header}<row r="2">${inline('ZZZZZZ2', 'x')}</row>` }),
+      'more than 500 columns',
+    ],
+    [
+      'a row at the end of the world',
+      () => workbook({ rows: `${header}<row r="9007199254740991">${inline('A2', 'x')}</row>` }),
+      'more than 1,048,576 rows',
+    ],
+    ['an endless tag', () => workbook({ rows: `<!--${'x'.repeat(3_000_000)}-->${header}` }), damaged],
+    [
+      'a column twice',
+      () => workbook({ rows: textRow(1, 'a', 'Priority', ' priority ') }),
+      'two columns named "priority" (B and C)',
+    ],
+    [
+      'a merged header',
+      () => workbook({ rows: header, after: '<mergeCells><mergeCell ref="B1:C1"/></mergeCells>' }),
+      'merged cells in its header row 1 (B1:C1)',
+    ],
+    [
+      'a header over two rows',
+      () =>
+        workbook({
+          rows: header + textRow(2, '', 'b'),
+          after: '<mergeCells><mergeCell ref="A1:A2"/></mergeCells>',
+        }),
+      'merged cells in its header row 1 (A1:A2)',
+    ],
+    [
+      'formulas without results',
+      () =>
+        workbook({
+          rows: `${header}<row r="2"><c r="A2"><f>B1</f></c><c r="B2" t="str"><f>C1</f></c></row>`,
+        }),
+      'formulas without their results (A2, B2)',
+    ],
+  ])('%s', async (_, bytes, message) => {
+    expect(await refused(readBytes(bytes()))).toContain(message);
+  });
+});
+
+test.each([
+  ['yyyy-mm-dd', true],
+  ['dd/mm/yy;@', true],
+  ['[$-409]d\\ mmm\\ yyyy', true],
+  ['h:mm AM/PM', true],
+  ['[h]:mm:ss.000', true],
+  ['mm:ss.0', true],
+  ['General', false],
+  ['0.00', false],
+  ['#,##0 "days"', false],
+  ['[Red]0.0', false],
+  ['0.00E+00', false],
+  ['@', false],
+  ['\\d0', false],
+])('the format %s shows a date: %s', (code, isDate) => {
+  expect(isDateFormat(code)).toBe(isDate);
+});

@@ -1,0 +1,230 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { strFromU8, unzipSync } from 'fflate';
+import { describe, expect, test } from 'vitest';
+import { StorageError } from '../../../src/base/errors.js';
+import type { Cell } from '../../../src/sheet/grid.js';
+import { maxCellChars } from '../../../src/sheet/limits.js';
+import { readSheet } from '../../../src/sheet/read.js';
+import type { SheetColumn, SheetSpec } from '../../../src/sheet/spec.js';
+import { writeSheet } from '../../../src/sheet/write.js';
+import { folder, refused, table } from './support.js';
+
+const long = Array.from({ length: 40 }, (_, at) => `a rather long choice ${at}`);
+const columns: readonly SheetColumn[] = [
+  { key: 'topic_id', type: 'text', width: 12 },
+  { key: 'title', type: 'text', wrap: true },
+  { key: 'priority', type: 'text', allowed: ['high', 'low & <slow>'], edited: { base: 'base_priority' } },
+  { key: 'archived', type: 'boolean', edited: { base: 'base_archived' } },
+  { key: 'reason', type: 'text', allowed: long },
+  { key: 'companies', type: 'number' },
+  { key: 'base_priority', type: 'text', grey: true },
+  { key: 'base_archived', type: 'boolean', grey: true },
+  { key: 'base_updated_at', type: 'time', grey: true },
+];
+const rows: Cell[][] = [
+  ['t1', '=SUM(A1)', 'high', false, null, 3, 'low', false, new Date('2026-03-04T05:06:07.891Z')],
+  ['t2', "'-5 °C & <b>\r\n\t_x0041_ \uFFFD 𝄞", 'high', true, long[1] ?? '', 0.1, 'high', true],
+];
+const spec: SheetSpec = { name: 'Topics', columns, rows, howTo: ['How to use', 'Edit = save & push.'] };
+const keys = columns.map(({ key }) => key);
+
+function parts(path: string): Record<string, string> {
+  const files = unzipSync(readFileSync(path));
+  return Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, strFromU8(bytes)]));
+}
+
+async function written(ending: string, sheet: SheetSpec = spec): Promise<string> {
+  const out = join(folder(), `sheet${ending}`);
+  await writeSheet(out, sheet);
+  return out;
+}
+
+describe('a workbook that we write', () => {
+  test('reads back as it was, with its types', async () => {
+    const grid = await readSheet({ path: await written('.xlsx') });
+    expect(table(grid)).toEqual([keys, ...rows]);
+    expect(grid.notes).toEqual([]);
+  });
+
+  test('has its parts in the order that the format demands', async () => {
+    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet1.xml'] ?? '';
+    const after = sheet
+      .slice(sheet.indexOf('<sheetData>'))
+      .replace(/<sheetData>.*<\/sheetData>/s, '<sheetData/>');
+    const order = [
+      ...after.matchAll(/<(sheetData|autoFilter|conditionalFormatting|dataValidations|pageMargins)\b/g),
+    ];
+    expect(order.map(([, name]) => name)).toEqual([
+      'sheetData',
+      'autoFilter',
+      'conditionalFormatting',
+      'conditionalFormatting',
+      'dataValidations',
+    ]);
+  });
+
+  test('freezes the header, filters the table, and colours what differs from its base', async () => {
+    const files = parts(await written('.xlsx'));
+    const sheet = files['xl/worksheets/sheet1.xml'] ?? '';
+    expect(sheet).toMatch(/<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"\/>/);
+    expect(sheet).toContain('<autoFilter ref="A1:I3"/>');
+    expect(files['xl/workbook.xml']).toContain(
+      `<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">'Topics'!$A$1:$I$3</definedName>`,
+    );
+    const rules = [
+      ...sheet.matchAll(/sqref="(\S+)"><cfRule type="expression" [^>]*><formula>(.*?)<\/formula>/g),
+    ];
+    expect(rules.map(([, cells, formula]) => [cells, formula])).toEqual([
+      ['C2:C3', '$C2&amp;""&lt;&gt;$G2&amp;""'],
+      ['D2:D3', '$D2&amp;""&lt;&gt;$H2&amp;""'],
+    ]);
+    expect(files['xl/styles.xml']).toContain('<dxfs count="2">');
+  });
+
+  test('offers what is allowed: short lists in the rule, long ones from a hidden sheet', async () => {
+    const files = parts(await written('.xlsx'));
+    const lists = [
+      ...(files['xl/worksheets/sheet1.xml'] ?? '').matchAll(/sqref="(\S+)"><formula1>(.*?)<\/formula1>/g),
+    ];
+    expect(lists.map(([, cells, formula]) => [cells, formula])).toEqual([
+      ['C2:C3', '"high,low &amp; &lt;slow&gt;"'],
+      ['D2:D3', '"TRUE,FALSE"'],
+      ['E2:E3', 'Lists!$A$1:$A$40'],
+    ]);
+    expect(files['xl/workbook.xml']).toMatch(/<sheet [^>]*name="Lists" state="hidden"/);
+  });
+
+  test('a table without rows can be filled in', async () => {
+    const out = await written('.xlsx', { ...spec, rows: [] });
+    expect(await readSheet({ path: out })).toMatchObject({ columns: keys, rows: [] });
+    expect(parts(out)['xl/worksheets/sheet1.xml']).toContain('sqref="C2:C2"');
+  });
+});
+
+test('names that every object has are text like any other', async () => {
+  const names = Object.getOwnPropertyNames(Object.prototype);
+  const one: SheetSpec = {
+    name: 'Topics',
+    columns: [{ key: 'k', type: 'text' }],
+    rows: names.map((name) => [name]),
+  };
+  const grid = await readSheet({ path: await written('.xlsx', one) });
+  expect(grid.rows.map(({ cells }) => cells[0])).toEqual(names);
+});
+
+describe('a CSV file that we write', () => {
+  test('is what Excel takes: a mark, CRLF, and no formulas', async () => {
+    const bytes = readFileSync(await written('.csv'), 'utf8');
+    expect(bytes.split('\r\n').slice(0, 2)).toEqual([
+      `\uFEFF${keys.join(',')}`,
+      "t1,'=SUM(A1),high,FALSE,,3,low,FALSE,2026-03-04T05:06:07.891Z",
+    ]);
+    expect(bytes.endsWith('\r\n')).toBe(true);
+  });
+
+  test('reads back as text', async () => {
+    const grid = await readSheet({ path: await written('.csv') });
+    expect(grid.rows[1]?.cells.slice(0, 6)).toEqual(['t2', rows[1]?.[1], 'high', 'TRUE', long[1], '0.1']);
+  });
+});
+
+test.each(['.csv', '.xlsx'])('any text comes back from %s as it was', async (ending) => {
+  const sign = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.string({ unit: fc.constantFrom(...`'=+-@,;"\t\r\n _x0041a`) }),
+  );
+  const shown = sign.filter((text) => text.trim() !== '' && !/[^\P{Cc}\t\n\r]|\p{Cs}|\p{Cn}/u.test(text));
+  const dir = folder();
+  await fc.assert(
+    fc.asyncProperty(fc.array(shown, { minLength: 1, maxLength: 50 }), async (texts) => {
+      const out = join(dir, `any${ending}`);
+      const one = {
+        name: 'Topics',
+        columns: [{ key: 'k', type: 'text' as const }],
+        rows: texts.map((text) => [text]),
+      };
+      await writeSheet(out, one, { overwrite: true });
+      expect((await readSheet({ path: out })).rows.map(({ cells }) => cells[0])).toEqual(texts);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each(['.csv', '.xlsx'])('%s: too long text is cut, and control characters go', async (ending) => {
+  const text = `${'x'.repeat(maxCellChars - 2)}😀 and more`;
+  const one: SheetSpec = {
+    name: 'Topics',
+    columns: [{ key: 'k', type: 'text' }],
+    rows: [[text], ['a\u0001\0b\uD800']],
+  };
+  const grid = await readSheet({ path: await written(ending, one) });
+  expect(grid.rows.map(({ cells }) => cells[0])).toEqual([`${'x'.repeat(maxCellChars - 2)}…`, 'ab']);
+});
+
+describe('the file', () => {
+  test('another ending is refused', async () => {
+    expect(await refused(writeSheet(join(folder(), 'a.ods'), spec))).toContain('must end with .xlsx or .csv');
+  });
+
+  test('is not replaced unless that is wanted', async () => {
+    const out = join(folder(), 'a.csv');
+    writeFileSync(out, 'mine');
+    expect(await refused(writeSheet(out, spec))).toMatch(/is there already.*--force/);
+    expect(readFileSync(out, 'utf8')).toBe('mine');
+    await writeSheet(out, spec, { overwrite: true });
+    expect(readFileSync(out, 'utf8')).toContain('topic_id');
+  });
+
+  test('one that appears while the rows are gathered is not replaced either', async () => {
+    const out = join(folder(), 'a.csv');
+    const late = (function* (): Generator<Cell[]> {
+      writeFileSync(out, 'mine');
+      yield ['t1'];
+    })();
+    expect(await refused(writeSheet(out, { ...spec, rows: late }))).toContain('is there already');
+    expect(readFileSync(out, 'utf8')).toBe('mine');
+  });
+
+  test.each(['.csv', '.xlsx'])(
+    '%s: rows that fail leave nothing behind, and what was there stays',
+    async (ending) => {
+      const dir = folder();
+      const out = join(dir, `a${ending}`);
+      writeFileSync(out, 'mine');
+      const failing = (async function* (): AsyncGenerator<Cell[]> {
+        yield ['t1'];
+        throw new Error('no more');
+      })();
+      await expect(writeSheet(out, { ...spec, rows: failing }, { overwrite: true })).rejects.toThrow(
+        'no more',
+      );
+      expect(readdirSync(dir)).toEqual([`a${ending}`]);
+      expect(readFileSync(out, 'utf8')).toBe('mine');
+    },
+  );
+
+  test('a folder that is not there', async () => {
+    expect(await refused(writeSheet(join(folder(), 'no', 'a.csv'), spec))).toContain('there is no folder');
+  });
+
+  test.skipIf(!existsSync('/proc/self'))('a folder that takes no files', async () => {
+    // Nobody may make files there, not even root, for whom permissions mean nothing.
+    await expect(writeSheet('/proc/self/a.csv', spec)).rejects.toBeInstanceOf(StorageError);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('a folder without the permission', async () => {
+    const dir = folder();
+    chmodSync(dir, 0o500);
+    await expect(writeSheet(join(dir, 'a.csv'), spec)).rejects.toBeInstanceOf(StorageError);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('a full disk is named', async () => {
+    const { place } = await import('../../../src/sheet/place.js');
+    const out = join(folder(), 'a.csv');
+    const full = place(out, {}, async () => writeFileSync('/dev/full', 'x'));
+    await expect(full).rejects.toThrow(/^the disk is full/);
+    expect(existsSync(out)).toBe(false);
+  });
+});

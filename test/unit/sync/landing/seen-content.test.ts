@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { cutLists, putBack } from '../../../../src/api/unread.js';
+import { ContractError } from '../../../../src/base/errors.js';
+import { landGroups, releaseMessages } from '../../../../src/sync/landing/conversations.js';
+import { Landing } from '../../../../src/sync/landing/landing.js';
+import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
+import { SeenContent } from '../../../../src/sync/landing/seen-content.js';
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+
+describe('Recent', () => {
+  test('the same said again is said, other words are not, and are remembered instead', () => {
+    const recent = new SeenContent();
+    expect(recent.hasSeen('g', ['a'], at(1))).toBe(false);
+    expect(recent.hasSeen('g', ['a'], at(2))).toBe(true);
+    expect(recent.hasSeen('h', ['a'], at(2))).toBe(false);
+    expect(recent.hasSeen('g', ['b'], at(3))).toBe(false);
+    expect(recent.hasSeen('g', ['a'], at(4))).toBe(false);
+    expect(recent.hasSeen('g', ['a'], at(4))).toBe(true);
+  });
+
+  test('an answer that was overtaken by a younger one is neither said nor remembered', () => {
+    const recent = new SeenContent();
+    recent.hasSeen('g', ['young'], at(9));
+    expect(recent.hasSeen('g', ['old'], at(1))).toBe(false);
+    expect(recent.hasSeen('g', ['young'], at(1))).toBe(false);
+    expect(recent.hasSeen('g', ['young'], at(10))).toBe(true);
+  });
+
+  test('what is forgotten is not said', () => {
+    const recent = new SeenContent();
+    for (const id of ['g', 'h', 'i']) recent.hasSeen(id, [], at(1));
+    recent.forget(['g']);
+    expect(['g', 'h', 'i'].map((id) => recent.hasSeen(id, [], at(2)))).toEqual([false, true, true]);
+    recent.forgetAll();
+    expect(['g', 'h', 'i'].map((id) => recent.hasSeen(id, [], at(3)))).toEqual([false, false, false]);
+  });
+});
+
+test('a conversation that comes a second time lands without its messages, unless they differ', () => {
+  const recent = new SeenContent();
+  const message = (content: string) => ({ id: 'm1', content, author: { id: 'a1' } });
+  const land = (second: number, endpoint: 'topic_groups' | 'company_groups', content: string) => {
+    const landing = new Landing(at(second), new SchemaDrift(), recent);
+    landGroups(landing, endpoint, 'parent', [
+      { group: { id: 'g1' }, messages: [message(content)], topic: {} },
+    ]);
+    const kinds = (rejected: { endpoint: string }[]) => rejected.map((it) => it.endpoint);
+    expect(kinds(landing.rejections)).toEqual([]);
+    return { documents: kinds(landing.documents), sets: kinds(landing.sets) };
+  };
+  const whole = (kind: string, ...more: string[]) => ({
+    documents: [kind, 'messages', ...more],
+    sets: ['messages'],
+  });
+  expect(land(1, 'topic_groups', 'Hello')).toEqual(whole('topic_groups', 'authors'));
+  expect(land(2, 'company_groups', 'Hello')).toEqual({ documents: ['company_groups'], sets: [] });
+  expect(land(3, 'company_groups', 'Hello!')).toEqual(whole('company_groups'));
+});
+
+describe('a conversation whose messages are still text', () => {
+  const texts = (...lists: string[]) =>
+    lists.map((list, index) => {
+      const item = `{"group":{"id":"g${index + 1}"},"topic":{},"messages":${list}}`;
+      const { rest, lists: cut } = cutLists(Buffer.from(item), 'messages');
+      return JSON.parse(rest.toString(), putBack(cut));
+    });
+  const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
+  const land = (second: number, recent: SeenContent, items: unknown[]) => {
+    const landing = new Landing(at(second), new SchemaDrift(), recent);
+    expect(landGroups(landing, 'company_groups', 'c1', items)).toEqual(
+      items.map((_, index) => `g${index + 1}`),
+    );
+    releaseMessages(items);
+    return landing.documents.map(({ endpoint, id, body }) => `${endpoint} ${id} ${body}`);
+  };
+
+  test('lands as it does otherwise, and not at all when it was said', () => {
+    const recent = new SeenContent();
+    const parsed = [{ group: { id: 'g1' }, topic: {}, messages: JSON.parse(good) }];
+    const landed = land(1, recent, texts(good));
+    expect(landed).toEqual(land(1, new SeenContent(), parsed));
+    expect(landed).toHaveLength(3);
+    expect(land(2, recent, texts(good))).toHaveLength(1);
+    expect(land(3, recent, texts(good.replace('Hello', 'Hello!')))).toHaveLength(2);
+  });
+
+  test('lands not at all when it is malformed inside, and neither does what came with it', () => {
+    const recent = new SeenContent();
+    expect(() => land(1, recent, texts(good, '[nothing]'))).toThrow(ContractError);
+    // Whoever asks again gets all of it.
+    expect(land(2, recent, texts(good))).toHaveLength(3);
+  });
+
+  test('is rejected as the JSON that it is', () => {
+    const landing = new Landing(at(1), new SchemaDrift());
+    landGroups(landing, 'company_groups', 'c1', [{ ...texts(good)[0], group: { id: 5 } }]);
+    const [rejection] = landing.rejections;
+    expect(JSON.parse(rejection?.body ?? '').messages).toEqual(JSON.parse(good));
+  });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import type { Batch, Document, Loaded } from '../../../../src/warehouse/load/batch.js';
+import { Batcher } from '../../../../src/warehouse/load/batcher.js';
+
+const nothing: Loaded = {
+  documents: { new: 0, changed: 0, removed: 0 },
+  rows: {},
+  newRejections: 0,
+  newDrift: [],
+};
+const document = (id: string): Document => ({
+  endpoint: 'topics',
+  id,
+  parentId: null,
+  body: '{}',
+  fetchedAt: new Date(0),
+});
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function batcher(
+  load: (batch: Batch) => Promise<Loaded>,
+  limits = { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
+) {
+  return new Batcher({ runId: 'r', limits, load, onLoaded: () => undefined });
+}
+
+describe('Batcher', () => {
+  test('commits in order, one batch at a time, and loses nothing', async () => {
+    const committed: string[][] = [];
+    let under = 0;
+    const subject = batcher(async (batch) => {
+      expect(++under).toBe(1);
+      await turn();
+      committed.push(batch.documents.map(({ id }) => id));
+      under -= 1;
+      return nothing;
+    });
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => subject.add({ documents: [document(String(index))] })),
+    );
+    await subject.flush();
+    expect(committed.flat()).toEqual(Array.from({ length: 40 }, (_, index) => String(index)));
+  });
+
+  test('holds back whoever adds to a full batch while another is being committed', async () => {
+    let release = () => {};
+    const subject = batcher(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve(nothing);
+        }),
+      { megabytes: 1, documents: 1, answers: 100, seconds: 60 },
+    );
+    await subject.add({ documents: [document('first')] });
+    await turn();
+    let added = false;
+    const second = subject.add({ documents: [document('second')] }).then(() => {
+      added = true;
+    });
+    await turn();
+    expect(added).toBe(false);
+    release();
+    await second;
+    expect(added).toBe(true);
+  });
+
+  test('a commit that fails is thrown to whoever adds afterwards, and to the flush', async () => {
+    const subject = batcher(() => Promise.reject(new Error('disk full')), {
+      megabytes: 1,
+      documents: 1,
+      answers: 1,
+      seconds: 60,
+    });
+    await subject.add({ documents: [document('a')] });
+    await turn();
+    await expect(subject.add({ documents: [document('b')] })).rejects.toThrow('disk full');
+    await expect(subject.flush()).rejects.toThrow('disk full');
+  });
+
+  test('is full by answers too, and takes requests along without being filled by them', async () => {
+    const batches: Batch[] = [];
+    const load = async (batch: Batch) => {
+      batches.push(batch);
+      return nothing;
+    };
+    const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
+    const request = {
+      at: new Date(0),
+      endpoint: 'topics',
+      method: 'GET',
+      path: '/topics',
+      status: 200,
+      ms: 1,
+      bytes: 1,
+      attempt: 1,
+      error: null,
+      requestId: null,
+    };
+    for (let count = 0; count < 5; count += 1) subject.record(request);
+    await subject.add({});
+    await turn();
+    expect(batches).toHaveLength(0);
+    await subject.add({});
+    await turn();
+    expect(batches.map(({ requests }) => requests.length)).toEqual([5]);
+  });
+
+  test('an answer larger than a batch goes into several, the state that says it was fetched into the last', async () => {
+    const batches: Batch[] = [];
+    const load = async (batch: Batch) => {
+      batches.push(batch);
+      return nothing;
+    };
+    const subject = batcher(load);
+    const coverage = {
+      ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
+      ...{ status: 200, error: null, reason: null },
+    };
+    await subject.add({ documents: [document('before')] });
+    const set = { endpoint: 'topics', parentId: 't', ids: [], fetchedAt: new Date(0) };
+    const documents = Array.from({ length: 8 }, (_, index) => document(String(index)));
+    // Of a class, as a landing is, whose drift is no field of its own.
+    class Answer {
+      readonly documents = documents;
+      readonly coverage = [coverage];
+      readonly sets = [set];
+      get drift() {
+        return [
+          {
+            endpoint: 'topics',
+            path: 'x',
+            kind: 'unknown_field' as const,
+            example: null,
+            count: 1,
+            seenAt: new Date(0),
+          },
+        ];
+      }
+    }
+    await subject.add(new Answer());
+    await subject.flush();
+    expect(batches.flatMap((batch) => batch.documents.map(({ id }) => id))).toEqual([
+      'before',
+      ...documents.map(({ id }) => id),
+    ]);
+    for (const batch of batches) expect(batch.documents.length).toBeLessThanOrEqual(3 + 2);
+    const last = batches.at(-1);
+    expect([last?.coverage, last?.sets, last?.drift.length]).toEqual([[coverage], [set], 1]);
+    for (const batch of batches.slice(0, -1))
+      expect([...batch.coverage, ...batch.sets, ...batch.drift]).toEqual([]);
+    expect(batches.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('is full by size as well, and an answer that is larger is cut where it reaches that', async () => {
+    const sizes: number[][] = [];
+    const load = async (batch: Batch) => {
+      sizes.push(batch.documents.map(({ body }) => body.length));
+      return nothing;
+    };
+    const subject = batcher(load, { megabytes: 0.001, documents: 100, answers: 100, seconds: 60 });
+    const of = (...lengths: number[]) => ({
+      documents: lengths.map((length) => ({ ...document('d'), body: 'x'.repeat(length) })),
+    });
+    await subject.add(of(400));
+    await subject.add(of(500, 600, 2_000, 10));
+    await subject.add(of(900));
+    await subject.flush();
+    expect(sizes).toEqual([[400, 500, 600], [2_000], [10, 900]]);
+  });
+});

@@ -1,0 +1,245 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Batch, batchOf, type Document, type MemberSet } from '../../../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { at, contents, doc, members, open, runId } from '../support.js';
+
+/** What one answer of the API brings, or a removal that some answer proved. */
+interface Part {
+  documents: Document[];
+  sets: MemberSet[];
+  removed: Batch['removed'];
+}
+
+const topics = fc.constantFrom('t1', 't2');
+// Few of each: what matters is that answers meet.
+const groups = fc.constantFrom('g1', 'g2');
+const messages = fc.constantFrom('m1', 'm2', 'm3');
+const people = fc.constantFrom('p1', 'p2');
+const content = fc.constantFrom('a', 'b');
+
+type Made = (second: number) => Part;
+const only = (documents: Document[], sets: MemberSet[] = []): Part => ({ documents, sets, removed: [] });
+
+/** The list of topics, or one topic by id, its merges, its presence: four kinds that feed one row. */
+const topicAnswers: fc.Arbitrary<Made> = fc.oneof(
+  fc.uniqueArray(fc.tuple(topics, content), { maxLength: 2, selector: ([id]) => id }).map(
+    (items): Made =>
+      (second) =>
+        only(items.map(([id, title]) => doc('topics', id, second, { title, authorIds: ['w1'] }))),
+  ),
+  fc.tuple(topics, content).map(
+    ([id, title]): Made =>
+      (second) =>
+        only([doc('topic', id, second, { title, summary: title })]),
+  ),
+  fc.tuple(topics, fc.boolean()).map(
+    ([id, gone]): Made =>
+      (second) =>
+        only([doc('topic_presence', id, second, { deletedAt: gone ? at(1).toISOString() : null })]),
+  ),
+  // One answer that says both.
+  fc.tuple(topics, content).map(
+    ([id, title]): Made =>
+      (second) =>
+        only([doc('topic', id, second, { title }), doc('topic_presence', id, second, { deletedAt: null })]),
+  ),
+);
+
+/** Conversations with their messages, complete for what they were asked of; a conversation may come by both ways. */
+const groupAnswers: fc.Arbitrary<Made> = fc
+  .tuple(
+    fc.constantFrom('topic_groups', 'topic_groups', 'topic_groups', 'company_groups'),
+    fc.constantFrom('t1', 't1', 't1', 't2'),
+    fc.uniqueArray(fc.tuple(groups, fc.uniqueArray(fc.tuple(messages, content), { maxLength: 3 }), content), {
+      maxLength: 3,
+      selector: ([id]) => id,
+    }),
+  )
+  .map(
+    ([endpoint, parent, found]): Made =>
+      (second) => ({
+        documents: found.flatMap(([group, texts, title]) => [
+          doc(endpoint, group, second, { group: { id: group, title } }, parent),
+          ...texts.flatMap(([id, text]) => [
+            doc(
+              'messages',
+              id,
+              second,
+              { content: text, author: { id: 'w1' }, reactions: [{ identifier: text, count: 1 }] },
+              group,
+            ),
+            doc('authors', 'w1', second, { displayName: text }),
+          ]),
+        ]),
+        sets: [
+          members(
+            endpoint,
+            parent,
+            second,
+            found.map(([group]) => group),
+          ),
+          ...found.map(([group, texts]) =>
+            members(
+              'messages',
+              group,
+              second,
+              texts.map(([id]) => id),
+            ),
+          ),
+        ],
+        removed: [],
+      }),
+  );
+
+const peopleAnswers: fc.Arbitrary<Made> = fc
+  .tuple(fc.constantFrom('topic_people', 'topic_persons'), topics, fc.uniqueArray(people), content)
+  .map(
+    ([endpoint, topic, ids, displayName]): Made =>
+      (second) =>
+        only(
+          ids.map((id) => doc(endpoint, id, second, { displayName, messageCount: 1 }, topic)),
+          [members(endpoint, topic, second, ids)],
+        ),
+  );
+
+const removals: fc.Arbitrary<Made> = fc.oneof(
+  fc.tuple(fc.constantFrom('topics', 'topic'), topics).map(
+    ([endpoint, id]): Made =>
+      () => ({
+        ...only([]),
+        removed: [{ endpoint, id, parentId: null }],
+      }),
+  ),
+  fc.tuple(groups, topics).map(
+    ([id, parentId]): Made =>
+      () => ({
+        ...only([]),
+        removed: [{ endpoint: 'topic_groups', id, parentId }],
+      }),
+  ),
+);
+
+const story = fc.array(
+  fc.record({
+    make: fc.oneof(
+      { weight: 8, arbitrary: groupAnswers },
+      { weight: 3, arbitrary: topicAnswers },
+      { weight: 1, arbitrary: peopleAnswers },
+      { weight: 1, arbitrary: removals },
+    ),
+    /** Whether a batch ends after this answer. */
+    cut: fc.nat(3).map((n) => n === 0),
+    /** Whether it is larger than a batch may be: its documents come in several, all else in the last of them. */
+    slices: fc.nat(5).map((n) => n === 0),
+  }),
+  { minLength: 4, maxLength: 14, size: 'max' },
+);
+
+/** A few each time, which add up over time; set RUNS for more when the loader changes. */
+const runs = Number(process.env.RUNS ?? 6);
+
+let oneByOne: Warehouse;
+let batched: Warehouse;
+beforeAll(async () => {
+  oneByOne = await open();
+  batched = await open();
+});
+afterAll(async () => {
+  await oneByOne.close();
+  await batched.close();
+});
+
+async function empty(warehouse: Warehouse): Promise<void> {
+  const tables = await warehouse.all<{ name: string }>(
+    "SELECT schema_name || '.' || table_name AS name FROM duckdb_tables() WHERE NOT temporary AND table_name <> 'migrations'",
+  );
+  await warehouse.run(tables.map(({ name }) => `DELETE FROM ${name}`).join(';'));
+}
+
+test(
+  'however answers are cut into batches, and after a rebuild, the tables are the same',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(story, async (steps) => {
+        await empty(oneByOne);
+        await empty(batched);
+        const parts = steps.map(({ make }, index) => make(index * 10));
+        for (const part of parts) await oneByOne.load(batchOf(runId, part));
+
+        let pending: Part[] = [];
+        const flush = async () => {
+          await batched.load(
+            batchOf(runId, {
+              documents: pending.flatMap((part) => part.documents),
+              sets: pending.flatMap((part) => part.sets),
+              removed: pending.flatMap((part) => part.removed),
+            }),
+          );
+          pending = [];
+        };
+        for (const [index, part] of parts.entries()) {
+          if (steps[index]?.slices) {
+            for (const document of part.documents.slice(0, -1)) {
+              pending.push(only([document]));
+              await flush();
+            }
+            pending.push({ ...part, documents: part.documents.slice(-1) });
+          } else pending.push(part);
+          // What is removed says nothing of when: it stands for the end of its batch.
+          if (steps[index]?.cut || part.removed.length > 0) await flush();
+        }
+        await flush();
+
+        await oneByOne.refreshDerived();
+        await batched.refreshDerived();
+        const expected = await contents(oneByOne);
+        expect(await contents(batched)).toEqual(expected);
+
+        await batched.rebuild();
+        expect(await contents(batched)).toEqual(expected);
+        expect(await batched.checkKeys()).toEqual([]);
+      }),
+      { numRuns: runs },
+    );
+  },
+  runs * 10_000,
+);
+
+test.each([
+  { kinds: ['channels', 'channel'], again: 'channels', stamp: 20 },
+  { kinds: ['channel', 'channels'], again: 'channels', stamp: 20 },
+  { kinds: ['channels'], again: 'channels', stamp: 10 },
+  { kinds: ['channels', 'channels'], again: 'channels', stamp: 10 },
+])(
+  'after $kinds of one moment, $again seen again has the stamp $stamp, in one batch as in two',
+  async (it) => {
+    const answer = it.kinds.map((kind) => doc(kind, 'c1', 10, { channelName: kind }));
+    const again = doc(it.again, 'c1', 20, { channelName: it.again });
+    await empty(oneByOne);
+    await empty(batched);
+    await oneByOne.load(batchOf(runId, { documents: answer }));
+    await oneByOne.load(batchOf(runId, { documents: [again] }));
+    await batched.load(batchOf(runId, { documents: [...answer, again] }));
+    expect(await contents(batched)).toEqual(await contents(oneByOne));
+    const [stamp] = await batched.all('SELECT fetched_at FROM raw.documents WHERE endpoint = $1', [it.again]);
+    expect(stamp).toEqual({ fetched_at: at(it.stamp) });
+  },
+);
+
+test('a version ends when its row was last seen, be that in the batch that removes it or before', async () => {
+  const said = (second: number) => [
+    doc('topic', 't1', second, { title: 'a' }),
+    doc('topic_presence', 't1', second, { deletedAt: null }),
+  ];
+  const removed = [{ endpoint: 'topic', id: 't1', parentId: null }];
+  await empty(oneByOne);
+  await empty(batched);
+  for (const warehouse of [oneByOne, batched]) await warehouse.load(batchOf(runId, { documents: said(0) }));
+  await oneByOne.load(batchOf(runId, { documents: said(10) }));
+  await oneByOne.load(batchOf(runId, { removed }));
+  await batched.load(batchOf(runId, { documents: said(10), removed }));
+  expect(await contents(batched)).toEqual(await contents(oneByOne));
+  const versions = await batched.all('SELECT valid_from, valid_to FROM topic_versions');
+  expect(versions).toEqual([{ valid_from: at(0), valid_to: at(10) }]);
+});

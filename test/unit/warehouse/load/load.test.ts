@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { at, contents, doc, members, open, runId } from '../support.js';
+
+let warehouse: Warehouse;
+beforeEach(async () => {
+  warehouse = await open();
+});
+afterEach(() => warehouse.close());
+
+const none = { new: 0, changed: 0, removed: 0 };
+const titles = () => warehouse.all<{ id: string; title: string }>('SELECT id, title FROM topics ORDER BY id');
+
+describe('documents', () => {
+  test('new, then unchanged, then changed: the counts say which', async () => {
+    const load = (second: number, title: string) =>
+      warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', second, { title })] }));
+    expect(await load(0, 'One')).toMatchObject({
+      documents: { ...none, new: 1 },
+      rows: { topics: { ...none, new: 1 } },
+    });
+    expect(await load(1, 'One')).toMatchObject({ documents: none, rows: {} });
+    expect(await load(2, 'Two')).toMatchObject({
+      documents: { ...none, changed: 1 },
+      rows: { topics: { ...none, changed: 1 } },
+    });
+    expect(await titles()).toEqual([{ id: 't1', title: 'Two' }]);
+  });
+
+  test('an unchanged document keeps its stamp, until a sibling was seen after it', async () => {
+    const list = doc('topics', 't1', 0, { title: 'Old' });
+    await warehouse.load(batchOf(runId, { documents: [list] }));
+    const again = (second: number) =>
+      warehouse.load(batchOf(runId, { documents: [{ ...list, fetchedAt: at(second) }] }));
+    const stamp = () => warehouse.all("SELECT fetched_at FROM raw.documents WHERE endpoint = 'topics'");
+    await again(10);
+    expect(await stamp()).toEqual([{ fetched_at: at(0) }]);
+    await warehouse.load(batchOf(runId, { documents: [doc('topic', 't1', 20, { title: 'New' })] }));
+    expect(await titles()).toEqual([{ id: 't1', title: 'New' }]);
+    // The list says "Old" again, later than the detail said "New": so it is "Old" again.
+    const loaded = await again(30);
+    expect(await stamp()).toEqual([{ fetched_at: at(30) }]);
+    expect(loaded.documents).toEqual(none);
+    expect(await titles()).toEqual([{ id: 't1', title: 'Old' }]);
+  });
+
+  test('an answer that was overtaken does not win over a later one', async () => {
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 20, { title: 'Later' })] }));
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 10, { title: 'Earlier' })] }));
+    expect(await titles()).toEqual([{ id: 't1', title: 'Later' }]);
+  });
+
+  test('a batch with a body that is not JSON is refused whole', async () => {
+    const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
+    const coverage = [
+      {
+        endpoint: 'topics',
+        entityId: 'x',
+        fetchedAt: at(0),
+        fingerprint: null,
+        status: 200,
+        error: null,
+        reason: null,
+      },
+    ];
+    await expect(
+      warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0), broken], coverage })),
+    ).rejects.toThrow('the body of topics t2 is not JSON');
+    expect(await contents(warehouse)).toEqual({});
+    expect(await warehouse.all('SELECT * FROM ops.coverage')).toEqual([]);
+    // And the connection is fit for the next batch.
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' })] }));
+    expect(await titles()).toHaveLength(1);
+  });
+
+  test('ids and bodies with quotes, unicode and line breaks come back as they were', async () => {
+    const title = `it's "quoted" \\ 😀\n\ttab ${'é'.repeat(500)}`;
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', "o'ne", 0, { title })] }));
+    expect(await titles()).toEqual([{ id: "o'ne", title }]);
+  });
+});
+
+describe('sets', () => {
+  const group = (id: string, topic: string, second: number) =>
+    doc('topic_groups', id, second, { group: { id } }, topic);
+  const message = (id: string, groupId: string, second: number) =>
+    doc('messages', id, second, { content: id }, groupId);
+  const ids = async (table: string) =>
+    (await warehouse.all<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
+
+  beforeEach(() =>
+    warehouse.load(
+      batchOf(runId, {
+        documents: [
+          group('g1', 't1', 0),
+          group('g2', 't1', 0),
+          message('m1', 'g1', 0),
+          message('m2', 'g2', 0),
+        ],
+        sets: [members('topic_groups', 't1', 0, ['g1', 'g2'])],
+      }),
+    ),
+  );
+
+  test('what a set leaves out is removed, and a conversation takes its messages with it', async () => {
+    const loaded = await warehouse.load(
+      batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1'])] }),
+    );
+    expect(loaded).toMatchObject({
+      documents: { ...none, removed: 2 },
+      rows: {
+        groups: { ...none, removed: 1 },
+        messages: { ...none, removed: 1 },
+        topic_groups: { ...none, removed: 1 },
+      },
+    });
+    expect(await ids('messages')).toEqual(['m1']);
+    expect(await ids('groups')).toEqual(['g1']);
+  });
+
+  test('a conversation that another topic lists keeps its messages', async () => {
+    const moved = { documents: [group('g2', 't2', 5)], sets: [members('topic_groups', 't2', 5, ['g2'])] };
+    await warehouse.load(batchOf(runId, moved));
+    await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1'])] }));
+    expect(await ids('messages')).toEqual(['m1', 'm2']);
+    expect(await ids('groups')).toEqual(['g1', 'g2']);
+  });
+
+  test('a set says nothing of documents that came after it, nor of other parents and kinds', async () => {
+    await warehouse.load(batchOf(runId, { documents: [group('g3', 't1', 20), group('g4', 't2', 0)] }));
+    await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1', 'g2'])] }));
+    expect(await ids('groups')).toEqual(['g1', 'g2', 'g3', 'g4']);
+  });
+
+  test('what an answer takes away and a later one of the same batch brings back is there, and new', async () => {
+    const back = group('g2', 't1', 20);
+    await warehouse.load(
+      batchOf(runId, {
+        documents: [back, message('m2', 'g2', 20)],
+        sets: [members('topic_groups', 't1', 10, ['g1']), members('topic_groups', 't1', 20, ['g1', 'g2'])],
+      }),
+    );
+    expect(await ids('messages')).toEqual(['m1', 'm2']);
+    expect(
+      await warehouse.all("SELECT id, fetched_at FROM raw.documents WHERE id IN ('g2', 'm2') ORDER BY id"),
+    ).toEqual([
+      { id: 'g2', fetched_at: at(20) },
+      { id: 'm2', fetched_at: at(20) },
+    ]);
+  });
+
+  test('an empty set removes everything, a removal one document', async () => {
+    await warehouse.load(batchOf(runId, { removed: [{ endpoint: 'messages', id: 'm1', parentId: 'g1' }] }));
+    expect(await ids('messages')).toEqual(['m2']);
+    await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, [])] }));
+    expect(await contents(warehouse)).toEqual({});
+  });
+});

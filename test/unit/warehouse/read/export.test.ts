@@ -1,0 +1,151 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { beforeAll, expect, test } from 'vitest';
+import { StoppedError, UsageError } from '../../../../src/base/errors.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { exportAll, exportQuery } from '../../../../src/warehouse/read/export.js';
+import { openPublished } from '../../../../src/warehouse/read/query.js';
+import { doc, emptyDir, limits, open, runId } from '../support.js';
+
+const dataDir = emptyDir();
+const options = { ...limits, dataDir };
+beforeAll(async () => {
+  const warehouse = await open(dataDir);
+  const title = 'Comma, "quote"\nand = line';
+  await warehouse.load(
+    batchOf(runId, { documents: [doc('topics', 't1', 0, { title, keywords: ['a', 'b"c'] })] }),
+  );
+  await warehouse.publish();
+  await warehouse.close();
+});
+
+async function readBack(sql: string): Promise<unknown[]> {
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  const rows = await (await connection.run(sql)).getRowObjectsJson();
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+const sql = 'SELECT id, title, keywords, synced_at FROM topics';
+
+test('CSV has a header, ISO times, lists as JSON, and quotes what needs it', async () => {
+  const out = join(emptyDir(), 'topics.csv');
+  expect(await exportQuery({ sql: `${sql};` }, { ...options, format: 'csv', out })).toMatchObject({
+    ...{ name: 'query', path: out, rows: 1, bytes: readFileSync(out).length },
+  });
+  expect(readFileSync(out, 'utf8')).toBe(
+    'id,title,keywords,synced_at\n' +
+      't1,"Comma, ""quote""\nand = line","[""a"",""b\\""c""]",2026-01-01T00:00:00.000000Z\n',
+  );
+});
+
+test('JSON is one array, NDJSON a line a row', async () => {
+  const row = {
+    ...{ id: 't1', title: 'Comma, "quote"\nand = line', keywords: ['a', 'b"c'] },
+    synced_at: '2026-01-01T00:00:00.000000Z',
+  };
+  const json = join(emptyDir(), 'topics.json');
+  await exportQuery({ sql }, { ...options, format: 'json', out: json });
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toEqual([row]);
+  const lines = join(emptyDir(), 'topics.ndjson');
+  await exportQuery(
+    { sql: `${sql} UNION ALL ${sql} -- twice` },
+    { ...options, format: 'ndjson', out: lines },
+  );
+  expect(
+    readFileSync(lines, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([row, row]);
+});
+
+test('a table, a view and one of another schema, by their names', async () => {
+  const dir = emptyDir();
+  const write = (table: string) =>
+    exportQuery({ table }, { ...options, format: 'parquet', out: join(dir, `${table}.parquet`) });
+  expect(await write('topics')).toMatchObject({ rows: 1 });
+  expect(await write('raw.documents')).toMatchObject({ rows: 1 });
+  expect(await write('backlog')).toMatchObject({ name: 'backlog' });
+  expect(
+    await readBack(
+      `SELECT id, synced_at::VARCHAR AS at, typeof(synced_at) AS type FROM '${dir}/topics.parquet'`,
+    ),
+  ).toEqual([{ id: 't1', at: '2026-01-01 00:00:00+00', type: 'TIMESTAMP WITH TIME ZONE' }]);
+  await expect(write('topics; DROP TABLE topics')).rejects.toThrow(UsageError);
+  await expect(write('nowhere')).rejects.toMatchObject({ hint: expect.stringContaining('raw.documents') });
+});
+
+test('what is there is only replaced on demand', async () => {
+  const out = join(emptyDir(), 'topics.csv');
+  writeFileSync(out, 'mine');
+  const how = { ...options, format: 'csv' as const, out };
+  await expect(exportQuery({ table: 'topics' }, how)).rejects.toMatchObject({
+    name: 'UsageError',
+    problems: [{ setting: out, problem: 'exists' }],
+  });
+  expect(readFileSync(out, 'utf8')).toBe('mine');
+  await exportQuery({ table: 'topics' }, { ...how, force: true });
+  expect(readFileSync(out, 'utf8')).toContain('t1');
+});
+
+test.each([
+  "INSERT INTO topics (id) VALUES ('x')",
+  'SELECT 1; SELECT 2',
+  "SELECT 1) TO '/tmp/elsewhere'; --",
+  "SELECT * FROM read_csv('/etc/passwd')",
+  'SELECT CAST(id AS INTEGER) FROM topics',
+  '',
+])('refused, and nothing is left: %s', async (bad) => {
+  const dir = emptyDir();
+  await expect(
+    exportQuery({ sql: bad }, { ...options, format: 'csv', out: join(dir, 'out.csv') }),
+  ).rejects.toThrow(UsageError);
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('a folder that is not there is said as such', async () => {
+  const out = join(emptyDir(), 'no', 'such', 'out.csv');
+  await expect(exportQuery({ table: 'topics' }, { ...options, format: 'csv', out })).rejects.toMatchObject({
+    name: 'UsageError',
+    message: expect.stringContaining('no folder'),
+  });
+});
+
+test('everything goes to a folder, a file for each table and view', async () => {
+  const dir = join(emptyDir(), "it's new");
+  const done = await exportAll({ ...options, dir });
+  const snapshot = await openPublished(dataDir, limits);
+  const [{ n } = { n: 0 }] = await snapshot.all<{ n: number }>(
+    `SELECT (SELECT count(*) FROM duckdb_tables() WHERE NOT internal AND NOT temporary)
+          + (SELECT count(*) FROM duckdb_views() WHERE NOT internal AND NOT temporary) AS n`,
+  );
+  snapshot.close();
+  expect(done).toHaveLength(n);
+  expect(readdirSync(dir).sort()).toEqual(done.map(({ name }) => `${name}.parquet`).sort());
+  expect(done.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['topics', 'backlog', 'raw.documents', 'ops.runs']),
+  );
+  expect(
+    await readBack(`SELECT body::VARCHAR AS body FROM '${dir.replace("'", "''")}/raw.documents.parquet'`),
+  ).toHaveLength(1);
+
+  await expect(exportAll({ ...options, dir })).rejects.toThrow(UsageError);
+  await exportAll({ ...options, dir, force: true });
+  expect(existsSync(join(dir, 'topics.parquet'))).toBe(true);
+});
+
+test('told to stop, it writes nothing, and what was there stays', async () => {
+  const dir = join(emptyDir(), 'all');
+  await exportAll({ ...options, dir });
+  const before = statSync(join(dir, 'topics.parquet')).mtimeMs;
+  const names = readdirSync(dir);
+  const stop = AbortSignal.abort(new StoppedError('enough'));
+  await expect(exportAll({ ...options, dir, force: true, stop })).rejects.toThrow('enough');
+  expect(readdirSync(dir)).toEqual(names);
+  expect(statSync(join(dir, 'topics.parquet')).mtimeMs).toBe(before);
+});

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { LockedError } from '../../../../src/base/errors.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { compact } from '../../../../src/warehouse/store/compact.js';
+import { openFile } from '../../../../src/warehouse/store/engine.js';
+import { contents, doc, limits, open, ready, runId } from '../support.js';
+
+const always = { freeShare: 0, freeMegabytes: 0 };
+const requests = 200_000;
+
+/** A warehouse with a few documents and room that was used once: requests that are written down and trimmed again. */
+async function roomy(): Promise<string> {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  await warehouse.load(
+    batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' }), doc('topics', 't2', 1)] }),
+  );
+  await warehouse.run(
+    `INSERT INTO ops.requests BY NAME SELECT 'r' AS run_id, TIMESTAMPTZ '2026-01-01' AS "at", md5(i::VARCHAR) AS path
+       FROM range(${requests}) t(i)`,
+  );
+  await warehouse.run('CHECKPOINT');
+  await warehouse.run('DELETE FROM ops.requests');
+  await warehouse.close();
+  return dir;
+}
+const worker = (dir: string) => join(dir, 'worker.duckdb');
+
+test('a file that is mostly unused is written anew when it is closed, and holds what it held', async () => {
+  const dir = await roomy();
+  const before = statSync(worker(dir)).size;
+  const one = await open(dir);
+  const held = await contents(one);
+  await one.close({ compactWhen: { freeShare: 0.4, freeMegabytes: 3 } });
+  expect(statSync(worker(dir)).size).toBeLessThan(before / 2);
+  expect(readdirSync(dir)).toEqual(['worker.duckdb']);
+
+  const other = await open(dir);
+  expect(other.restored).toBeNull();
+  expect(await contents(other)).toEqual(held);
+  // Its tables are whole, with all that is no table: macros, comments, migrations.
+  expect(other.migrated).toEqual([]);
+  await other.load(batchOf(runId, { documents: [doc('topics', 't3', 2, { createdAt: 1_700_000_000 })] }));
+  expect(await other.all('SELECT count(*) AS n FROM topics')).toEqual([{ n: 3 }]);
+  expect(
+    await other.all(
+      'SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND comment IS NULL',
+    ),
+  ).toEqual([]);
+  await other.close();
+});
+
+test.each([
+  ['too small a share', { freeShare: 0.99, freeMegabytes: 0 }],
+  ['too few megabytes', { freeShare: 0, freeMegabytes: 1_000 }],
+])('%s of it is unused: it stays the file that it is', async (_, when) => {
+  const dir = await roomy();
+  const { ino } = statSync(worker(dir));
+  await (await open(dir)).close({ compactWhen: when });
+  expect(statSync(worker(dir)).ino).toBe(ino);
+});
+
+test('nobody gets hold of the file in between, neither of the old one nor of the new one', async () => {
+  const dir = await roomy();
+  const session = await openFile(worker(dir), { ...limits, access: 'write', dataDir: dir });
+  const { ino } = statSync(worker(dir));
+  expect(await compact(session, dir, always)).toMatchObject({ after: statSync(worker(dir)).size });
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+  // The new file has its name, and this process still has it open.
+  const holder = fileURLToPath(new URL('lock-tried.mjs', import.meta.url));
+  const tried = () => execFileSync(process.execPath, [holder, worker(dir)], { encoding: 'utf8' }).trim();
+  expect(tried()).toContain('Could not set lock');
+  await session.close();
+  expect(tried()).toBe('open');
+  expect(existsSync(`${worker(dir)}.wal`)).toBe(false);
+});
+
+test('what keeps it from being written anew leaves it as it is', async () => {
+  const dir = await roomy();
+  const { ino } = statSync(worker(dir));
+  const warehouse = await open(dir);
+  // A statement that fails inside: the name of the copy is taken.
+  await warehouse.run("ATTACH ':memory:' AS compacted");
+  await warehouse.close({ compactWhen: always });
+  expect(statSync(worker(dir)).ino).toBe(ino);
+  expect(readdirSync(dir)).toEqual(['worker.duckdb']);
+  const again = await open(dir);
+  expect(await again.all('SELECT count(*) AS n FROM topics')).toEqual([{ n: 2 }]);
+  await expect(open(dir)).rejects.toBeInstanceOf(LockedError);
+  await again.close();
+});

@@ -1,0 +1,254 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { LockedError, StoppedError, StorageError } from '../../../../src/base/errors.js';
+import { sqlDir } from '../../../../src/warehouse/sql.js';
+import { removeLeftovers } from '../../../../src/warehouse/store/engine.js';
+import { openWarehouse } from '../../../../src/warehouse/store/open.js';
+import { at, emptyDir, limits, open } from '../support.js';
+
+type Holder = ChildProcessByStdio<Writable, Readable, null>;
+
+/** Another process that holds the live file of `dir`. */
+async function hold(
+  dir: string,
+): Promise<{ pid: number; end: () => Promise<unknown>; kill: () => Promise<unknown> }> {
+  const script = fileURLToPath(new URL('./holder.mjs', import.meta.url));
+  const child: Holder = spawn(process.execPath, [script, join(dir, 'worker.duckdb')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  const ended = once(child, 'exit');
+  return {
+    pid: child.pid ?? 0,
+    end: () => {
+      child.stdin.write('go\n');
+      return ended;
+    },
+    kill: () => {
+      child.kill('SIGKILL');
+      return ended;
+    },
+  };
+}
+
+describe('opening', () => {
+  test('makes the directory for this user alone, and the file in it', async () => {
+    const dir = join(emptyDir(), 'a', 'b');
+    const warehouse = await open(dir);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    expect(warehouse.migrated).toEqual(readdirSync(join(sqlDir, 'migrations')).sort());
+    expect(warehouse.restored).toBeNull();
+    await warehouse.close();
+    expect(readdirSync(dir)).toEqual(['worker.duckdb']);
+    const again = await open(dir);
+    expect(again.migrated).toEqual([]);
+    await again.close();
+  });
+
+  test('times are UTC, also for streams, whatever the machine thinks', async () => {
+    const warehouse = await open();
+    const sql =
+      "SELECT '2026-07-01 12:00:00+02'::TIMESTAMPTZ::VARCHAR AS said, '2026-07-01 12:00:00+02'::TIMESTAMPTZ AS at";
+    const expected = { said: '2026-07-01 10:00:00+00', at: new Date('2026-07-01T10:00:00Z') };
+    expect(await warehouse.all(sql)).toEqual([expected]);
+    for await (const row of warehouse.stream(sql)) expect(row).toEqual(expected);
+    await warehouse.close();
+  });
+
+  test('a path that is no directory is a StorageError with a hint', async () => {
+    const file = join(emptyDir(), 'file');
+    writeFileSync(file, '');
+    const error = await open(join(file, 'data')).catch((it: unknown) => it);
+    expect(error).toBeInstanceOf(StorageError);
+    expect(error).toMatchObject({ hint: expect.stringContaining('SIGNALHOUSE_DATA_DIR') });
+  });
+
+  test('reading needs a warehouse, and changes nothing', async () => {
+    const dir = emptyDir();
+    await expect(open(dir, { access: 'read' })).rejects.toThrow(StorageError);
+    await (await open(dir)).close();
+    const warehouse = await open(dir, { access: 'read' });
+    expect(await warehouse.organization()).toBeNull();
+    await expect(warehouse.run("INSERT INTO topics (id) VALUES ('t')")).rejects.toThrow(/read-only/);
+    expect(existsSync(join(dir, 'worker.pid'))).toBe(false);
+    await warehouse.close();
+  });
+
+  test('runs of a process that is gone are interrupted', async () => {
+    const dir = emptyDir();
+    const first = await open(dir);
+    const run = { command: 'sync', startedAt: at(0), programVersion: '1' };
+    const left = await first.startRun(run);
+    const ended = await first.startRun({ ...run, startedAt: at(1) });
+    await first.finishRun(ended, {
+      ...{
+        outcome: 'done',
+        endedAt: at(9),
+        exitCode: 0,
+        requests: 5,
+        rateLimited: 1,
+        rowsNew: 1,
+        rowsChanged: 2,
+      },
+      ...{ rowsRemoved: 3, rejected: 0, leftDue: null, summary: { a: [1] }, error: null },
+    });
+    await first.close();
+    const second = await open(dir);
+    expect(
+      await second.all('SELECT run_id, outcome, ended_at, summary FROM ops.runs ORDER BY run_id'),
+    ).toEqual([
+      { run_id: left, outcome: 'interrupted', ended_at: null, summary: null },
+      { run_id: ended, outcome: 'done', ended_at: at(9), summary: '{"a":[1]}' },
+    ]);
+    await second.close();
+  });
+});
+
+describe('the lock', () => {
+  test('of another process is a LockedError that names its pid', async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    const other = await hold(dir);
+    const before = readFileSync(join(dir, 'worker.duckdb'));
+    const error = await open(dir).catch((it: unknown) => it);
+    expect(error).toBeInstanceOf(LockedError);
+    expect(error).toMatchObject({
+      pid: other.pid,
+      message: expect.stringContaining(`process ${other.pid}`),
+      hint: expect.stringContaining('--wait'),
+    });
+    await other.end();
+    // Nothing was taken for broken.
+    expect(readdirSync(dir).sort()).toEqual(['worker.duckdb']);
+    expect(readFileSync(join(dir, 'worker.duckdb')).equals(before)).toBe(true);
+    await (await open(dir)).close();
+  });
+
+  test('of this process, too, though the operating system would not mind', async () => {
+    const dir = emptyDir();
+    const warehouse = await open(dir);
+    await expect(open(dir)).rejects.toMatchObject({ name: 'LockedError', pid: process.pid });
+    await warehouse.close();
+    await (await open(dir)).close();
+  });
+
+  test('of a killed process is free, and its note does not mislead', async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    writeFileSync(
+      join(dir, 'worker.pid'),
+      JSON.stringify({ pid: 1, host: 'elsewhere', command: 'signalhouse sync', since: 'x' }),
+    );
+    const other = await hold(dir);
+    // The note is of someone else than who holds the lock: the lock is the truth.
+    await expect(open(dir)).rejects.toMatchObject({
+      pid: other.pid,
+      message: expect.not.stringContaining('elsewhere'),
+    });
+    await other.kill();
+    const warehouse = await open(dir);
+    expect(JSON.parse(readFileSync(join(dir, 'worker.pid'), 'utf8'))).toMatchObject({ pid: process.pid });
+    await warehouse.close();
+    expect(existsSync(join(dir, 'worker.pid'))).toBe(false);
+  });
+
+  test('is waited for on request, until it is free', async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    const other = await hold(dir);
+    const waiting = open(dir, { wait: {} });
+    const early = await Promise.race([
+      waiting.then(() => 'open'),
+      new Promise((tick) => setTimeout(tick, 300, 'waiting')),
+    ]);
+    expect(early).toBe('waiting');
+    await other.end();
+    await (await waiting).close();
+  });
+
+  test('is waited for until the signal says stop', async () => {
+    const dir = emptyDir();
+    const warehouse = await open(dir);
+    const stop = new AbortController();
+    const waiting = open(dir, { wait: { signal: stop.signal } });
+    setTimeout(() => stop.abort(new StoppedError('stopped')), 50);
+    await expect(waiting).rejects.toThrow(StoppedError);
+    await warehouse.close();
+  });
+});
+
+describe('migrations', () => {
+  /** The project's SQL with one more migration. */
+  function withOneMore(sql: string): string {
+    const folder = emptyDir();
+    cpSync(sqlDir, folder, { recursive: true });
+    const next = readdirSync(join(folder, 'migrations')).length + 1;
+    writeFileSync(join(folder, 'migrations', `${String(next).padStart(4, '0')}_more.sql`), sql);
+    return folder;
+  }
+
+  test('of a newer program are refused, and so are changed ones', async () => {
+    const dir = emptyDir();
+    const newer = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
+    await (await open(dir, { sql: newer })).close();
+    await expect(open(dir)).rejects.toMatchObject({
+      name: 'StorageError',
+      message: expect.stringContaining('newer program'),
+    });
+    await expect(open(dir, { access: 'read' })).rejects.toThrow(/newer program/);
+    writeFileSync(join(newer, 'migrations', '0001_raw_and_ops.sql'), '-- changed');
+    await expect(open(dir, { sql: newer })).rejects.toThrow(/0001_raw_and_ops.sql is not the one/);
+    expect(readdirSync(dir)).toEqual(['worker.duckdb']);
+  });
+
+  test('that fail leave nothing of themselves, and run again when they are mended', async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    const broken = withOneMore('CREATE TABLE ops.more (id VARCHAR); SELECT * FROM nowhere');
+    await expect(open(dir, { sql: broken })).rejects.toThrow(/nowhere/);
+    const mended = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
+    const warehouse = await open(dir, { sql: mended });
+    expect(warehouse.migrated).toHaveLength(1);
+    expect(await warehouse.all('SELECT * FROM ops.more')).toEqual([]);
+    await warehouse.close();
+  });
+
+  test('have numbers without a gap', async () => {
+    const folder = emptyDir();
+    mkdirSync(join(folder, 'migrations'));
+    mkdirSync(join(folder, 'models'));
+    writeFileSync(join(folder, 'migrations', '0002_late.sql'), 'SELECT 1');
+    await expect(openWarehouse({ dataDir: emptyDir(), ...limits, sql: folder })).rejects.toThrow(/number 1/);
+  });
+
+  test('a program older than its migrations reads nothing until they are applied', async () => {
+    const dir = emptyDir();
+    await (await open(dir)).close();
+    const newer = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
+    await expect(open(dir, { sql: newer, access: 'read' })).rejects.toThrow(/older program/);
+  });
+});
+
+test('what others spilled is removed, and never what this process spills: opening may have spilled already', async () => {
+  const dir = emptyDir();
+  mkdirSync(join(dir, '.unfinished-spill-99-left'));
+  const warehouse = await open(dir, { memoryLimit: '64MB' });
+  const spilled = () => readdirSync(dir).filter((name) => name.startsWith('.unfinished-spill-'));
+  expect(spilled()).toEqual([]);
+  await warehouse.run(
+    'CREATE TEMP TABLE large AS SELECT repeat(md5(i::VARCHAR), 8) AS words FROM range(400_000) t(i)',
+  );
+  expect(spilled()).toEqual([expect.stringContaining(`-${process.pid}-`)]);
+  removeLeftovers(dir);
+  expect(await warehouse.all('SELECT sum(length(words)) AS bytes FROM temp.large')).toEqual([
+    { bytes: 102_400_000 },
+  ]);
+  await warehouse.close();
+  expect(spilled()).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { open } from '../support.js';
+
+const now = new Date('2026-06-01T00:00:00Z');
+const keep = { requestsDays: 30, runsDays: 100, attemptsDays: 100, scansDays: 50 };
+const ago = (days: number) => `TIMESTAMPTZ '${new Date(now.getTime() - days * 86_400_000).toISOString()}'`;
+
+async function filled() {
+  const warehouse = await open();
+  await warehouse.run(`
+    INSERT INTO ops.requests BY NAME SELECT * FROM (VALUES ('old', ${ago(31)}), ('young', ${ago(29)})) t(path, "at");
+    INSERT INTO ops.runs BY NAME SELECT * FROM (VALUES
+      ('01', 'sync', 'done', ${ago(500)}), ('02', 'sync', 'done', ${ago(400)}), ('03', 'sync', 'failed', ${ago(300)}),
+      ('04', 'push', 'done', ${ago(200)}), ('05', 'sync', 'done', ${ago(99)}), ('06', 'rebuild', 'done', ${ago(450)})
+    ) t(run_id, command, outcome, started_at);
+    INSERT INTO ops.scans BY NAME SELECT * FROM (VALUES
+      ('topics', 'v1', true, ${ago(90)}), ('topics', 'v2', true, ${ago(80)}), ('topics', 'u1', false, ${ago(70)}),
+      ('topics', 'u2', false, ${ago(60)}), ('people', 'p1', true, ${ago(90)}), ('people', 'p2', true, ${ago(2)})
+    ) t(endpoint, run_id, verified, ended_at);
+    INSERT INTO ops.changes BY NAME SELECT * FROM (VALUES ('settled', ${ago(150)}), ('open', NULL)) t(id, settled_at);
+    INSERT INTO ops.change_attempts BY NAME SELECT * FROM (VALUES
+      ('settled', ${ago(150)}), ('settled', ${ago(90)}), ('open', ${ago(150)})) t(change_id, "at")`);
+  return warehouse;
+}
+
+test('what is older than it is kept goes, and what tells how things stand does not', async () => {
+  const warehouse = await filled();
+  expect(await warehouse.trim(keep, now)).toEqual({ requests: 1, runs: 2, scans: 3, attempts: 1 });
+  const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
+  expect(await left('SELECT path AS x FROM ops.requests')).toEqual(['young']);
+  // The last of each command, and of each way in which it ended.
+  expect(await left('SELECT run_id AS x FROM ops.runs ORDER BY 1')).toEqual(['03', '04', '05', '06']);
+  expect(await left('SELECT run_id AS x FROM ops.scans ORDER BY 1')).toEqual(['p2', 'u2', 'v2']);
+  expect(await left('SELECT change_id AS x FROM ops.change_attempts ORDER BY 1')).toEqual([
+    'open',
+    'settled',
+  ]);
+  expect(await left('SELECT id AS x FROM ops.changes')).toHaveLength(2);
+  expect(await warehouse.trim(keep, now)).toEqual({ requests: 0, runs: 0, scans: 0, attempts: 0 });
+  await warehouse.close();
+});
+
+test('nothing of it is removed when something of it cannot be', async () => {
+  const warehouse = await filled();
+  await warehouse.run('ALTER TABLE ops.change_attempts RENAME TO elsewhere');
+  await expect(warehouse.trim(keep, now)).rejects.toThrow();
+  expect(await warehouse.all('SELECT count(*) AS n FROM ops.requests')).toEqual([{ n: 2 }]);
+  await warehouse.close();
+});

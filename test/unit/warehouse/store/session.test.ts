@@ -1,0 +1,96 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Session } from '../../../../src/warehouse/store/session.js';
+
+let session: Session;
+beforeEach(async () => {
+  session = await Session.on(await DuckDBInstance.create(), '.');
+  await session.run('CREATE TABLE t (n BIGINT, moment TIMESTAMPTZ, s VARCHAR, d DOUBLE, b BOOLEAN)');
+});
+afterEach(() => session.close());
+
+const count = async () => (await session.all<{ n: number }>('SELECT count(*) AS n FROM t'))[0]?.n;
+
+test('statements that are started together run one after the other', async () => {
+  await Promise.all(Array.from({ length: 50 }, (_, n) => session.run('INSERT INTO t (n) VALUES ($1)', [n])));
+  expect(await count()).toBe(50);
+});
+
+test('a transaction has the line to itself, and is rolled back when it throws', async () => {
+  const failing = session.transaction(async (tx) => {
+    await tx.run('INSERT INTO t (n) VALUES (1)');
+    await new Promise((tick) => setTimeout(tick, 20));
+    throw new Error('no');
+  });
+  // Started while the transaction is open: it must not become a part of it.
+  const beside = session.run('INSERT INTO t (n) VALUES (2)');
+  await expect(failing).rejects.toThrow('no');
+  await beside;
+  expect(await session.all('SELECT n FROM t')).toEqual([{ n: 2 }]);
+});
+
+test('a failed statement in a transaction leaves the session fit for use', async () => {
+  await expect(session.transaction((tx) => tx.run('SELECT * FROM nowhere'))).rejects.toThrow(/nowhere/);
+  await expect(session.run('INSERT INTO t VALUES (1)')).rejects.toThrow();
+  expect(await session.transaction((tx) => tx.run('INSERT INTO t (n) VALUES (1)'))).toBe(1);
+});
+
+test('using the session inside its own transaction is refused instead of hanging', async () => {
+  await expect(session.transaction(() => session.run('SELECT 1'))).rejects.toThrow(/use the handle/);
+  expect(await count()).toBe(0);
+});
+
+test('values are bound, and come back, with their types', async () => {
+  const at = new Date('2026-03-01T10:00:00.123Z');
+  await session.run('INSERT INTO t VALUES ($n, $at, $s, $d, $b)', {
+    n: 2n ** 53n + 1n,
+    at,
+    s: "it's",
+    d: 0.5,
+    b: true,
+  });
+  await session.run('INSERT INTO t VALUES ($1, $2, $3, $4, $5)', [7, null, '', -1.5, false]);
+  expect(await session.all('SELECT * FROM t ORDER BY n')).toEqual([
+    { n: 7, moment: null, s: '', d: -1.5, b: false },
+    { n: 2n ** 53n + 1n, moment: at, s: "it's", d: 0.5, b: true },
+  ]);
+  expect(await session.all('SELECT n FROM t WHERE list_contains($1, s)', [['', 'x']])).toEqual([{ n: 7 }]);
+  expect(await session.all('SELECT n FROM t WHERE list_contains($1, s)', [[]])).toEqual([]);
+});
+
+test('appended rows are all there, whatever they hold', async () => {
+  const at = new Date('2026-03-01T10:00:00.123Z');
+  const rows = Array.from(
+    { length: 5000 },
+    (_, n) => [n, n % 2 ? at : null, `s${n}`, n / 2, n % 2 === 0] as const,
+  );
+  expect(await session.append({ table: 't' }, ['integer', 'time', 'text', 'double', 'boolean'], rows)).toBe(
+    5000,
+  );
+  expect(
+    await session.all(
+      'SELECT sum(n) AS n, count(moment) AS moments, max(moment) AS last, sum(d) AS d FROM t',
+    ),
+  ).toEqual([{ n: 12_497_500, moments: 2500, last: at, d: 6_248_750 }]);
+});
+
+test('a stream gives every row while the session is used, and may be left early', async () => {
+  await session.run('INSERT INTO t (n) SELECT range FROM range(10_000)');
+  let sum = 0;
+  for await (const { n } of session.stream<{ n: number }>('SELECT n FROM t WHERE n < $1', [5000])) {
+    sum += n;
+    if (n % 1000 === 0) await session.run('INSERT INTO t (n) VALUES (-1)');
+  }
+  expect(sum).toBe(12_497_500);
+  for await (const { n } of session.stream<{ n: number }>('SELECT n FROM t ORDER BY n')) if (n === 10) break;
+  expect(await count()).toBe(10_005);
+});
+
+test('a closed session refuses, and closing twice is closing once', async () => {
+  const slow = session.run('INSERT INTO t (n) SELECT range FROM range(100_000)');
+  const closing = session.close();
+  await expect(session.run('SELECT 1')).rejects.toThrow('closed');
+  expect(await slow).toBe(100_000);
+  await closing;
+  await session.close();
+});
