@@ -1,6 +1,6 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, readFile } from 'node:fs/promises';
 import type { z } from 'zod';
+import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 
@@ -40,34 +40,10 @@ export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Stor
     },
     save(value) {
       // One after the other: two writers of one temporary file would mix.
-      const saved = last.then(() => replace(path, JSON.stringify(value)));
+      const write = (file: FileHandle) => file.writeFile(JSON.stringify(value));
+      const saved = last.then(() => writeAtomically(path, write, { mode: 0o600 }));
       last = saved.catch(() => undefined);
       return saved;
     },
   };
-}
-
-async function replace(path: string, text: string): Promise<void> {
-  const fresh = `${path}.${process.pid}.new`;
-  try {
-    const file = await open(fresh, 'w', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(fresh, path);
-  } catch (error) {
-    await rm(fresh, { force: true });
-    throw error;
-  }
-  await settle(dirname(path));
-}
-
-/** Makes the rename itself outlive a power cut, where the file system lets a directory be opened for it. */
-async function settle(folder: string): Promise<void> {
-  const directory = await open(folder, 'r').catch(() => undefined);
-  await directory?.sync().catch(() => undefined);
-  await directory?.close();
 }

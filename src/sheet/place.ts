@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/errors.js';
 import type { WriteOptions } from './spec.js';
 
@@ -15,22 +16,15 @@ export async function place(
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
   const path = resolve(out);
-  const temporary = `${path}.${process.pid}.${Date.now().toString(36)}.tmp`;
   if (!(await exists(dirname(path)))) throw new UsageError(`there is no folder ${dirname(path)}`);
   await refuseExisting(path, options);
   try {
-    const file = await open(temporary, 'wx');
-    try {
+    await writeAtomically(path, async (file) => {
       await write(file);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    // Gathering the rows may have taken a while.
-    await refuseExisting(path, options);
-    await rename(temporary, path);
+      // Gathering the rows may have taken a while.
+      await refuseExisting(path, options);
+    });
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     throw fault(path, error);
   }
 }

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { Models } from './load/models.js';
 import type { Columns } from './load/project.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, literal } from './sql.js';
 import { copyDatabase } from './store/copy.js';
-import { syncDirectory, syncFile } from './store/disk.js';
 import { filesOf, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory-headroom.js';
 import type { Session } from './store/session.js';
@@ -44,12 +44,11 @@ export async function publish(
       return copyInto(session, temporary, parts.viewsDir);
     });
     syncFile(temporary);
-    renameSync(temporary, published);
+    moveFile(temporary, published);
   } catch (error) {
     remove();
     throw error;
   }
-  syncDirectory(dataDir);
   return { path: published, bytes: statSync(published).size, ms: performance.now() - started, tables };
 }
 

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
-import { syncDirectory } from '../../warehouse/store/disk.js';
 
 /** Endings that are read as sheets; what else lies in the folder is not ours. */
 const sheets: ReadonlySet<string> = new Set(['.xlsx', '.csv', '.tsv']);
@@ -64,10 +63,4 @@ export function placeIn(folder: string, path: string, now: Date): string {
 export function besideOf(path: string, what: string): string {
   const ending = extname(path);
   return `${path.slice(0, path.length - ending.length)}.${what}${ending}`;
-}
-
-/** Moves a file; the move is on the disk when this returns. */
-export function move(from: string, to: string): void {
-  renameSync(from, to);
-  syncDirectory(dirname(to));
 }

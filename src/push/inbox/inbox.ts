@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { moveFile } from '../../base/atomic-file.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
@@ -13,7 +14,7 @@ import type { ImportReport } from '../import/report.js';
 import { fromSheet, type ImportSource } from '../import/source.js';
 import type { Queue } from '../queue/queue.js';
 import { resultColumns, rowResults } from '../result.js';
-import { besideOf, inboxOf, makeInbox, move, placeIn, settledFiles, sheetsIn } from './files.js';
+import { besideOf, inboxOf, makeInbox, placeIn, settledFiles, sheetsIn } from './files.js';
 
 export interface InboxParts {
   readonly dataDir: string;
@@ -102,7 +103,7 @@ export class Inbox {
       }
       const to = placeIn(inboxOf(dataDir).done, path, new Date(clock.now()));
       await this.#writeResult(besideOf(to, 'result'), source, report);
-      move(path, to);
+      moveFile(path, to);
       this.#files.push({ name, outcome: 'done', queued, problems: 0, path: to });
     }
     return this.#files;
@@ -113,7 +114,7 @@ export class Inbox {
     const { dataDir, clock, log } = this.#parts;
     const to = placeIn(inboxOf(dataDir).rejected, path, new Date(clock.now()));
     await this.#writeResult(besideOf(to, 'result'), source, report);
-    move(path, to);
+    moveFile(path, to);
     const problems = report.problems.length;
     this.#files.push({ name: basename(path), outcome: 'rejected', queued: 0, problems, path: to });
     log.warn({ file: basename(path), problems }, 'rejected from the drop folder: rows are wrong');
@@ -127,7 +128,7 @@ export class Inbox {
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
     try {
       writeFileSync(`${to}.reason.txt`, `${lines.join('\n')}\n`);
-      move(path, to);
+      moveFile(path, to);
     } catch (fault) {
       throw new StorageError(`the drop folder cannot be written to: ${messageOf(fault)}`, { cause: fault });
     }

@@ -1,8 +1,8 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { syncDirectory, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
-import { syncDirectory } from '../../warehouse/store/disk.js';
 import type { Change } from '../change.js';
 
 /** Beyond this the journal is written anew, without what the snapshot holds anyway. */
@@ -62,16 +62,7 @@ export class Journal {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= largest) return;
     this.#guard(() => {
       this.close();
-      const next = `${this.#path}.next`;
-      const file = openSync(next, 'w', 0o600);
-      try {
-        writeAll(file, linesOf(kept()));
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(next, this.#path);
-      syncDirectory(dirname(this.#path));
+      writeAtomicallySync(this.#path, linesOf(kept()), { mode: 0o600 });
     });
   }
 
@@ -117,12 +108,6 @@ export class Journal {
 
 function linesOf(changes: readonly Change[]): string {
   return changes.map((change) => `${JSON.stringify(change)}\n`).join('');
-}
-
-/** A write may take less than it is given. */
-function writeAll(file: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }
 
 function parsed(line: string): Change | undefined {

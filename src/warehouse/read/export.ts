@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
@@ -56,7 +57,7 @@ export async function exportQuery(
         : await oneSelect(connection, what.sql);
     return write(connection, { name, select, format: options.format, out, temporary });
   });
-  renameSync(temporary, out);
+  moveFile(temporary, out);
   return done;
 }
 
@@ -93,7 +94,7 @@ export async function exportAll(
         options.stop?.throwIfAborted();
         done.push(await write(connection, step));
       }
-      for (const { temporary, out } of plan) renameSync(temporary, out);
+      for (const { temporary, out } of plan) moveFile(temporary, out);
       return done;
     });
   } catch (error) {
@@ -117,6 +118,7 @@ async function write(connection: DuckDBConnection, step: Step): Promise<Exported
       `COPY (${select}\n) TO ${literal(step.temporary)} (${forms[step.format]})`,
     );
     const [[rows = 0] = []] = await result.getRowsJS();
+    syncFile(step.temporary);
     return { name: step.name, path: step.out, rows: Number(rows), bytes: statSync(step.temporary).size };
   } catch (error) {
     rmSync(step.temporary, { force: true });

@@ -1,8 +1,8 @@
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { identifier, literal } from '../sql.js';
 import { copyDatabase } from './copy.js';
-import { syncDirectory, syncFile } from './disk.js';
 import { filesOf, rowGroup, unfinished } from './engine.js';
 import type { Session } from './session.js';
 
@@ -65,8 +65,7 @@ export async function compact(
       remove();
       return null;
     }
-    renameSync(fresh, worker);
-    syncDirectory(dataDir);
+    moveFile(fresh, worker);
     await session.run(`USE ${target}; DETACH ${identifier(source)}`);
   } catch (error) {
     remove();

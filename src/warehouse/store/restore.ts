@@ -12,10 +12,10 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { syncFile } from '../../base/atomic-file.js';
 import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
-import { syncFile } from './disk.js';
 import { filesOf, type Limits, openFile, unfinished } from './engine.js';
 import { firstLine, lockConflict, storageFault } from './faults.js';
 import type { Session } from './session.js';

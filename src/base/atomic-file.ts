@@ -1,0 +1,109 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Files that appear whole or not at all: a temporary file beside the target is written, synced to the disk and renamed,
+ * and the directory is synced, because a rename is only on the disk when its directory is. After a kill or a power cut
+ * the path holds the old content or the new one.
+ *
+ * Never for the live DuckDB file: closing any handle on it frees the lock (see warehouse/store/lock.ts).
+ */
+
+export interface AtomicWriteOptions {
+  /** The permissions of the new file, before the umask. */
+  readonly mode?: number;
+}
+
+/**
+ * Replaces the file at `path` with what `write` puts into a new one. Rejects with the file system's error, or with that
+ * of `write`; then the old file is unchanged and the temporary one is gone. One call at a time for each path.
+ */
+export async function writeAtomically(
+  path: string,
+  write: (file: FileHandle) => Promise<void>,
+  { mode = 0o666 }: AtomicWriteOptions = {},
+): Promise<void> {
+  const temporary = temporaryFor(path);
+  try {
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', mode);
+    try {
+      await write(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    moveFile(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** `writeAtomically` for a text, done when this returns. */
+export function writeAtomicallySync(
+  path: string,
+  text: string,
+  { mode = 0o666 }: AtomicWriteOptions = {},
+): void {
+  const temporary = temporaryFor(path);
+  try {
+    rmSync(temporary, { force: true });
+    const file = openSync(temporary, 'wx', mode);
+    try {
+      writeAll(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    moveFile(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Renames a file; the new name is on the disk when this returns. What the file holds must be synced already. */
+export function moveFile(from: string, to: string): void {
+  renameSync(from, to);
+  syncDirectory(dirname(to));
+}
+
+/** Returns when what was written to a file is on the disk. */
+export function syncFile(path: string): void {
+  const handle = openSync(path, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Returns when the names in a directory are on the disk, or at once where its file system cannot sync a directory. */
+export function syncDirectory(path: string): void {
+  try {
+    const handle = openSync(path, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    if (!cannotSync.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+/** What Windows, some network file systems, and a folder that may be written but not listed answer. */
+const cannotSync: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
+
+/** Writes all of a text to an open file: one call of the system may take less than it is given. */
+export function writeAll(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}
+
+/** In the same folder, because a rename across disks is a copy. The pid keeps two processes apart. */
+function temporaryFor(path: string): string {
+  return `${path}.${process.pid}.tmp`;
+}
