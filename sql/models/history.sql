@@ -2,6 +2,7 @@
 -- key: id
 -- documents: topic_history, company_history, person_history
 -- scope: id -> id
+-- siblings: none
 
 -- After a merge the same record may be told by both sides: the one fetched last says whose it is. Few are, so they are
 -- looked up instead of sorting every record.

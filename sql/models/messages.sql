@@ -2,6 +2,7 @@
 -- key: id
 -- documents: messages
 -- scope: id -> id
+-- cascade: groups
 
 -- A message that moved stands in two conversations until the one it left is read again: the one fetched last counts.
 -- Few did, so they are looked up instead of sorting every message.

@@ -1,7 +1,7 @@
 import { literal } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
-import { familyOf, familySql, groupKinds, messageKind, namedById, withinSql } from './families.js';
+import type { Cascade, Families } from './families.js';
 import type { Staged } from './stage.js';
 import { standingSql } from './standing.js';
 
@@ -22,13 +22,19 @@ import { standingSql } from './standing.js';
  *
  * Says of each kind how many documents that is; kinds that nothing happens to are left out.
  */
-export async function diff(tx: Statements, runId: string, staged: Staged, range: TimeRange): Promise<Diff> {
+export async function diff(
+  tx: Statements,
+  families: Families,
+  runId: string,
+  staged: Staged,
+  range: TimeRange,
+): Promise<Diff> {
   // One text: between two statements the program may be busy with an answer, and DuckDB would wait.
   return tx.all<Diff[number]>(
     [
-      ...findKnown(staged, range),
+      ...findKnown(families, staged, range),
       ...decideWrites(runId, staged),
-      ...decideGone(staged, range),
+      ...decideGone(families, staged, range),
       'CREATE OR REPLACE TEMP TABLE written AS SELECT w.*, g.body FROM batch_given g JOIN writes w USING (seq)',
       `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(stamped)::BIGINT AS stamped,
               sum(removed)::BIGINT AS removed, bool_or(gone) AS gone FROM (
@@ -69,11 +75,15 @@ function within({ after, upTo }: TimeRange): string {
  * Two steps, because only the key columns of a million documents may be read, and the rest of the few that match:
  * measured on a million documents, 20 ms instead of 40, and no more with long bodies.
  */
-function findKnown({ kinds }: Staged, range: TimeRange): string[] {
+function findKnown(
+  { familyOf, familySql, isNamedById, withinSql }: Families,
+  { kinds }: Staged,
+  range: TimeRange,
+): string[] {
   const all = [...kinds];
   const byId = [
     ...new Set(
-      all.filter(([kind, { loose }]) => namedById(kind) || loose).flatMap(([kind]) => familyOf(kind)),
+      all.filter(([kind, { loose }]) => isNamedById(kind) || loose).flatMap(([kind]) => familyOf(kind)),
     ),
   ];
   const withParent = [...new Set(all.flatMap(([kind]) => familyOf(kind)))].filter(
@@ -160,7 +170,11 @@ function decideWrites(runId: string, { repeated }: Staged): string[] {
   ];
 }
 
-function decideGone({ setKinds, mayDrop, removes }: Staged, range: TimeRange): string[] {
+function decideGone(
+  { cascades }: Families,
+  { setKinds, mayDrop, removes }: Staged,
+  range: TimeRange,
+): string[] {
   const removed = `EXISTS (FROM batch_removed r
     WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
   const drops = mayDrop && setKinds.length > 0;
@@ -175,7 +189,7 @@ function decideGone({ setKinds, mayDrop, removes }: Staged, range: TimeRange): s
           ...dropWrites(removed),
         ]
       : []),
-    ...(drops || removes ? dropMessagesOfGoneGroups() : []),
+    ...(drops || removes ? cascades.flatMap(cascade) : []),
   ];
 }
 
@@ -201,9 +215,10 @@ function dropOutsiders(kinds: readonly string[], range: TimeRange): string[] {
   ];
 }
 
-/** A conversation that no topic, company or person lists any more takes its messages with it. */
-function dropMessagesOfGoneGroups(): string[] {
-  const kinds = list(groupKinds);
+/** A parent that no document names any more takes its children with it: a conversation its messages. */
+function cascade({ parents, children }: Cascade): string[] {
+  const kinds = list(parents);
+  const orphaned = `endpoint IN (${list(children)}) AND parent_id IN (SELECT id FROM lost)`;
   return [
     `CREATE OR REPLACE TEMP TABLE lost AS
       SELECT DISTINCT id FROM gone g WHERE endpoint IN (${kinds})
@@ -212,9 +227,8 @@ function dropMessagesOfGoneGroups(): string[] {
       SELECT id FROM raw.documents WHERE endpoint IN (${kinds}) AND id IN (SELECT id FROM lost)
          AND rowid NOT IN (FROM gone_rows))`,
     `INSERT INTO gone SELECT rowid, endpoint, id, parent_id FROM raw.documents
-      WHERE endpoint = ${literal(messageKind)} AND parent_id IN (SELECT id FROM lost)
-        AND rowid NOT IN (FROM gone_rows)`,
-    ...dropWrites(`endpoint = ${literal(messageKind)} AND parent_id IN (SELECT id FROM lost)`),
+      WHERE ${orphaned} AND rowid NOT IN (FROM gone_rows)`,
+    ...dropWrites(orphaned),
   ];
 }
 

@@ -1,57 +1,105 @@
 import { literal } from '../sql.js';
 import type { DocumentKey } from './batch.js';
 
-/**
- * Kinds of documents that speak about the same thing. Of two documents of a family the later one wins, so the moment
- * at which a document was last seen matters as soon as a sibling was seen after it (see `observe`).
- */
-const families: readonly (readonly string[])[] = [
-  ['topics', 'topic', 'topic_presence', 'topic_merges'],
-  ['companies', 'company', 'company_activity', 'company_presence', 'company_merges'],
-  ['people', 'person', 'person_presence', 'person_merges'],
-  ['channels', 'channel'],
-  ['stories', 'story'],
-  ['automation_templates', 'automation_template'],
-  ['topic_groups', 'company_groups', 'person_groups'],
-  ['topic_people', 'topic_persons'],
-];
+/** What the header of a model says about the documents that it reads. */
+export interface DocumentHeader {
+  readonly documents: readonly string[];
+  /** The column of a document that says whose rows these are, and the column of the table that holds it. */
+  readonly scope: { readonly document: 'id' | 'parent_id'; readonly column: string };
+  /** Whether documents of different kinds may describe the same entity. */
+  readonly siblings: boolean;
+  /** The table whose entity is the documents' parent, and with which they are removed. */
+  readonly cascade?: string;
+}
 
-/** The kinds that list conversations: one that none of them lists any more is gone, and its messages with it. */
-export const groupKinds = ['topic_groups', 'company_groups', 'person_groups'] as const;
-export const messageKind = 'messages';
+type Model = DocumentHeader & { readonly name: string; readonly table: string };
 
 /**
- * Whether an id alone names the thing, whatever parent brought it. Otherwise it does so only together with the parent:
- * the source `slack` of one person is not that of another.
+ * A family is the kinds of documents that describe the same entities, such as the item of a list and the answer by id.
+ * Of two documents of a family the later one wins, so the time at which a document was last seen matters as soon as a
+ * sibling was seen after it (see `diff`).
  */
-export function namedById(kind: string): boolean {
-  if (kind === messageKind) return true;
-  const family = familyOf(kind);
-  return family.length > 1 && !family.includes('topic_people');
+export interface Families {
+  /** The kinds of a kind's family, itself included; a kind that shares no model with another is a family of one. */
+  familyOf(kind: string): readonly string[];
+  /** The name of a kind's family: its first kind. */
+  familyName(kind: string): string;
+  /** `familyName` as an SQL expression over the column `endpoint`. */
+  readonly familySql: string;
+  /**
+   * Whether the id alone identifies the entity, whatever parent it came with. Otherwise only the id and the parent
+   * together do: the source `slack` of one person is not that of another.
+   */
+  isNamedById(kind: string): boolean;
+  /** The part of a document's key beside family and id: its parent, or '' where the id is enough. */
+  withinOf(document: Pick<DocumentKey, 'endpoint' | 'parentId'>): string;
+  /** `withinOf` as an SQL expression over the columns `endpoint` and `parent_id`. */
+  readonly withinSql: string;
+  readonly cascades: readonly Cascade[];
 }
 
-/** The family of a kind: itself alone, unless it is listed above. */
-export function familyOf(kind: string): readonly string[] {
-  return families.find((family) => family.includes(kind)) ?? [kind];
+/** Documents of `children` are removed when no document of `parents` has their parent's id any more. */
+export interface Cascade {
+  readonly parents: readonly string[];
+  readonly children: readonly string[];
 }
 
-/** The family of a row as an SQL expression over its column `endpoint`: the family's first kind. */
-export const familySql = `CASE ${families
-  .map((family) => `WHEN endpoint IN (${family.map(literal).join(', ')}) THEN ${literal(family[0] ?? '')}`)
-  .join(' ')} ELSE endpoint END`;
-
-/** What, besides family and id, names a row's thing, as an SQL expression: its parent, or '' for nothing. */
-export const withinSql = `CASE WHEN endpoint IN (${[messageKind, ...families.flat()]
-  .filter(namedById)
-  .map(literal)
-  .join(', ')}) THEN '' ELSE coalesce(parent_id, '') END`;
-
-/** The name of a kind's family, as `familySql` has it. */
-export function familyName(kind: string): string {
-  return familyOf(kind)[0] ?? kind;
+/**
+ * Derives the families from the headers of the models. Kinds that one model reads together are a family, unless its
+ * header says `-- siblings: none`. They are named by the id alone if a model with `-- scope: id -> …` reads them.
+ * `-- cascade: <table>` removes a model's documents together with the entity in that table that is their parent.
+ */
+export function familiesOf(models: readonly Model[]): Families {
+  const withSiblings = models.filter(({ siblings }) => siblings);
+  const families = joined(withSiblings.map(({ documents }) => documents));
+  const byKind = new Map(families.flatMap((family) => family.map((kind) => [kind, family] as const)));
+  const familyOf = (kind: string) => byKind.get(kind) ?? [kind];
+  const familyName = (kind: string) => familyOf(kind)[0] ?? kind;
+  const namedById = new Set(
+    withSiblings.flatMap(({ scope, documents }) =>
+      scope.document === 'id' ? documents.flatMap(familyOf) : [],
+    ),
+  );
+  const cases = families
+    .filter((family) => family.length > 1)
+    .map((family) => `WHEN endpoint IN (${list(family)}) THEN ${literal(family[0] ?? '')}`);
+  return {
+    familyOf,
+    familyName,
+    familySql: cases.length === 0 ? 'endpoint' : `CASE ${cases.join(' ')} ELSE endpoint END`,
+    isNamedById: (kind) => namedById.has(kind),
+    withinOf: ({ endpoint, parentId }) => (namedById.has(endpoint) ? '' : (parentId ?? '')),
+    withinSql:
+      namedById.size === 0
+        ? "coalesce(parent_id, '')"
+        : `CASE WHEN endpoint IN (${list([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
+    cascades: cascadesOf(models),
+  };
 }
 
-/** What, besides family and id, names a document's thing, as `withinSql` has it. */
-export function withinOf({ endpoint, parentId }: Pick<DocumentKey, 'endpoint' | 'parentId'>): string {
-  return namedById(endpoint) ? '' : (parentId ?? '');
+/** Lists with a kind in common become one, in the order of their first appearance. */
+function joined(lists: readonly (readonly string[])[]): string[][] {
+  const families: string[][] = [];
+  // The longest list gives the order: the kind that a family is named after comes first in it.
+  for (const kinds of [...lists].sort((a, b) => b.length - a.length)) {
+    const touched = families.filter((family) => family.some((kind) => kinds.includes(kind)));
+    const family = [...new Set([...touched.flat(), ...kinds])];
+    for (const one of touched) families.splice(families.indexOf(one), 1);
+    families.push(family);
+  }
+  return families;
+}
+
+function cascadesOf(models: readonly Model[]): Cascade[] {
+  return models.flatMap(({ name, cascade, documents }) => {
+    if (cascade === undefined) return [];
+    const parent = models.find(({ table }) => table === cascade);
+    if (!parent)
+      throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
+    return { parents: parent.documents, children: documents };
+  });
+}
+
+function list(kinds: readonly string[]): string {
+  return kinds.map(literal).join(', ');
 }

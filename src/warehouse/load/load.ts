@@ -21,12 +21,12 @@ export async function load(
     const rows = new Map<string, Counts>();
     let documents: Counts = { new: 0, changed: 0, removed: 0 };
     if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
-      const staged = await stage(tx, batch);
-      const bounds = [null, ...(await splitBatch(tx, models.documents, staged)), null];
+      const staged = await stage(tx, models.families, batch);
+      const bounds = [null, ...(await splitBatch(tx, models, staged)), null];
       for (let index = 1; index < bounds.length; index += 1) {
         const range = { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null };
-        const observed = await diff(tx, batch.runId, staged, range);
-        await project(tx, models.documents, columns, observed, (table, counts) => {
+        const observed = await diff(tx, models.families, batch.runId, staged, range);
+        await project(tx, models, columns, observed, (table, counts) => {
           const sum = plus(rows.get(table), counts);
           if (sum.new + sum.changed + sum.removed > 0) rows.set(table, sum);
         });

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifier, literal, sqlDir } from '../sql.js';
 import type { Statements } from '../store/session.js';
+import { type DocumentHeader, type Families, familiesOf } from './families.js';
 import { headerOf } from './header.js';
 import { frame, observation, readVersions, type Versions } from './versions.js';
 
@@ -18,11 +19,8 @@ interface ModelBase {
 }
 
 /** A table projected from documents: the relation `documents` holds those of the listed kinds. */
-export interface DocumentModel extends ModelBase {
+export interface DocumentModel extends ModelBase, DocumentHeader {
   readonly from: 'documents';
-  readonly documents: readonly string[];
-  /** Which column of a document says whose rows these are, and which column of the table holds it. */
-  readonly scope: { readonly document: 'id' | 'parent_id'; readonly column: string };
   /** What is remembered of its rows; most tables only say how things are now. */
   readonly versions?: Versions;
 }
@@ -39,6 +37,7 @@ export interface Models {
   readonly documents: readonly DocumentModel[];
   /** In an order in which each comes after those it reads. */
   readonly derived: readonly DerivedModel[];
+  readonly families: Families;
 }
 
 /**
@@ -56,6 +55,7 @@ export function readModels(sql: string = sqlDir): Models {
   if (twice !== undefined) throw new Error(`two models fill the table ${twice}`);
   const documents = models.filter((model) => model.from === 'documents');
   return {
+    families: familiesOf(documents),
     documents: remembered(documents, readVersions(join(sql, 'versions'))),
     derived: inOrder(models.filter((model) => model.from === 'tables')),
   };
@@ -74,9 +74,13 @@ function remembered(models: readonly DocumentModel[], all: readonly Versions[]):
   });
 }
 
+const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived'];
+
 /** Reads one model: `-- key: value` lines on top, then the SELECT. */
 export function parseModel(name: string, text: string): Model {
   const fields = headerOf(text);
+  const unknown = [...fields.keys()].find((field) => !headerFields.includes(field));
+  if (unknown !== undefined) throw new Error(`model ${name} has an unknown header line: ${unknown}`);
   const list = (field: string): string[] => {
     const value = fields.get(field);
     if (value === undefined) throw new Error(`model ${name} does not say its ${field}`);
@@ -94,7 +98,18 @@ export function parseModel(name: string, text: string): Model {
   if ((document !== 'id' && document !== 'parent_id') || column === undefined) {
     throw new Error(`model ${name} needs a scope like "parent_id -> topic_id"`);
   }
-  return { ...base, from: 'documents', documents: list('documents'), scope: { document, column } };
+  const siblings = fields.get('siblings');
+  if (siblings !== undefined && siblings !== 'none')
+    throw new Error(`model ${name}: siblings can only be none`);
+  const cascade = fields.get('cascade');
+  return {
+    ...base,
+    from: 'documents',
+    documents: list('documents'),
+    scope: { document, column },
+    siblings: siblings === undefined,
+    ...(cascade === undefined ? {} : { cascade }),
+  };
 }
 
 function inOrder(models: DerivedModel[]): DerivedModel[] {
@@ -151,7 +166,10 @@ export async function tableColumns(
  * many, with the table's types, and key and scope are columns of it. So it is with what is remembered of its rows.
  * Returns what is wrong, in words.
  */
-export async function checkModels(statements: Statements, models: Models): Promise<string[]> {
+export async function checkModels(
+  statements: Statements,
+  models: Pick<Models, 'documents' | 'derived'>,
+): Promise<string[]> {
   const tables = await tableColumns(statements);
   const problems: string[] = [];
   const check = async (

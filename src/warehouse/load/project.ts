@@ -3,8 +3,8 @@ import { identifier, literal } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
-import { familyOf, namedById } from './families.js';
-import { type DocumentModel, type Model, projection } from './models.js';
+import type { Families } from './families.js';
+import { type DocumentModel, type Model, type Models, projection } from './models.js';
 import { inVectors, vectorSql } from './vectors.js';
 import { recordVersions } from './versions.js';
 
@@ -24,16 +24,17 @@ interface Shared {
  */
 export async function project(
   tx: Statements,
-  models: readonly DocumentModel[],
+  models: Models,
   columns: Columns,
   observed: Diff,
   found: (table: string, counts: Counts) => void,
 ): Promise<void> {
   const touched = new Set(observed.map(({ endpoint }) => endpoint));
-  const all = sharing(models.filter((model) => model.documents.some((kind) => touched.has(kind))));
+  const all = sharing(models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))));
   if (all.length === 0) return;
   const prior = await gather(
     tx,
+    models.families,
     all,
     new Set(observed.flatMap(({ gone, endpoint }) => (gone ? endpoint : []))),
   );
@@ -81,13 +82,14 @@ function sharing(models: readonly DocumentModel[]): Shared[] {
  */
 async function gather(
   tx: Statements,
+  families: Families,
   all: readonly Shared[],
   losing: ReadonlySet<string>,
 ): Promise<Map<number, number[]>> {
   const rows = await tx.all<{ number: number; vector: number | null }>(
     [
       'CREATE OR REPLACE TEMP TABLE prior (number INTEGER, rid BIGINT, scope VARCHAR)',
-      ...all.map((shared, number) => `INSERT INTO prior ${priorOf(shared, number, losing)}`),
+      ...all.map((shared, number) => `INSERT INTO prior ${priorOf(families, shared, number, losing)}`),
       `CREATE OR REPLACE TEMP TABLE kept AS SELECT number, rid FROM prior
         WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows)`,
       `SELECT DISTINCT number, NULL AS vector FROM prior
@@ -99,7 +101,12 @@ async function gather(
   return vectors;
 }
 
-function priorOf(shared: Shared, number: number, losing: ReadonlySet<string>): string {
+function priorOf(
+  { familyOf, isNamedById }: Families,
+  shared: Shared,
+  number: number,
+  losing: ReadonlySet<string>,
+): string {
   const { column, documents } = shared;
   const kinds = list(documents);
   const scopes = scopesOf(shared);
@@ -107,7 +114,7 @@ function priorOf(shared: Shared, number: number, losing: ReadonlySet<string>): s
   const [first = ''] = documents;
   const inKnown =
     column === 'id' &&
-    documents.every((kind) => namedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
+    documents.every((kind) => isNamedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
   return inKnown
     ? `SELECT ${number}, rid, id FROM known WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
     : `SELECT ${number}, rowid, ${column} FROM raw.documents WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`;

@@ -1,7 +1,7 @@
 import { literal } from '../sql.js';
 import type { Statements } from '../store/session.js';
-import { familyName, groupKinds, messageKind } from './families.js';
-import type { DocumentModel } from './models.js';
+import type { Families } from './families.js';
+import type { DocumentModel, Models } from './models.js';
 import type { Staged } from './stage.js';
 
 /**
@@ -10,17 +10,17 @@ import type { Staged } from './stage.js';
  */
 export async function splitBatch(
   tx: Statements,
-  models: readonly DocumentModel[],
+  { documents: models, families }: Models,
   staged: Staged,
 ): Promise<Date[]> {
-  const moments = (await returns(tx, staged)).map((at) => at.getTime());
+  const moments = (await returns(tx, families, staged)).map((at) => at.getTime());
   // What is removed is removed at the end: what was said of it until then is seen before.
   if (staged.lastWord) moments.push(staged.lastWord.getTime());
   const observed = models.filter(
     ({ versions, documents }) =>
       versions !== undefined &&
       documents.some((kind) => staged.kinds.has(kind)) &&
-      saysMore(documents, staged),
+      saysMore(documents, families, staged),
   );
   for (const { earlier, later } of await changes(tx, observed)) {
     // As late as possible, so that one cut serves as many rows as it can.
@@ -32,15 +32,27 @@ export async function splitBatch(
 }
 
 /** Whether the batch may say several things of one row. Of kinds of several families, that is not known beforehand. */
-function saysMore(kinds: readonly string[], { repeated }: Staged): boolean {
-  const families = new Set(kinds.map(familyName));
-  return families.size > 1 || [...families].some((family) => repeated.has(family));
+function saysMore(kinds: readonly string[], { familyName }: Families, { repeated }: Staged): boolean {
+  const names = new Set(kinds.map(familyName));
+  return names.size > 1 || [...names].some((family) => repeated.has(family));
 }
 
 /** When a set takes away what a later answer of the same batch brings back. */
-async function returns(tx: Statements, { setKinds, mayDrop, mayReturn }: Staged): Promise<Date[]> {
+async function returns(
+  tx: Statements,
+  { cascades }: Families,
+  { setKinds, mayDrop, mayReturn }: Staged,
+): Promise<Date[]> {
   if (!mayDrop || !mayReturn) return [];
   const kinds = list(setKinds);
+  const back = cascades.map(
+    ({ parents }) => `OR b.endpoint IN (${list(parents)}) AND d.endpoint IN (${list(parents)})`,
+  );
+  const cascading = cascades.map(
+    ({ parents, children }) => `UNION
+    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
+     WHERE b.endpoint IN (${list(children)}) AND d.endpoint IN (${list(parents)})`,
+  );
   const rows = await tx.all<{ at: Date }>(`
     WITH members AS (
       SELECT endpoint, id, parent_id FROM standing
@@ -50,11 +62,8 @@ async function returns(tx: Statements, { setKinds, mayDrop, mayReturn }: Staged)
        WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
     )
     SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
-     WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id
-        OR b.endpoint IN (${list(groupKinds)}) AND d.endpoint IN (${list(groupKinds)})
-    UNION
-    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
-     WHERE b.endpoint = ${literal(messageKind)} AND d.endpoint IN (${list(groupKinds)})
+     WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id ${back.join(' ')}
+    ${cascading.join(' ')}
     ORDER BY "at"`);
   return rows.map(({ at }) => at);
 }

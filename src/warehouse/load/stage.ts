@@ -1,7 +1,7 @@
 import { grouped } from '../../base/grouped.js';
 import type { Cell, Statements } from '../store/session.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
-import { familyName, familySql, withinOf, withinSql } from './families.js';
+import type { Families } from './families.js';
 import { standingSql } from './standing.js';
 
 /**
@@ -9,7 +9,7 @@ import { standingSql } from './standing.js';
  * alone. `seq` is the order in which documents were given. Their bodies stay in `batch_given` until it is known which
  * are worth storing: what decides that (`batch_documents`) is narrow. Raises when a body is not JSON.
  */
-export async function stage(tx: Statements, batch: Batch): Promise<Staged> {
+export async function stage(tx: Statements, families: Families, batch: Batch): Promise<Staged> {
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE batch_given
       (seq BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, body JSON, fetched_at TIMESTAMPTZ);
@@ -39,7 +39,7 @@ export async function stage(tx: Statements, batch: Batch): Promise<Staged> {
   const [answer] = await tx.all<{ standing: boolean }>(`
     CREATE OR REPLACE TEMP TABLE batch_documents AS
       SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, fetched_at,
-             ${familySql} AS family, ${withinSql} AS within FROM batch_given
+             ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_given
        WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
     ${standingSql(setKinds)};
     SELECT EXISTS (FROM standing) AS standing`);
@@ -48,7 +48,7 @@ export async function stage(tx: Statements, batch: Batch): Promise<Staged> {
     setKinds,
     mayDrop: answer?.standing === true || hasOutsiders(batch),
     mayReturn: isYoungerThanASet(batch),
-    repeated: repeatedIn(batch),
+    repeated: repeatedIn(batch, families),
     removes: batch.removed.length > 0,
     lastWord: lastWordOf(batch),
   };
@@ -110,7 +110,7 @@ function isYoungerThanASet({ documents, sets }: Batch): boolean {
   return sets.some(({ fetchedAt }) => fetchedAt.getTime() < youngest);
 }
 
-function repeatedIn({ documents }: Batch): Set<string> {
+function repeatedIn({ documents }: Batch, { familyName, withinOf }: Families): Set<string> {
   const things = new Set<string>();
   const repeated = new Set<string>();
   for (const document of documents) {

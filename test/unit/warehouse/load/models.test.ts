@@ -59,7 +59,12 @@ describe('a header', () => {
     [`${header}-- scope: id -> id\nSELECT 1`, /does not say its documents/],
     [`${header}-- documents: a\nSELECT 1`, /needs a scope/],
     [`${header}-- documents: a\n-- scope: body -> id\nSELECT 1`, /needs a scope/],
-  ])('that is not complete is refused', (text, message) => {
+    [`${header}-- documents: a\n-- scope: id -> id\n-- siblings: b\nSELECT 1`, /siblings can only be none/],
+    [
+      `${header}-- documents: a\n-- scope: id -> id\n-- sibling: none\nSELECT 1`,
+      /unknown header line: sibling/,
+    ],
+  ])('that is incomplete or not understood is refused', (text, message) => {
     expect(() => parseModel('x', text)).toThrow(message);
   });
 
@@ -93,6 +98,7 @@ test('what does not fit is said in words', async () => {
       checksum: '',
       from: 'documents' as const,
       documents: ['authors'],
+      siblings: true,
     },
     ...{ scope: { document: 'id' as const, column: 'id' }, ...(more as object) },
   });
