@@ -1,5 +1,5 @@
 import { readSheet } from '../sheet/read.js';
-import { writeGrid } from '../sheet/write-grid.js';
+import { writeGrid } from '../sheet/write.js';
 
 /** An edit as a person makes it in a spreadsheet program. */
 export interface Edit {

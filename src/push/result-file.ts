@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
-import { writeGrid } from '../sheet/write-grid.js';
+import { writeGrid } from '../sheet/write.js';
 import type { Change } from './change.js';
 import { fieldsOf } from './fields.js';
 import { keptImport } from './import/kept.js';

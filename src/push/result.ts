@@ -1,4 +1,4 @@
-import type { AddedColumn } from '../sheet/write-grid.js';
+import type { AddedColumn } from '../sheet/write.js';
 import type { Change } from './change.js';
 import type { Values } from './fields.js';
 import type { ImportRow } from './import/report.js';

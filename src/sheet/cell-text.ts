@@ -1,23 +1,32 @@
-import type { Cell } from './grid.js';
-import { maxCellChars } from './limits.js';
+import { markedForWorkbook } from './formula-injection.js';
+import { maxCellChars } from './grid.js';
 
-/** Control characters, half characters and what Unicode keeps out of text; XML cannot hold them. */
+/** Control characters, lone surrogates and code points that are not characters: XML cannot contain them. */
 const impossible = /[^\P{Cc}\t\n\r\x7f-\x9f]|[\p{Cs}\uFFFE\uFFFF]/gu;
 
-/** Text that any file can hold: no spreadsheet program shows what is left out. */
-export function showable(text: string): string {
+/** Text that any file format can contain. No spreadsheet program shows what is removed. */
+export function withoutControls(text: string): string {
   return text.replace(impossible, '');
 }
 
-/** Text that fits into one cell: longer text ends with an ellipsis, and never within a character. */
-export function fitting(text: string): string {
+/** Text that fits into one cell. Longer text is cut, never within a character, and ends with an ellipsis. */
+export function cutToCell(text: string): string {
   if (text.length <= maxCellChars) return text;
   return `${text.slice(0, maxCellChars - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** What stands in a text file for a value that is not text. */
-export function plain(cell: Exclude<Cell, string>): string {
-  if (cell === null) return '';
-  if (cell instanceof Date) return cell.toISOString();
-  return typeof cell === 'boolean' ? (cell ? 'TRUE' : 'FALSE') : String(cell);
+/** Characters that an XML parser changes, or that XML discourages: a workbook writes them as `_x000D_`. */
+const delicate = /[\r\x7f-\x9f\uFDD0-\uFDEF\uFFFD]/g;
+
+const escaped = (character: string) =>
+  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+
+/** Text as it goes into the XML of a workbook, before the XML escapes. */
+export function workbookText(text: string): string {
+  const written = cutToCell(markedForWorkbook(withoutControls(text)))
+    .replace(/_x(?=[0-9a-f]{4}_)/gi, '_x005F_x')
+    .replace(delicate, escaped);
+  // The library looks texts up in a plain object: a cell `constructor` would find the member that every object has,
+  // and the workbook would be corrupt. An escaped first letter gives the same text.
+  return Object.hasOwn(Object.prototype, written) ? escaped(written) + written.slice(1) : written;
 }

@@ -1,3 +1,6 @@
+import { UsageError } from '../base/errors.js';
+import { cellAddress, columnLetters, type Range } from './cell-address.js';
+
 /** One value of a sheet. A date has no zone in a spreadsheet: its wall clock is given as if it were UTC. */
 export type Cell = string | number | boolean | Date | null;
 
@@ -8,18 +11,181 @@ export interface GridRow {
   readonly cells: readonly Cell[];
 }
 
-/** A sheet as it was read: text is text as it stood in the cell, neither trimmed nor interpreted. */
+/** A sheet as it was read. Text is exactly what is in the cell, neither trimmed nor interpreted. */
 export interface Grid {
-  /** The header as written, trimmed; '' for a column without one. No name stands twice, whatever its case. */
+  /** The header as written, trimmed; '' for a column without one. No name occurs twice, whatever its case. */
   readonly columns: readonly string[];
-  /** Where the header stands. */
+  /** The row of the header. */
   readonly headerRow: number;
   /** Every row that is not blank, in order. */
   readonly rows: readonly GridRow[];
-  /** What the person should know about how the file was read, as sentences. */
+  /** What the user should know about how the file was read, as sentences. */
   readonly notes: readonly string[];
-  /** What stood between the cells, of a text file. */
+  /** What separates the cells, in a text file. */
   readonly separator?: Separator;
 }
 
 export type Separator = ',' | ';' | '\t' | '|';
+
+// The limits of a sheet. They keep memory bounded for any file, whoever made it.
+
+/** Bytes of the file itself. 200,000 topics with titles and summaries are smaller. */
+export const maxFileBytes = 50 * 1024 * 1024;
+
+/** Bytes of an unpacked workbook (a zip), counted while it is unpacked: the size that the zip declares is not trusted. */
+export const maxInflatedBytes = 250 * 1024 * 1024;
+
+/** Rows that are not blank, without the header. */
+export const maxRows = 200_000;
+
+/** Columns up to the last one that is not blank. */
+export const maxColumns = 500;
+
+/** Cells up to the last one that is not blank in each row, over all rows. */
+const maxCells = 5_000_000;
+
+/** Characters of one cell, Excel's own limit. Longer text is refused when read, and cut when written. */
+export const maxCellChars = 32_767;
+
+/** The last row that a spreadsheet program can show; blank rows count. */
+const lastRowNumber = 1_048_576;
+
+/** The error for a file that cannot be used: `<name> <what>`, and what to do about it. */
+export function sheetError(name: string, what: string, hint: string, cause?: unknown): UsageError {
+  return new UsageError(`${name} ${what}`, [], { hint, cause });
+}
+
+/** What a file without a table needs. */
+export const headerHint = 'Add a row of column names, and rows under it.';
+
+/** How a file of another format becomes a sheet that can be read. */
+export const saveAsHint = 'Open it in a spreadsheet program and save it as .xlsx or .csv.';
+
+const smallerFile = 'Split the file, or delete what you do not need, and try again.';
+
+/** Collects rows as they are read, enforces the limits, and builds the grid. */
+export class GridBuilder {
+  readonly #rows: GridRow[] = [];
+  readonly #notes: string[] = [];
+  #cells = 0;
+
+  constructor(readonly name: string) {}
+
+  note(sentence: string): void {
+    this.#notes.push(sentence);
+  }
+
+  /** Adds the next row and keeps its array. Raises UsageError above a limit. */
+  add(number: number, cells: Cell[]): void {
+    if (number > lastRowNumber) throw this.#tooMany('rows', lastRowNumber);
+    let width = cells.length;
+    while (width > 0 && blank(cells[width - 1])) width--;
+    if (width === 0) return;
+    cells.length = width;
+    this.#cells += width;
+    if (width > maxColumns) throw this.#tooMany('columns', maxColumns);
+    if (this.#rows.length > maxRows) throw this.#tooMany('rows', maxRows);
+    if (this.#cells > maxCells) throw this.#tooMany('cells', maxCells);
+    for (const [column, cell] of cells.entries()) {
+      if (typeof cell === 'string' && cell.length > maxCellChars) {
+        const what = `has ${cell.length.toLocaleString('en-US')} characters in cell ${cellAddress(column, number)}`;
+        const hint = `A cell can have ${maxCellChars.toLocaleString('en-US')}. Is a quote (") missing before it?`;
+        throw sheetError(this.name, what, hint);
+      }
+    }
+    this.#rows.push({ number, cells });
+  }
+
+  /** The grid. Its header is the first row that is neither blank nor a title in merged cells. */
+  grid(merged: readonly Range[] = [], separator?: Separator): Grid {
+    const start = this.#titles(merged);
+    const header = this.#rows[start];
+    if (!header) {
+      throw sheetError(this.name, 'contains no table', headerHint);
+    }
+    this.#refuseMerged(header.number, merged);
+    const columns = header.cells.map((cell) => named(cell));
+    const rows = this.#rows.slice(start + 1);
+    const stray = rows.find(({ cells }) => cells.length > columns.length);
+    for (const { cells } of rows) while (columns.length < cells.length) columns.push('');
+    if (stray) {
+      this.note(
+        `Cells to the right of the header (first in row ${stray.number}) belong to no column and were ignored.`,
+      );
+    }
+    this.#refuseTwice(columns);
+    return {
+      columns,
+      headerRow: header.number,
+      rows,
+      notes: this.#notes,
+      ...(separator !== undefined && { separator }),
+    };
+  }
+
+  /** How many rows at the top are titles: a single value in cells that are merged over several columns. */
+  #titles(merged: readonly Range[]): number {
+    let count = 0;
+    for (const { number, cells } of this.#rows) {
+      const filled = cells.filter((cell) => !blank(cell)).length;
+      const over = merged.find(
+        ({ top, left, right }) => top === number && left === cells.length - 1 && right > left,
+      );
+      if (filled !== 1 || !over) break;
+      this.note(`Row ${number} is a title (merged cells ${over.text}), not the header, and was ignored.`);
+      count++;
+    }
+    return count;
+  }
+
+  #refuseMerged(headerRow: number, merged: readonly Range[]): void {
+    const over = merged.filter(({ top, bottom }) => top <= headerRow && headerRow <= bottom);
+    if (over.length > 0) {
+      const cells = over.slice(0, 5).map(({ text }) => text);
+      throw sheetError(
+        this.name,
+        `has merged cells in its header row ${headerRow} (${cells.join(', ')})`,
+        'Unmerge them: each column needs its own name, in a single row.',
+      );
+    }
+    const [first] = merged.filter(({ top }) => top > headerRow);
+    if (first) {
+      this.note(
+        `Merged cells (first: ${first.text}) have a value only in their top left cell; the others were read as empty.`,
+      );
+    }
+  }
+
+  #refuseTwice(columns: readonly string[]): void {
+    const seen = new Map<string, number>();
+    for (const [column, name] of columns.entries()) {
+      const key = name.toLowerCase();
+      const before = seen.get(key);
+      if (name !== '' && before !== undefined) {
+        throw sheetError(
+          this.name,
+          `has two columns named "${name}" (${columnLetters(before)} and ${columnLetters(column)})`,
+          'Rename or delete one of them.',
+        );
+      }
+      seen.set(key, column);
+    }
+  }
+
+  #tooMany(what: 'rows' | 'columns' | 'cells', limit: number): Error {
+    return sheetError(this.name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
+  }
+}
+
+function blank(cell: Cell | undefined): boolean {
+  return cell === null || cell === undefined || (typeof cell === 'string' && cell.trim() === '');
+}
+
+function named(cell: Cell): string {
+  if (cell instanceof Date) return cell.toISOString();
+  return cell === null
+    ? ''
+    : String(cell)
+        .replace(/^\uFEFF/, '')
+        .trim();
+}

@@ -1,4 +1,4 @@
-/** saxen brings no types; this is what is used of it. */
+/** saxen has no types of its own; these are the parts that we use. */
 declare module 'saxen' {
   export class Parser {
     on(

@@ -4,29 +4,29 @@ import {
   sanitizeAttributeValue,
   sanitizeTextContent,
 } from 'write-excel-file/utility';
-import { columnLetters } from './address.js';
+import { columnLetters } from './cell-address.js';
 import type { SheetColumn } from './spec.js';
 
-/** Where the table lies in its sheet; rows from 1. */
-export interface Laid {
+/** Where the table is in its sheet; rows from 1. */
+export interface TablePosition {
   readonly sheet: string;
   readonly columns: readonly SheetColumn[];
   readonly headerRow: number;
   readonly lastRow: number;
 }
 
-/** The sheet, hidden, for lists that are too long to stand within a rule. */
+/** The hidden sheet for lists that are too long for a validation rule. */
 export const listsSheet = 'Lists';
 
-/** Excel takes a list within a rule up to this many characters, and parts it at commas. */
+/** Excel accepts a list of up to this many characters in a rule, and splits it at commas. */
 const longestInlineList = 255;
 
-/** What a column lets a person choose from; undefined for anything. */
-export function choicesOf({ allowed, type, edited }: SheetColumn): readonly string[] | undefined {
+/** The choices of a column; undefined when any value is allowed. */
+function choicesOf({ allowed, type, edited }: SheetColumn): readonly string[] | undefined {
   return allowed ?? (type === 'boolean' && edited ? ['TRUE', 'FALSE'] : undefined);
 }
 
-/** The columns whose lists need a sheet of their own. */
+/** The lists that are too long for a rule. */
 export function longLists(columns: readonly SheetColumn[]): readonly (readonly string[])[] {
   return columns.flatMap((column) => {
     const choices = choicesOf(column);
@@ -35,22 +35,22 @@ export function longLists(columns: readonly SheetColumn[]): readonly (readonly s
 }
 
 /**
- * Adds the filter buttons and the lists to choose from to the XML of a sheet, in the order that the format demands of
- * what follows the cells (filter, merged cells, conditional formats, lists): another is a "corrupt" file to Excel.
+ * Adds the filter buttons and the drop-down lists to the XML of a sheet, in the order that the format requires after the
+ * cells (filter, merged cells, conditional formats, lists): Excel calls a file with another order corrupt.
  */
-export function withFilterAndLists(xml: string, laid: Laid): string {
+export function withFilterAndLists(xml: string, table: TablePosition): string {
   const cells = ['</sheetData>', '<sheetData/>'];
-  // The library names the pane at the bottom right, which a sheet that is parted in rows alone does not have.
-  const parted = xml.replace(/ xSplit="0"( [^>]*)activePane="bottomRight"/, '$1activePane="bottomLeft"');
-  const filtered = insertedAfter(parted, cells, `<autoFilter ref="${tableRange(laid, '')}"/>`);
-  const rules = validations(laid);
+  // The library names the pane at the bottom right, which a sheet that is split only by rows does not have.
+  const split = xml.replace(/ xSplit="0"( [^>]*)activePane="bottomRight"/, '$1activePane="bottomLeft"');
+  const filtered = insertedAfter(split, cells, `<autoFilter ref="${tableRange(table, '')}"/>`);
+  const rules = validations(table);
   if (rules.length === 0) return filtered;
   const before = ['</conditionalFormatting>', '</mergeCells>', '<autoFilter [^>]*>'];
   const markup = `<dataValidations count="${rules.length}">${rules.join('')}</dataValidations>`;
   return insertedAfter(filtered, before, markup);
 }
 
-/** Puts markup after the last of the first of `tags` that is there; texts of cells stand in another file. */
+/** Inserts markup after the last occurrence of the first of `tags` that occurs; texts of cells are in another file. */
 function insertedAfter(xml: string, tags: readonly string[], markup: string): string {
   for (const tag of tags) {
     const last = [...xml.matchAll(new RegExp(tag, 'g'))].at(-1);
@@ -58,12 +58,12 @@ function insertedAfter(xml: string, tags: readonly string[], markup: string): st
     const at = last.index + last[0].length;
     return xml.slice(0, at) + markup + xml.slice(at);
   }
-  throw new Error(`none of ${tags.join(' ')} is in the sheet`);
+  throw new Error(`the sheet has none of ${tags.join(' ')}`);
 }
 
-/** Adds to the XML of the workbook the name by which Excel knows a filtered table. */
-export function withFilterName(xml: string, laid: Laid): string {
-  const range = `'${laid.sheet.replaceAll("'", "''")}'!${tableRange(laid, '$')}`;
+/** Adds the defined name that Excel expects for a filtered table to the XML of the workbook. */
+export function withFilterName(xml: string, table: TablePosition): string {
+  const range = `'${table.sheet.replaceAll("'", "''")}'!${tableRange(table, '$')}`;
   const name = `<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">${sanitizeTextContent(range)}</definedName>`;
   const names = `<definedNames>${name}</definedNames>`;
   const empty = findElement(xml, 'definedNames');
@@ -72,12 +72,12 @@ export function withFilterName(xml: string, laid: Laid): string {
 }
 
 /** A1:D9, or $A$1:$D$9. */
-function tableRange({ columns, headerRow, lastRow }: Laid, fixed: '' | '$'): string {
+function tableRange({ columns, headerRow, lastRow }: TablePosition, fixed: '' | '$'): string {
   const right = columnLetters(Math.max(0, columns.length - 1));
   return `${fixed}A${fixed}${headerRow}:${fixed}${right}${fixed}${lastRow}`;
 }
 
-function validations({ columns, headerRow, lastRow }: Laid): string[] {
+function validations({ columns, headerRow, lastRow }: TablePosition): string[] {
   let list = 0;
   return columns.flatMap((column, at) => {
     const choices = choicesOf(column);

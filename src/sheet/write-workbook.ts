@@ -1,20 +1,25 @@
 import type { FileHandle } from 'node:fs/promises';
 import writeExcelFile, { type CellObject, type Row } from 'write-excel-file/node';
-import { columnLetters } from './address.js';
+import { columnLetters } from './cell-address.js';
+import { workbookText } from './cell-text.js';
 import type { Cell } from './grid.js';
-import type { SheetColumn, SheetSpec } from './spec.js';
-import { howToSheet } from './workbook.js';
-import { type Laid, listsSheet, longLists, withFilterAndLists, withFilterName } from './workbook-markup.js';
-import { workbookText } from './workbook-text.js';
+import { howToSheet, type SheetColumn, type SheetSpec } from './spec.js';
+import {
+  listsSheet,
+  longLists,
+  type TablePosition,
+  withFilterAndLists,
+  withFilterName,
+} from './workbook-markup.js';
 
 const colours = { header: '#dde3ea', greyFill: '#f4f4f4', greyText: '#8a8a8a', edited: '#ffe699' };
 
-/** With more rows than this above it, a frozen header would leave no room for the table. */
+/** A header further down is not frozen: it would leave no room for the table. */
 const frozenRows = 5;
 
 /**
- * Writes a workbook: the table with a frozen, bold header, filters, lists to choose from and coloured edits, and
- * the sheet "How to use". Rows are gathered before they are written. `headerRow` leaves blank rows above the header.
+ * Writes a workbook: the table with a frozen, bold header, filters, drop-down lists and coloured edits, and the sheet
+ * "How to use". All rows are in memory before they are written. `headerRow` leaves blank rows above the header.
  */
 export async function writeWorkbook(
   file: FileHandle,
@@ -25,9 +30,14 @@ export async function writeWorkbook(
   data.push(sheet.columns.map(headerCell));
   for await (const row of sheet.rows)
     data.push(sheet.columns.map((column, at) => styled(row[at] ?? null, column)));
-  const laid: Laid = { sheet: sheet.name, columns: sheet.columns, headerRow, lastRow: data.length };
+  const position: TablePosition = {
+    sheet: sheet.name,
+    columns: sheet.columns,
+    headerRow,
+    lastRow: data.length,
+  };
 
-  const edited = edits(laid);
+  const edited = edits(position);
   const table = {
     data,
     sheet: sheet.name,
@@ -43,24 +53,24 @@ export async function writeWorkbook(
     ...(lists.length > 0 ? [{ data: columnsOf(lists), sheet: listsSheet }] : []),
   ];
   const workbook = writeExcelFile(sheets, {
-    features: [tableFeature(laid)],
+    features: [tableFeature(position)],
     fontFamily: 'Calibri',
     fontSize: 11,
   });
   await file.writeFile(await workbook.toBuffer());
 }
 
-/** What the library leaves to others: it hands over the XML of each file within the workbook. */
-function tableFeature(laid: Laid) {
+/** What the library does not write itself: it passes the XML of each file of the workbook through here. */
+function tableFeature(position: TablePosition) {
   return {
     files: {
       transform: {
         'xl/worksheets/sheet{id}.xml': {
           transform: (xml: string, _options: unknown, { sheetIndex }: { sheetIndex: number }) =>
-            sheetIndex === 0 ? withFilterAndLists(xml, laid) : xml,
+            sheetIndex === 0 ? withFilterAndLists(xml, position) : xml,
         },
         'xl/workbook.xml': {
-          transform: (xml: string) => withFilterName(xml, laid),
+          transform: (xml: string) => withFilterName(xml, position),
           transformElementAttributes: (tag: string, attributes: Record<string, string | number>) =>
             tag === 'sheet' && attributes.name === listsSheet
               ? { ...attributes, state: 'hidden' }
@@ -84,7 +94,7 @@ function headerCell({ key, grey }: SheetColumn): CellObject {
   };
 }
 
-/** A cell as the library takes it. Text is marked as such, so that editing it does not make a formula of it. */
+/** A cell for the library. Text has the text format, so that editing it does not turn it into a formula. */
 function styled(cell: Cell, { type, wrap, grey }: SheetColumn): CellObject {
   return {
     ...valued(cell, type),
@@ -105,8 +115,8 @@ function valued(cell: Cell, type: SheetColumn['type']): CellObject {
   return { value: workbookText(String(cell)), type: String, format: '@' };
 }
 
-/** An edited cell differs from its base as text: an empty cell and an empty text are the same, FALSE and empty not. */
-function edits({ columns, headerRow, lastRow }: Laid) {
+/** Colours cells that differ from their base as text: an empty cell and an empty text are the same, FALSE and empty are not. */
+function edits({ columns, headerRow, lastRow }: TablePosition) {
   const first = headerRow + 1;
   return columns.flatMap(({ edited }, at) => {
     const base = columns.findIndex(({ key }) => key === edited?.base);
@@ -130,7 +140,7 @@ function howTo(paragraphs: readonly string[]): Row[] {
   ]);
 }
 
-/** Lists side by side, each in a column of its own. */
+/** Lists side by side, one in each column. */
 function columnsOf(lists: readonly (readonly string[])[]): Row[] {
   const height = Math.max(...lists.map(({ length }) => length));
   return Array.from({ length: height }, (_, row) =>

@@ -1,32 +1,129 @@
+import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { UsageError } from '../base/errors.js';
-import type { Cell } from './grid.js';
-import { place } from './place.js';
-import type { SheetSpec, WriteOptions } from './spec.js';
-import { writeDelimited } from './write-delimited.js';
+import { cutToCell, withoutControls } from './cell-text.js';
+import { neutralized } from './formula-injection.js';
+import type { Cell, Grid, GridRow, Separator } from './grid.js';
+import type { SheetColumn, SheetSpec, WriteOptions } from './spec.js';
+import { writeSheetFile } from './write-file.js';
 import { writeWorkbook } from './write-workbook.js';
 
+/** A column that is added to the right of a person's own. */
+export interface AddedColumn {
+  readonly name: string;
+  readonly cell: (row: GridRow) => Cell;
+}
+
 /**
- * Writes a sheet for people to edit, as the ending of `out` says: `.xlsx` with lists, colours and filters, or `.csv`
- * for Excel. Raises UsageError for another ending or a file that is there already (without `overwrite`), StorageError
- * when it cannot be written; the file appears whole or not at all.
+ * Writes a sheet for people to edit. The ending of `out` decides the format: `.xlsx` with lists, colours and filters, or
+ * `.csv` for Excel. Raises UsageError for another ending or for a file that already exists (without `overwrite`), and
+ * StorageError when it cannot be written. The file appears whole or not at all.
  */
 export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOptions = {}): Promise<void> {
   const ending = extname(out).toLowerCase();
-  if (ending === '.xlsx') return place(out, options, (file) => writeWorkbook(file, sheet));
+  if (ending === '.xlsx') return writeSheetFile(out, options, (file) => writeWorkbook(file, sheet));
   if (ending === '.csv')
-    return place(out, options, (file) => writeDelimited(file, lines(sheet), { separator: ',' }));
+    return writeSheetFile(out, options, (file) => writeDelimited(file, lines(sheet), { separator: ',' }));
   throw wrongEnding(out, '.xlsx or .csv');
 }
 
-/** The file's ending says how it is written, and this one says nothing. */
-export function wrongEnding(out: string, endings: string): UsageError {
-  return new UsageError(`${out} must end with ${endings}`, [], {
-    hint: 'The ending says in which format it is written.',
-  });
+/**
+ * Writes a grid back, as .xlsx, .csv or .tsv, with columns added at the right: every value with its type, and every row
+ * under its own number, blank rows included. An added column replaces a column of the same name, from an earlier result.
+ * A text file keeps the separator that was read. Formulas become their values; fonts and colours are lost. Raises what
+ * `writeSheet` raises.
+ */
+export async function writeGrid(
+  out: string,
+  grid: Grid,
+  added: readonly AddedColumn[],
+  options: WriteOptions = {},
+): Promise<void> {
+  const ending = extname(out).toLowerCase();
+  const names = new Set(added.map(({ name }) => name.toLowerCase()));
+  const kept = grid.columns.flatMap((name, at) => (names.has(name.toLowerCase()) ? [] : [at]));
+  const header = [...kept.map((at) => grid.columns[at] ?? ''), ...added.map(({ name }) => name)];
+  const cellsOf = (row: GridRow) => [
+    ...kept.map((at) => row.cells[at] ?? null),
+    ...added.map((one) => one.cell(row)),
+  ];
+
+  if (ending === '.xlsx') {
+    const columns: SheetColumn[] = header.map((key, at) => ({
+      key,
+      type: 'text',
+      width: at < kept.length ? 18 : 24,
+    }));
+    const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
+    const sheet = { name: 'Result', columns, rows, headerRow: grid.headerRow };
+    return writeSheetFile(out, options, (file) => writeWorkbook(file, sheet));
+  }
+  if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');
+  const separator = ending === '.tsv' ? '\t' : (grid.separator ?? ',');
+  const withHeader = [{ number: grid.headerRow, cells: header }, ...grid.rows];
+  const rows = withBlankRows(withHeader, 1, (row) =>
+    row.number === grid.headerRow ? row.cells : cellsOf(row),
+  );
+  return writeSheetFile(out, options, (file) =>
+    writeDelimited(file, rows, { separator, numbersAsText: true }),
+  );
+}
+
+function wrongEnding(out: string, endings: string): UsageError {
+  return new UsageError(`${out} must end in ${endings}`, [], { hint: 'The ending decides the format.' });
 }
 
 async function* lines({ columns, rows }: SheetSpec): AsyncGenerator<readonly Cell[]> {
   yield columns.map(({ key }) => key);
   for await (const row of rows) yield columns.map((_, at) => row[at] ?? null);
+}
+
+/** The rows, with an empty one for each number that is missing. */
+function* withBlankRows(
+  rows: readonly GridRow[],
+  first: number,
+  cells: (row: GridRow) => readonly Cell[],
+): Generator<readonly Cell[]> {
+  let next = first;
+  for (const row of rows) {
+    for (; next < row.number; next++) yield [];
+    yield cells(row);
+    next++;
+  }
+}
+
+/** Large enough that a file takes few writes, small enough not to matter in memory. */
+const chunkChars = 256 * 1024;
+
+interface DelimitedOptions {
+  readonly separator: Separator;
+  /** Text that is a plain number is written as it is, even when it starts with a minus. */
+  readonly numbersAsText?: boolean;
+}
+
+/** Writes rows so that Excel opens them without questions: UTF-8 with a byte order mark, CRLF, and no cell that is a formula. */
+async function writeDelimited(
+  file: FileHandle,
+  rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>,
+  options: DelimitedOptions,
+): Promise<void> {
+  let chunk = '\uFEFF';
+  for await (const row of rows) {
+    chunk += `${row.map((cell) => delimitedCell(cell, options)).join(options.separator)}\r\n`;
+    if (chunk.length < chunkChars) continue;
+    await file.appendFile(chunk);
+    chunk = '';
+  }
+  await file.appendFile(chunk);
+}
+
+function delimitedCell(cell: Cell, { separator, numbersAsText }: DelimitedOptions): string {
+  if (cell === null) return '';
+  if (cell instanceof Date) return cell.toISOString();
+  if (typeof cell === 'boolean') return cell ? 'TRUE' : 'FALSE';
+  if (typeof cell === 'number') return String(cell);
+  const isHarmless = numbersAsText && /^-?\d+([.,]\d+)?$/.test(cell);
+  const text = isHarmless ? cell : cutToCell(neutralized(withoutControls(cell)));
+  const needsQuotes = text.includes(separator) || /["\r\n]|^\s|\s$/.test(text);
+  return needsQuotes ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -7,7 +7,7 @@ import type { ShownChange } from '../../src/push/queue/view.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';
-import { writeGrid } from '../../src/sheet/write-grid.js';
+import { writeGrid } from '../../src/sheet/write.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { queueOf } from '../support/pushing.js';
@@ -180,7 +180,11 @@ describe('what is no list of changes', () => {
       Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0]),
     );
     const photo = await changes(['import', 'photo.xlsx']);
-    expect(photo).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('is no sheet') });
+    expect(photo).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('is not a spreadsheet'),
+    });
     const sql = await changes(['import', '--sql', 'DROP TABLE topics']);
     expect(sql).toMatchObject({ code: 2, stdout: '' });
   });

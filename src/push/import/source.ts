@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import type { Cell, Grid } from '../../sheet/grid.js';
-import { maxFileBytes, maxRows } from '../../sheet/limits.js';
+import { maxFileBytes, maxRows } from '../../sheet/grid.js';
 import { readBytes, readSheet, type SheetSource } from '../../sheet/read.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
 

@@ -4,7 +4,7 @@ import { moveFile } from '../../base/atomic-file.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { writeGrid } from '../../sheet/write-grid.js';
+import { writeGrid } from '../../sheet/write.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { enqueue } from '../import/enqueue.js';
 import { keepImport } from '../import/kept.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resultColumns, rowResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { writeGrid } from '../../../src/sheet/write-grid.js';
+import { writeGrid } from '../../../src/sheet/write.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { emptyDir } from '../warehouse/support.js';
 import { csv, Importing, town } from './import/support.js';

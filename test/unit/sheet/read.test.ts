@@ -1,7 +1,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { maxFileBytes } from '../../../src/sheet/limits.js';
+import { maxFileBytes } from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import { folder, refused, table, textRow, workbook } from './support.js';
 
@@ -34,5 +34,5 @@ test('a file that is not there, and a folder', async () => {
 test('messages name the file', async () => {
   const path = join(folder(), 'picture.xlsx');
   writeFileSync(path, Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]));
-  expect(await refused(readSheet({ path }))).toMatch(/^picture\.xlsx is no sheet/);
+  expect(await refused(readSheet({ path }))).toMatch(/^picture\.xlsx is not a spreadsheet/);
 });

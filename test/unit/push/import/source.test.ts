@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { fromSheet, fromSql, fromStream } from '../../../../src/push/import/source.js';
-import { maxFileBytes } from '../../../../src/sheet/limits.js';
+import { maxFileBytes } from '../../../../src/sheet/grid.js';
 import { openPublished, type Snapshot } from '../../../../src/warehouse/read/query.js';
 import { emptyDir, limits, ready } from '../../warehouse/support.js';
 import { town } from './support.js';

@@ -1,20 +1,14 @@
 import { posix } from 'node:path';
-import { Gathered } from './gather.js';
 import type { Grid } from './grid.js';
-import { refusal } from './refusal.js';
-import { readDateStyles, readSharedStrings } from './workbook-parts.js';
-import { readWorksheet } from './worksheet.js';
-import { Malformed, readXml } from './xml.js';
-import { damaged, Zip } from './zip.js';
+import { GridBuilder, saveAsHint, sheetError } from './grid.js';
+import { readDateStyles, readSharedStrings, readWorksheet } from './read-worksheet.js';
+import { howToSheet } from './spec.js';
+import { damagedError, MalformedXml, readXml, Zip } from './workbook-package.js';
 
-/** The sheet that tells what to do in the other one; never read as data. */
-export const howToSheet = 'How to use';
-
-/** Sheets that are read before any other, whatever their place. */
+/** Sheets that are read before any other, whatever their position. */
 const preferred = ['topics', 'companies'];
 
-const asWorkbook = 'Open it in a spreadsheet program and save it as .xlsx or .csv.';
-
+/** A file of the package. */
 interface Part {
   readonly type: string;
   readonly path: string;
@@ -35,7 +29,7 @@ export async function readWorkbook(bytes: Uint8Array, name: string): Promise<Gri
   try {
     return await read(zip, await workbookPath(zip));
   } catch (error) {
-    throw error instanceof Malformed ? damaged(name, error) : error;
+    throw error instanceof MalformedXml ? damagedError(name, error) : error;
   }
 }
 
@@ -43,19 +37,19 @@ async function read(zip: Zip, workbook: string): Promise<Grid> {
   const parts = await relations(zip, workbook);
   const { sheets, from1904 } = await contents(zip, workbook, parts);
   const chosen = choose(sheets);
-  if (!chosen) throw refusal(zip.name, 'holds no sheet with data', asWorkbook);
-  const gathered = new Gathered(zip.name);
+  if (!chosen) throw sheetError(zip.name, 'has no sheet with data', saveAsHint);
+  const builder = new GridBuilder(zip.name);
   const others = sheets.filter((one) => one !== chosen && !one.hidden && !isHowTo(one));
   if (others.length > 0) {
-    gathered.note(`Only the sheet "${chosen.name}" was read; the workbook holds ${sheets.length} sheets.`);
+    builder.note(`Only the sheet "${chosen.name}" was read; the workbook has ${sheets.length} sheets.`);
   }
   const pathOf = (type: string) => [...parts.values()].find((part) => part.type === type)?.path ?? '';
-  const merged = await readWorksheet(zip.pieces(chosen.path), gathered, {
-    strings: await readSharedStrings(zip.pieces(pathOf('sharedStrings'))),
-    dateStyles: await readDateStyles(zip.pieces(pathOf('styles'))),
+  const merged = await readWorksheet(zip.chunks(chosen.path), builder, {
+    strings: await readSharedStrings(zip.chunks(pathOf('sharedStrings'))),
+    dateStyles: await readDateStyles(zip.chunks(pathOf('styles'))),
     from1904,
   });
-  return gathered.grid(merged);
+  return builder.grid(merged);
 }
 
 async function workbookPath(zip: Zip): Promise<string> {
@@ -66,18 +60,18 @@ async function workbookPath(zip: Zip): Promise<string> {
   const what = zip.has('xl/workbook.bin')
     ? 'is a binary workbook (.xlsb)'
     : zip.has('mimetype') || zip.has('content.xml')
-      ? 'is a document of LibreOffice or OpenOffice (.ods)'
-      : 'is a zip, but no Excel workbook';
-  throw refusal(zip.name, what, asWorkbook);
+      ? 'is a LibreOffice or OpenOffice document (.ods)'
+      : 'is a zip file, but not an Excel workbook';
+  throw sheetError(zip.name, what, saveAsHint);
 }
 
-/** What a part of the package points at, by id; paths from the root of the zip. */
+/** The parts that a part of the package refers to, by id; paths start at the root of the zip. */
 async function relations(zip: Zip, part: string): Promise<Map<string, Part>> {
   const folder = part === '' ? '' : posix.dirname(part);
   const path = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
   const found = new Map<string, Part>();
   if (!zip.has(path)) return found;
-  await readXml(zip.pieces(path), {
+  await readXml(zip.chunks(path), {
     open: (name, attribute) => {
       const [id, target] = [attribute('Id'), attribute('Target')];
       if (name !== 'Relationship' || id === undefined || target === undefined) return;
@@ -94,12 +88,12 @@ async function relations(zip: Zip, part: string): Promise<Map<string, Part>> {
 async function contents(zip: Zip, workbook: string, parts: ReadonlyMap<string, Part>) {
   const sheets: SheetEntry[] = [];
   let from1904 = false;
-  await readXml(zip.pieces(workbook), {
+  await readXml(zip.chunks(workbook), {
     open: (name, attribute) => {
       if (name === 'workbookPr') from1904 = ['1', 'true'].includes(attribute('date1904') ?? '');
       if (name !== 'sheet') return;
       const part = parts.get(attribute('id') ?? '');
-      // Charts and macros stand in the same list.
+      // Charts and macros are in the same list.
       if (part?.type !== 'worksheet' || !zip.has(part.path)) return;
       const hidden = (attribute('state') ?? 'visible') !== 'visible';
       sheets.push({ name: attribute('name') ?? '', path: part.path, hidden });

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readSheet as otherReader } from 'read-excel-file/node';
 import { describe, expect, test } from 'vitest';
-import { isDateFormat } from '../../../src/sheet/workbook-parts.js';
 import {
   inline,
   readBytes,
@@ -108,7 +107,7 @@ describe('a workbook', () => {
     expect(grid.notes.join()).toContain('A1:B1');
   });
 
-  test('merged cells below the header are told', async () => {
+  test('merged cells below the header are noted', async () => {
     const after = '<mergeCells><mergeCell ref="B2:B3"/></mergeCells>';
     const grid = await readBytes(
       workbook({ rows: header + textRow(2, 't1', 'high') + textRow(3, 't2'), after }),
@@ -131,7 +130,7 @@ describe('a workbook', () => {
 });
 
 describe('a workbook that is refused', () => {
-  const damaged = 'is damaged or was cut short';
+  const damaged = 'is damaged or incomplete';
   const good = workbook({ rows: header + textRow(2, 't1', randomBytes(20_000).toString('base64')) });
   const bomb = (said?: number) => {
     const files = Object.entries(workbookFiles({ rows: header }));
@@ -176,18 +175,18 @@ describe('a workbook that is refused', () => {
       () => workbook({ rows: '<row r="1"><c r="A1" t="s"><v>7</v></c></row>' }),
       damaged,
     ],
-    ['the old format', () => ole, 'the old Excel format (.xls)'],
+    ['the old format', () => ole, 'is in the old Excel format (.xls)'],
     [
       'a password',
       () => Buffer.concat([ole, Buffer.from('EncryptedPackage', 'utf16le')]),
-      'protected by a password',
+      'is password-protected',
     ],
     ['a binary workbook', () => zipped({ ...without('xl/workbook.xml'), 'xl/workbook.bin': 'x' }), '.xlsb'],
     ['an OpenDocument', () => zipped({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet' }), '.ods'],
-    ['a zip of something', () => zipped({ 'readme.txt': 'x' }), 'no Excel workbook'],
-    ['no sheet', () => zipped(without('xl/worksheets/sheet0.xml')), 'holds no sheet with data'],
-    ['an empty sheet', () => workbook({ rows: '' }), 'holds no table'],
-    ['a bomb', () => bomb(), 'more than 250 MB once unpacked'],
+    ['a zip of something', () => zipped({ 'readme.txt': 'x' }), 'is a zip file, but not an Excel workbook'],
+    ['no sheet', () => zipped(without('xl/worksheets/sheet0.xml')), 'has no sheet with data'],
+    ['an empty sheet', () => workbook({ rows: '' }), 'contains no table'],
+    ['a bomb', () => bomb(), 'is larger than 250 MB when unpacked'],
     ['a bomb that lies about its size', () => bomb(1000), damaged],
     [
       'a cell at the end of the world',
@@ -225,7 +224,7 @@ describe('a workbook that is refused', () => {
         workbook({
           rows: `${header}<row r="2"><c r="A2"><f>B1</f></c><c r="B2" t="str"><f>C1</f></c></row>`,
         }),
-      'formulas without their results (A2, B2)',
+      'has formulas without results (A2, B2)',
     ],
   ])('%s', async (_, bytes, message) => {
     expect(await refused(readBytes(bytes()))).toContain(message);
@@ -246,6 +245,8 @@ test.each([
   ['0.00E+00', false],
   ['@', false],
   ['\\d0', false],
-])('the format %s shows a date: %s', (code, isDate) => {
-  expect(isDateFormat(code)).toBe(isDate);
+])('the format %s shows a date: %s', async (code, isDate) => {
+  const rows = `${header}<row r="2"><c r="A2" s="1"><v>46000.5</v></c></row>`;
+  const grid = await readBytes(workbook({ formats: [code.replaceAll('"', '&quot;')], rows }));
+  expect(grid.rows[0]?.cells).toEqual([isDate ? new Date('2025-12-09T12:00:00Z') : 46_000.5]);
 });

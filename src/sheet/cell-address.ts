@@ -1,16 +1,16 @@
-/** The letters of a column as a spreadsheet program shows them: 0 is A, 26 is AA. */
+/** The letters of a column: 0 is A, 26 is AA. */
 export function columnLetters(index: number): string {
   const rest = Math.floor(index / 26);
   return (rest > 0 ? columnLetters(rest - 1) : '') + String.fromCharCode(65 + (index % 26));
 }
 
 /** `B7` for column 1 in row 7. */
-export function address(column: number, row: number): string {
+export function cellAddress(column: number, row: number): string {
   return `${columnLetters(column)}${row}`;
 }
 
-/** The place that `B7` or `$B$7` names, the column from 0 and the row from 1; undefined when it names none. */
-export function placeOf(text: string): { column: number; row: number } | undefined {
+/** The column (from 0) and row (from 1) of `B7` or `$B$7`; undefined when the text is not an address. */
+export function parseAddress(text: string): { column: number; row: number } | undefined {
   const parts = /^\$?([A-Z]{1,7})\$?([0-9]{1,9})$/i.exec(text);
   const [letters, digits] = [parts?.[1], parts?.[2]];
   if (letters === undefined || digits === undefined) return undefined;
@@ -19,7 +19,7 @@ export function placeOf(text: string): { column: number; row: number } | undefin
   return { column: column - 1, row: Number(digits) };
 }
 
-/** A rectangle of cells, both corners included; columns from 0, rows from 1. */
+/** A rectangle of cells, corners included; columns from 0, rows from 1. */
 export interface Range {
   readonly text: string;
   readonly left: number;
@@ -28,9 +28,9 @@ export interface Range {
   readonly bottom: number;
 }
 
-/** The rectangle that `B2:D2` names; undefined when it names none. */
-export function rangeOf(text: string): Range | undefined {
+/** The rectangle of `B2:D2`; undefined when the text is not a range. */
+export function parseRange(text: string): Range | undefined {
   const [from = '', to = from] = text.split(':');
-  const [a, b] = [placeOf(from), placeOf(to)];
+  const [a, b] = [parseAddress(from), parseAddress(to)];
   return a && b && { text, left: a.column, top: a.row, right: b.column, bottom: b.row };
 }

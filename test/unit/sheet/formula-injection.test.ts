@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inWorkbook, neutral, original } from '../../../src/sheet/neutral.js';
+import { markedForWorkbook, neutralized, withoutMark } from '../../../src/sheet/formula-injection.js';
 
 /** Text that is likely to be near the rule: apostrophes, blanks, signs. */
 const near = fc.string({
@@ -12,8 +12,8 @@ describe('neutral', () => {
   test('original is its inverse for any text, and that of inWorkbook', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        expect(original(neutral(text))).toBe(text);
-        expect(original(inWorkbook(text))).toBe(text);
+        expect(withoutMark(neutralized(text))).toBe(text);
+        expect(withoutMark(markedForWorkbook(text))).toBe(text);
       }),
       { numRuns: 2000 },
     );
@@ -22,7 +22,7 @@ describe('neutral', () => {
   test('what it gives never begins as a formula, also after blanks', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        expect(neutral(text)).not.toMatch(/^\s*[=+\-@\t\r\n＝＋－＠]/u);
+        expect(neutralized(text)).not.toMatch(/^\s*[=+\-@\t\r\n＝＋－＠]/u);
       }),
       { numRuns: 2000 },
     );
@@ -38,17 +38,17 @@ describe('neutral', () => {
     ["'=1", "''=1"],
     ['＝1', "'＝1"],
   ])('%j is written as %j', (text, written) => {
-    expect(neutral(text)).toBe(written);
+    expect(neutralized(text)).toBe(written);
   });
 
   test.each(["'high", "'90s", "it's", 'a=b', '', "'", "''"])('%j is left alone both ways', (text) => {
-    expect(neutral(text)).toBe(text);
-    expect(original(text)).toBe(text);
-    expect(inWorkbook(text)).toBe(text);
+    expect(neutralized(text)).toBe(text);
+    expect(withoutMark(text)).toBe(text);
+    expect(markedForWorkbook(text)).toBe(text);
   });
 
   test('a workbook shows a formula as text, without an apostrophe', () => {
-    expect(inWorkbook('=1+1')).toBe('=1+1');
-    expect(inWorkbook("'=1+1")).toBe("''=1+1");
+    expect(markedForWorkbook('=1+1')).toBe('=1+1');
+    expect(markedForWorkbook("'=1+1")).toBe("''=1+1");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxCellChars, maxColumns, maxRows } from '../../../src/sheet/limits.js';
+import { maxCellChars, maxColumns, maxRows } from '../../../src/sheet/grid.js';
 import { readBytes, refused, table } from './support.js';
 
 describe('text with separators', () => {
@@ -64,7 +64,7 @@ describe('text with separators', () => {
     expect((await readBytes('a,b\n5" disk,"Foo" bar\n')).rows[0]?.cells).toEqual(['5" disk', '"Foo" bar']);
   });
 
-  test('text keeps its blanks and leading zeros', async () => {
+  test('text keeps its spaces and leading zeros', async () => {
     expect((await readBytes('a,b\n 007 ,TRUE\n')).rows[0]?.cells).toEqual([' 007 ', 'TRUE']);
   });
 });
@@ -77,7 +77,7 @@ describe('encodings', () => {
   };
   test.each([
     ['UTF-8', Buffer.from(text)],
-    ['UTF-8 with a mark', Buffer.from(`\uFEFF${text}`)],
+    ['UTF-8 with a byte order mark', Buffer.from(`\uFEFF${text}`)],
     ['UTF-16 little endian', utf16('le')],
     ['UTF-16 big endian', utf16('be')],
   ])('%s', async (_, bytes) => {
@@ -89,7 +89,7 @@ describe('encodings', () => {
     expect(grid.notes).toEqual([]);
   });
 
-  test('Windows-1252 is taken when it is not UTF-8, and said', async () => {
+  test('what is not UTF-8 is read as Windows-1252, with a note', async () => {
     const grid = await readBytes(Buffer.from('name\nM\xfcller \x96 \x80 \x9f\n', 'latin1'));
     expect(grid.rows[0]?.cells).toEqual(['Müller – € Ÿ']);
     expect(grid.notes.join()).toContain('Windows-1252');
@@ -102,14 +102,14 @@ describe('encodings', () => {
   });
 });
 
-describe('what is no table', () => {
+describe('a file without a table', () => {
   test.each([
     ['empty', '', 'is empty'],
-    ['blank', '\n , \n', 'holds no table'],
+    ['blank', '\n , \n', 'contains no table'],
     ['a web page', '<html><table><tr><td>a</td></tr></table></html>', 'is a web page'],
     ['a column twice', 'topic_id,Priority,priority\n', 'two columns named "priority" (B and C)'],
-    ['an open quote', 'a,b\n1,2\n3,"x\n4,5\n', 'from row 3 on: a quote'],
-    ['a row without an end', `a,b\n${'x'.repeat(17_000_000)}`, 'has a row 2 that is longer than'],
+    ['an open quote', 'a,b\n1,2\n3,"x\n4,5\n', 'has a quote (") in row 3 that is never closed'],
+    ['a row without an end', `a,b\n${'x'.repeat(17_000_000)}`, 'has a row that is too long (row 2)'],
     ['a cell that is too long', `a\n${'x'.repeat(maxCellChars + 1)}\n`, 'cell A2'],
     ['too many columns', `a\n${'1,'.repeat(maxColumns + 1)}\n`, 'more than 500 columns'],
     ['too many rows', `a\n${'1\n'.repeat(maxRows + 1)}`, 'more than 200,000 rows'],
@@ -119,19 +119,19 @@ describe('what is no table', () => {
 
   test.each([
     ['a picture', [0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0, 1, 2, 3]],
-    ['UTF-16 without its mark', [...Buffer.from('topic_id,priority\n', 'utf16le')]],
+    ['UTF-16 without a byte order mark', [...Buffer.from('topic_id,priority\n', 'utf16le')]],
   ])('%s', async (_, bytes) => {
     expect(await refused(readBytes(Uint8Array.from(bytes)))).toContain('bytes that are not text');
   });
 
-  test('two million columns that are empty, and 200,000 rows, are no trouble', async () => {
+  test('two million empty columns and 200,000 rows are read', async () => {
     const wide = await readBytes(`a,b${','.repeat(2_000_000)}\n1,2\n`);
     expect(wide.columns).toEqual(['a', 'b']);
     const long = await readBytes(`a\n${'1\n'.repeat(maxRows)}`);
     expect(long.rows.at(-1)?.number).toBe(maxRows + 1);
   });
 
-  test('blank lines count as rows, and only as rows', async () => {
+  test('blank lines count in row numbers only', async () => {
     const grid = await readBytes(`a\n${'\n'.repeat(100_000)}1\n`);
     expect(grid.rows).toEqual([{ number: 100_002, cells: ['1'] }]);
   });
