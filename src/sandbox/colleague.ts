@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { priority } from '../contract/topics.js';
-import * as changes from './world/changes.js';
+import * as changes from './world/changes/index.js';
 import type { World } from './world/types.js';
 
 /** What was deleted through {@link Colleague}, so that it can come back. */

@@ -1,12 +1,16 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Account } from './account/account.js';
 import { type Change, changeKinds } from './colleague.js';
-import { type DriftRule, driftRule } from './drift/rule.js';
+import { type DriftRule, driftRule } from './drift.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
+import { Account } from './least-cost.js';
 import type { Service } from './service.js';
-import { stateOf } from './state.js';
+import { companyOf } from './wire/companies.js';
+import { channelOf, storyOf } from './wire/organization.js';
+import { personOf } from './wire/people.js';
+import type { Lens } from './wire/renderer.js';
+import { topicOf } from './wire/topics.js';
 import { defaultDay } from './world/advance.js';
 import type { DayShape } from './world/types.js';
 
@@ -102,4 +106,46 @@ function drift(app: FastifyInstance, service: Service): void {
     service.drift.stop();
     return service.drift.read();
   });
+}
+
+/**
+ * The truth that a client's copy can be compared with: the ids of every resource, and with `full` each entity as its
+ * detail endpoint answers it.
+ */
+export function stateOf(lens: Lens, full: boolean) {
+  const { world } = lens;
+  return {
+    now: new Date(world.now).toISOString(),
+    organization: world.organization,
+    ids: {
+      topics: [...world.topics.keys()],
+      migratedTopics: [...world.topics.values()].filter((topic) => topic.migrated).map(({ id }) => id),
+      supersededTopics: [...world.topics.values()]
+        .filter((topic) => topic.graphStatus === 'superseded')
+        .map(({ id }) => id),
+      groups: [...world.groups.keys()],
+      messages: [...world.messages.keys()],
+      authors: [...world.authors.keys()],
+      people: [...world.people.keys()],
+      companies: [...world.companies.keys()],
+      channels: [...world.channels.keys()],
+      stories: [...world.stories.keys()],
+      templates: [...world.templates.keys()],
+      automations: [...world.automations.keys()],
+    },
+    ...(full ? { items: itemsOf(lens) } : {}),
+  };
+}
+
+function itemsOf(lens: Lens) {
+  const { world } = lens;
+  return {
+    topics: [...world.topics.values()].map((topic) => topicOf(lens, topic)),
+    people: [...world.people.values()].map((person) => personOf(lens, person)),
+    companies: [...world.companies.values()].map((company) => companyOf(lens, company)),
+    channels: [...world.channels.values()].map((channel) => channelOf(lens, channel)),
+    stories: [...world.stories.values()].map((story) => storyOf(story)),
+    templates: [...world.templates.values()],
+    automations: [...world.automations.values()].map(({ body }) => body),
+  };
 }

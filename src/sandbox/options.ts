@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.js';
 import { rateLimit } from '../contract/limits.js';
-import type { DriftRuleInput } from './drift/rule.js';
+import type { DriftRuleInput } from './drift.js';
 import type { FaultRuleInput, PagingFault } from './faults.js';
 import type { StoredOrganization, World, WorldSizes } from './world/types.js';
 

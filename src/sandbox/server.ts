@@ -9,10 +9,9 @@ import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { controls } from './controls.js';
 import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
-import type {} from './request.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
-import { UnknownEntityError } from './world/changes.js';
+import { UnknownEntityError } from './world/changes/index.js';
 
 /** The server, ready to listen: the service under `/v1`, its description, and the controls of the sandbox. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {

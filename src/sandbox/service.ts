@@ -1,14 +1,13 @@
 import type { Log } from '../base/log.js';
-import { ServiceClock } from './clock.js';
 import { type Change, Colleague } from './colleague.js';
-import { Drift } from './drift/drift.js';
-import { emptyWorld } from './empty.js';
+import { Drift } from './drift.js';
 import { FaultBook } from './faults.js';
 import { IdempotencyStore } from './idempotency.js';
 import type { SandboxKey, SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
-import { Lens } from './wire/lens.js';
+import { Lens } from './wire/renderer.js';
 import { advance, type DayCounts } from './world/advance.js';
+import { emptyWorld } from './world/generate.js';
 import type { DayShape, World } from './world/types.js';
 
 /** One organization with everything that a key of it can reach. */
@@ -82,5 +81,20 @@ export class Service {
 
   #tenantOf(world: World): Tenant {
     return { world, lens: new Lens(world, { signedUrls: this.settings.signedUrls }) };
+  }
+}
+
+/** The service's wall clock, which a test can move: key expiry and the 24 hours of a stored answer are read from it. */
+class ServiceClock {
+  #skewMs = 0;
+
+  /** Milliseconds since the epoch, as the service sees them. */
+  now(): number {
+    return Date.now() + this.#skewMs;
+  }
+
+  /** Sets how far the service's clock is ahead of the machine's, in milliseconds (negative: behind). */
+  skew(skewMs: number): void {
+    this.#skewMs = skewMs;
   }
 }

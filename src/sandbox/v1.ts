@@ -12,13 +12,13 @@ import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoin
 import { idempotencyKeyLength } from '../contract/limits.js';
 import { errorBody } from '../contract/service.js';
 import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
-import { answerSchema, assumedBodies } from './assumed.js';
-import { authenticate } from './auth.js';
-import type { Answer, Call, Handler } from './call.js';
+import { answerSchema, assumedBodies } from './assumed-schemas.js';
 import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
+import type { FaultRule } from './faults.js';
+import type { Answer, Call, Handler } from './handlers/call.js';
 import { handlers } from './handlers/index.js';
 import type { Principal, Service } from './service.js';
-import type { Lens } from './wire/lens.js';
+import type { Lens } from './wire/renderer.js';
 
 /** Opt-in on POST and PATCH (Limits). Loose, since what a schema leaves out of the headers would be gone for good. */
 const writeHeaders = z.looseObject({
@@ -202,4 +202,33 @@ function outcomeOf(request: FastifyRequest, reply: FastifyReply): string {
   if (fault?.kind === 'status' || fault?.kind === 'html') return String(fault.status);
   if (fault?.kind === 'commit-then-drop') return 'reset';
   return fault?.kind === 'reset' || fault?.kind === 'hang' ? fault.kind : String(reply.statusCode);
+}
+
+/**
+ * The principal behind `Authorization: Bearer <API_KEY>` (Authentication 1, 5).
+ * @throws HttpError 401 when the key is missing, unknown, revoked or expired.
+ */
+export function authenticate(request: FastifyRequest, service: Service): Principal {
+  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (key === undefined) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
+  const principal = service.principalOf(key);
+  if (!principal) throw new HttpError(401, 'The API key is invalid, revoked or expired');
+  return principal;
+}
+
+/** What the service notes on a request on its way through the hooks of server.ts. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null;
+    /** The fault that strikes this request, if any. */
+    fault: FaultRule | null;
+    /** The body as it was sent, byte for byte (as text), and as it was before validation. */
+    sentText: string;
+    given: unknown;
+    /** The idempotency claim that the answer has to settle. */
+    claim: string | null;
+  }
+  interface FastifyContextConfig {
+    endpoint?: EndpointName;
+  }
 }

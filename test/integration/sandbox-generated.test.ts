@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.js';
-import { answerSchema } from '../../src/sandbox/assumed.js';
+import { answerSchema } from '../../src/sandbox/assumed-schemas.js';
 import { settle } from '../../src/sandbox/options.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start.js';
 import { undocumented } from '../unit/sandbox/undocumented.js';

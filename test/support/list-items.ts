@@ -1,9 +1,8 @@
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { channelOf } from '../../src/sandbox/wire/channels.js';
 import { companyItemJson } from '../../src/sandbox/wire/companies.js';
-import { Lens } from '../../src/sandbox/wire/lens.js';
+import { channelOf, storyItem } from '../../src/sandbox/wire/organization.js';
 import { personItemJson } from '../../src/sandbox/wire/people.js';
-import { storyItem } from '../../src/sandbox/wire/stories.js';
+import { Lens } from '../../src/sandbox/wire/renderer.js';
 import { topicItemJson } from '../../src/sandbox/wire/topics.js';
 import { listedTopics } from './truth/topics.js';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { Lens } from '../../src/sandbox/wire/lens.js';
+import { Lens } from '../../src/sandbox/wire/renderer.js';
 import { type Reader, read } from './published.js';
 import { misremembered, remembered } from './remembered.js';
 import { conversationTables } from './truth/conversations.js';

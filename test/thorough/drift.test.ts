@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DriftRuleInput, driftLists } from '../../src/sandbox/drift/rule.js';
+import { type DriftRuleInput, driftLists } from '../../src/sandbox/drift.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';

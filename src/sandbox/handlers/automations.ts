@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { BodyOf } from '../../contract/endpoints.js';
-import { answer, type Call, type Handlers } from '../call.js';
 import { HttpError, invalid } from '../errors.js';
 import type { OutputDestination } from '../options.js';
-import { iso } from '../wire/lens.js';
+import { iso } from '../wire/renderer.js';
+import { answer, type Call, type Handlers } from './call.js';
 
 type NewAutomation = BodyOf<'create_automation'>;
 type Schedule = NewAutomation['schedule'];

@@ -1,12 +1,10 @@
-import type { Handlers } from '../call.js';
 import { invalid } from '../errors.js';
-import type { Lens } from '../wire/lens.js';
 import { conversationJson } from '../wire/messages.js';
-import type { Piece } from '../wire/pieces.js';
+import type { Lens, Piece } from '../wire/renderer.js';
 import { topicOfGroup } from '../wire/topics.js';
+import { listedGroupIds } from '../world/counts.js';
 import { need } from '../world/history.js';
-import { listedGroupIds } from '../world/listed.js';
-import { companyAt, personAt } from './find.js';
+import { companyAt, type Handlers, personAt } from './call.js';
 import { listed, pagedAnswer } from './lists.js';
 
 export const readGroups: Pick<Handlers, 'groups'> = {

@@ -1,14 +1,10 @@
-import type { Handlers } from '../call.js';
 import { writeAutomations } from './automations.js';
-import { readCompanies } from './companies.js';
-import { writeCompanies } from './company-writes.js';
+import type { Handlers } from './call.js';
+import { readCompanies, writeCompanies } from './companies.js';
 import { readGroups } from './groups.js';
-import { readPeople } from './people.js';
-import { writePeople } from './people-writes.js';
-import { readService } from './service.js';
-import { readStories } from './stories.js';
-import { writeTopics } from './topic-writes.js';
-import { readTopics } from './topics.js';
+import { readService, readStories } from './organization.js';
+import { readPeople, writePeople } from './people.js';
+import { readTopics, writeTopics } from './topics.js';
 
 /** What each endpoint of the contract does. */
 export const handlers: Handlers = {

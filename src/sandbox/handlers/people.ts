@@ -1,8 +1,11 @@
-import { answer, type Handlers } from '../call.js';
+import { z } from 'zod';
+import { HttpError, invalid } from '../errors.js';
 import { historyOf, recordsOf } from '../wire/history.js';
-import { identitiesOf, personItemJson, personOf } from '../wire/people.js';
+import { identitiesOf, personItemJson, personOf, writtenPerson } from '../wire/people.js';
+import { createPerson, mergePeople, type PersonFields, patchPerson } from '../world/changes/index.js';
 import { personCounts } from '../world/counts.js';
-import { personAt, withHistory } from './find.js';
+import type { World } from '../world/types.js';
+import { answer, batch, type Handlers, keyActor, onlyTexts, personAt, withHistory } from './call.js';
 import { formedAnswer, listed } from './lists.js';
 
 /** `GET /people/{personId}/history`: the documented default of `limit`. */
@@ -42,3 +45,93 @@ export const readPeople: Pick<
   person_source_stats: ({ params, world }) =>
     answer({ sourceStats: personCounts(world, personAt(world, params.personId).id).sourceStats }),
 };
+
+export const writePeople: Pick<
+  Handlers,
+  'create_people' | 'update_people' | 'merge_people' | 'update_person'
+> = {
+  create_people: ({ body, lens, world }) => {
+    const { results, touched } = batch(
+      body.people,
+      ({ displayName }) => (displayName === undefined ? {} : { displayName }),
+      (item) => {
+        const fields = fieldsOf(item);
+        if (!fields.displayName && !fields.primaryEmail)
+          throw invalid('displayName or primaryEmail is needed');
+        checkEmail(world, fields.primaryEmail, undefined);
+        const person = createPerson(world, fields, keyActor);
+        return {
+          data: writtenPerson(lens, person),
+          touched: { type: 'person', id: person.id, fields: Object.keys(fields) },
+        };
+      },
+    );
+    return answer({ results }, touched);
+  },
+
+  update_people: ({ body, lens, world }) => {
+    const { results, touched } = batch(
+      body.people,
+      ({ personId }) => ({ personId }),
+      ({ personId, ...item }) => {
+        const fields = change(world, personId, item);
+        return {
+          data: writtenPerson(lens, personAt(world, personId)),
+          touched: { type: 'person', id: personId, fields },
+        };
+      },
+    );
+    return answer({ results }, touched);
+  },
+
+  merge_people: ({ body, world }) => {
+    const sources = body.sourcePersonIds.filter((id) => id !== body.targetPersonId);
+    if (sources.length === 0) throw invalid('sourcePersonIds must name a person other than the target');
+    const merge = mergePeople(world, sources, body.targetPersonId, keyActor);
+    return answer({ mergedCount: merge.sources.length }, [
+      { type: 'person', id: body.targetPersonId, fields: ['merges'] },
+      ...merge.sources.map(({ id }) => ({ type: 'person' as const, id, fields: ['mergedInto'] })),
+    ]);
+  },
+
+  update_person: ({ body, lens, params, world }) => {
+    const person = personAt(world, params.personId);
+    const fields = change(world, person.id, body);
+    return answer(personOf(lens, person), [{ type: 'person', id: person.id, fields }]);
+  },
+};
+
+type PersonItem = z.infer<typeof personItem>;
+const personItem = z.object({
+  avatarUrl: z.string().optional(),
+  connections: z.record(z.string(), z.unknown()).optional(),
+  description: z.string().optional(),
+  displayName: z.string().optional(),
+  isVip: z.boolean().optional(),
+  primaryEmail: z.string().optional(),
+});
+
+function change(world: World, id: string, item: PersonItem): string[] {
+  personAt(world, id);
+  const fields = fieldsOf(item);
+  if (Object.keys(fields).length === 0) throw invalid('At least one field must be given');
+  checkEmail(world, fields.primaryEmail, id);
+  patchPerson(world, id, fields, keyActor);
+  return Object.keys(fields);
+}
+
+/** The documented fields alone: an item may hold others, which are ignored. */
+function fieldsOf(item: PersonItem): PersonFields {
+  const { connections, ...fields } = personItem.parse(item);
+  return connections === undefined ? fields : { ...fields, connections: onlyTexts(connections) };
+}
+
+function checkEmail(world: World, email: string | null | undefined, ownerId: string | undefined): void {
+  if (email == null) return;
+  if (!z.email().safeParse(email).success) throw invalid(`primaryEmail: ${email} is not an email address`);
+  for (const person of world.people.values()) {
+    if (person.primaryEmail === email && person.id !== ownerId) {
+      throw new HttpError(409, `Person ${person.id} already has the address ${email}`);
+    }
+  }
+}

@@ -1,14 +1,25 @@
-import { answer, type Handlers, rendered } from '../call.js';
+import { isObject } from '../../base/json.js';
+import { type TopicChange, topicChange } from '../../contract/topics.js';
+import { invalid } from '../errors.js';
+import type { Touched } from '../stats.js';
 import { historyOf, recordsOf } from '../wire/history.js';
 import { conversationJson } from '../wire/messages.js';
-import { joined, listOf } from '../wire/pieces.js';
-import { similarityTo } from '../wire/similarity.js';
+import { joined, listOf } from '../wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
-import { groupSpan } from '../world/counts.js';
+import { archiveTopic, mergeTopics, patchTopic, unarchiveTopic } from '../world/changes/index.js';
+import { groupSpan, listedTopics } from '../world/counts.js';
 import { need } from '../world/history.js';
-import { listedTopics } from '../world/listed.js';
 import type { StoredGroup, StoredTopic, World } from '../world/types.js';
-import { anyTopicAt, topicAt, withHistory } from './find.js';
+import {
+  answer,
+  anyTopicAt,
+  batch,
+  type Handlers,
+  keyActor,
+  rendered,
+  topicAt,
+  withHistory,
+} from './call.js';
 import { listed, pagedAnswer } from './lists.js';
 
 export const readTopics: Pick<
@@ -65,4 +76,103 @@ function groupsOf(world: World, topic: StoredTopic): StoredGroup[] {
 
 function mentions(topic: StoredTopic, words: string): boolean {
   return [topic.title, topic.summary, ...topic.keywords].some((text) => text.toLowerCase().includes(words));
+}
+
+export const writeTopics: Pick<
+  Handlers,
+  'update_topic' | 'update_topics' | 'merge_topics' | 'archive_topic'
+> = {
+  update_topic: ({ body, given, lens, params, world }) => {
+    const topic = change(world, params.topicId, body, given);
+    return answer(topicOf(lens, topic), [touch(topic, body)]);
+  },
+
+  update_topics: ({ body, lens, world }) => {
+    const { results, touched } = batch(
+      body.topics,
+      ({ topicId }) => ({ topicId }),
+      ({ topicId, ...given }) => {
+        const wanted = topicChange.safeParse(given);
+        if (!wanted.success) throw invalid(wanted.error.issues.map((issue) => issue.message).join('; '));
+        const topic = change(world, topicId, wanted.data, given);
+        return { data: topicOf(lens, topic), touched: touch(topic, wanted.data) };
+      },
+    );
+    return answer({ results }, touched);
+  },
+
+  merge_topics: ({ body, world }) => {
+    const sources = body.sourceTopicIds.filter((id) => id !== body.targetTopicId);
+    if (sources.length === 0) throw invalid('sourceTopicIds must name a topic other than the target');
+    for (const id of [...sources, body.targetTopicId]) topicAt(world, id);
+    const merge = mergeTopics(world, sources, body.targetTopicId, keyActor);
+    return answer({ mergedCount: merge.sources.length }, [
+      { type: 'topic', id: body.targetTopicId, fields: ['merges'] },
+      ...merge.sources.map(({ id }) => ({ type: 'topic' as const, id, fields: ['mergedInto'] })),
+    ]);
+  },
+
+  archive_topic: ({ body, lens, params, world }) => {
+    const topic = topicAt(world, params.topicId);
+    archiveTopic(world, topic.id, body?.archivedReason, keyActor);
+    return answer(topicOf(lens, topic), [{ type: 'topic', id: topic.id, fields: ['archived'] }]);
+  },
+};
+
+/** Applies the documented rules of `PATCH /topics/{topicId}`; `given` is the body with what its schema leaves out. */
+function change(world: World, id: string, wanted: TopicChange, given: unknown): StoredTopic {
+  const topic = topicAt(world, id);
+  for (const derived of ['issueType', 'keywords']) {
+    if (isObject(given) && derived in given) {
+      throw invalid(`${derived} is derived by the topic pipeline and cannot be set`);
+    }
+  }
+  if (Object.keys(wanted).length === 0) throw invalid('At least one field must be given');
+  patchTopic(world, id, { priority: wanted.priority, lifecycleState: wanted.lifecycleState }, keyActor);
+  if (wanted.archived === true) archiveTopic(world, id, wanted.archivedReason, keyActor);
+  if (wanted.archived === false) unarchiveTopic(world, id, keyActor);
+  return topic;
+}
+
+function touch(topic: StoredTopic, wanted: TopicChange): Touched {
+  return { type: 'topic', id: topic.id, fields: Object.keys(wanted) };
+}
+
+/** Least similarity at which a topic is found at all. */
+const threshold = 0.05;
+
+/**
+ * Ranks topics by how alike they are to a text, best first, with the similarity in 0..1. It stands in for semantic
+ * search: the cosine of the letter trigrams of both.
+ */
+function similarityTo(
+  text: string,
+  topics: readonly StoredTopic[],
+): { topic: StoredTopic; similarity: number }[] {
+  const wanted = trigrams(text);
+  return topics
+    .map((topic) => ({
+      topic,
+      similarity: cosine(wanted, trigrams(`${topic.title} ${topic.keywords.join(' ')} ${topic.summary}`)),
+    }))
+    .filter(({ similarity }) => similarity >= threshold)
+    .sort((a, b) => b.similarity - a.similarity || (a.topic.id < b.topic.id ? -1 : 1));
+}
+
+function trigrams(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  const letters = `  ${text.toLowerCase().split(/\s+/).join('  ')}  `;
+  for (let at = 0; at + 3 <= letters.length; at += 1) {
+    const trigram = letters.slice(at, at + 3);
+    counts.set(trigram, (counts.get(trigram) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Rounded to four places; never above 1, whatever floating point makes of two equal texts. */
+function cosine(a: Map<string, number>, b: Map<string, number>): number {
+  let shared = 0;
+  for (const [trigram, count] of a) shared += count * (b.get(trigram) ?? 0);
+  const size = Math.hypot(...a.values()) * Math.hypot(...b.values());
+  return size === 0 ? 0 : Math.min(1, Math.round((shared / size) * 10_000) / 10_000);
 }

@@ -1,6 +1,6 @@
 import { companyCounts } from '../world/counts.js';
 import type { StoredCompany } from '../world/types.js';
-import { iso, type Lens } from './lens.js';
+import { iso, type Lens } from './renderer.js';
 
 /** Company detail. */
 export function companyOf(lens: Lens, company: StoredCompany) {

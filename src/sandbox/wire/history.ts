@@ -1,5 +1,5 @@
 import type { EntityType, StoredHistory, World } from '../world/types.js';
-import { iso } from './lens.js';
+import { iso } from './renderer.js';
 
 /** The names under which each kind of entity stands in `mergedInto` and `merges`. */
 const names = {

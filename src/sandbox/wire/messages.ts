@@ -1,7 +1,6 @@
 import { groupSpan } from '../world/counts.js';
 import type { StoredAuthor, StoredGroup, StoredMessage } from '../world/types.js';
-import { iso, type Lens } from './lens.js';
-import { joined, type Piece } from './pieces.js';
+import { iso, joined, type Lens, type Piece } from './renderer.js';
 
 /** Author, as documented. */
 export function authorOf(lens: Lens, author: StoredAuthor) {

@@ -1,6 +1,6 @@
 import { personCounts, personIdsOfCompany } from '../world/counts.js';
 import type { StoredPerson } from '../world/types.js';
-import { iso, type Lens } from './lens.js';
+import { iso, type Lens } from './renderer.js';
 
 /** Person, as `GET /people/{personId}` answers it, with stats over all identities. */
 export function personOf(lens: Lens, person: StoredPerson) {

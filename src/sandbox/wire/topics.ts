@@ -1,7 +1,7 @@
 import { type TopicCounts, topicCounts } from '../world/counts.js';
 import type { StoredAuthor, StoredPerson, StoredTopic } from '../world/types.js';
-import { iso, type Lens } from './lens.js';
 import { authorOf } from './messages.js';
+import { iso, type Lens } from './renderer.js';
 
 /** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
 export function topicOf(lens: Lens, topic: StoredTopic) {

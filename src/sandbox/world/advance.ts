@@ -1,10 +1,9 @@
-import { planArchives, planAssessments, planMerges } from './day/curate.js';
-import { type DayCounts, noCounts, openDay } from './day/plan.js';
-import { planRetouches } from './day/retouch.js';
-import { planMessages, planNewTopics, planStory } from './day/talk.js';
+import { planMessages, planNewTopics, planRetouches, planStory } from './day/conversations.js';
+import { type DayCounts, noCounts, openDay } from './day/day.js';
+import { planArchives, planAssessments, planMerges } from './day/triage.js';
 import type { DayShape, World } from './types.js';
 
-export type { DayCounts } from './day/plan.js';
+export type { DayCounts } from './day/day.js';
 
 /** Nothing happens: only the present moves. */
 export const quietDay: DayShape = {

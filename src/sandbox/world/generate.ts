@@ -1,10 +1,16 @@
-import { emptyWorld } from '../empty.js';
-import { type Cast, castOf } from './cast.js';
 import { recordCompanyCreation } from './changes/companies.js';
 import { recordPersonCreation } from './changes/people.js';
 import { recordCreation } from './changes/topics.js';
+import {
+  type Cast,
+  type Conversation,
+  canSpeak,
+  castOf,
+  conversation,
+  conversationSize,
+} from './conversations.js';
 import { agentActor, systemActor, tick } from './history.js';
-import { makeChannels, makeMembers, makeOrganization } from './organization.js';
+import { makeChannels, makeMembers, makeOrganization, makeTemplates } from './organization.js';
 import {
   type Dated,
   type Happening,
@@ -17,12 +23,9 @@ import {
 import { makeCompanies, makePeople } from './people.js';
 import { Random } from './random.js';
 import { makeStories } from './stories.js';
-import { subjectOf, topicText } from './subject.js';
-import { makeTemplates } from './templates.js';
 import { minuteMs, weekMs } from './time.js';
-import { allot, planTopics, type TopicPlan } from './topics.js';
-import { type Conversation, canSpeak, conversation, conversationSize } from './traffic.js';
-import type { EntityType, StoredPerson, World, WorldSizes } from './types.js';
+import { allot, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
+import type { EntityType, StoredOrganization, StoredPerson, World, WorldSizes } from './types.js';
 
 /** An organization of middling size, as `signalhouse sandbox` makes it without flags. */
 export const defaultSizes: WorldSizes = {
@@ -233,4 +236,26 @@ function firstOf(talk: Conversation): number {
 
 function lastOf(talk: Conversation): number {
   return talk.messages.at(-1)?.createdAt ?? 0;
+}
+
+/** An organization in which nothing has happened yet. */
+export function emptyWorld(organization: StoredOrganization, now: number): World {
+  return {
+    seed: 0,
+    now,
+    organization,
+    members: new Map(),
+    topics: new Map(),
+    groups: new Map(),
+    messages: new Map(),
+    authors: new Map(),
+    people: new Map(),
+    companies: new Map(),
+    channels: new Map(),
+    stories: new Map(),
+    templates: new Map(),
+    automations: new Map(),
+    history: new Map(),
+    merges: [],
+  };
 }

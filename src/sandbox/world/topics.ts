@@ -1,8 +1,185 @@
+import { type Area, areas, circumstances, deals } from './areas.js';
 import { blankTopic } from './changes/topics.js';
 import { Random } from './random.js';
-import { awkwardTitles, type TopicText, topicText } from './subject.js';
 import { dayMs, minuteMs, weekMs } from './time.js';
 import type { StoredTopic, WorldSizes } from './types.js';
+
+export type Kind = 'bug' | 'wish' | 'question' | 'deal' | 'praise';
+
+/** What a conversation is about, in a form that fits into sentences. */
+export interface Subject {
+  readonly kind: Kind;
+  /** A clause for a bug or question ("how to …"), a noun phrase otherwise. */
+  readonly phrase: string;
+  /** The part of the product, as a noun phrase. */
+  readonly area: string;
+}
+
+interface TopicText extends Subject {
+  readonly title: string;
+  readonly summary: string;
+  readonly issueType: string;
+  readonly keywords: string[];
+}
+
+/** The `issueType` of each kind; only `bug_report` is shown in the document (Topic), the others are assumed. */
+const issueTypes: Readonly<Record<Kind, string>> = {
+  bug: 'bug_report',
+  wish: 'feature_request',
+  question: 'question',
+  deal: 'pricing',
+  praise: 'praise',
+};
+
+/** How a title begins, so that the subject can be read back from it. A bug's or question's title is its clause. */
+const prefixes: Readonly<Record<Kind, string>> = {
+  bug: '',
+  wish: 'Request: ',
+  question: '',
+  deal: 'Quote: ',
+  praise: 'Praise for ',
+};
+
+const kindWeights: Readonly<Record<Kind, number>> = { bug: 44, wish: 27, question: 15, deal: 8, praise: 6 };
+
+/** The text of one topic: title, summary and keywords that belong together. */
+export function topicText(random: Random): TopicText {
+  const kind = random.weighted(kindWeights);
+  const area = random.pick(areas);
+  const phrase = `${core(random, kind, area)} ${random.pick(circumstances[kind])}`;
+  return {
+    kind,
+    phrase,
+    area: kind === 'deal' ? 'pricing' : area.name,
+    title: capital(prefixes[kind] + phrase),
+    summary: summaryOf(random, kind, phrase, area),
+    issueType: issueTypes[kind],
+    keywords: [
+      ...(kind === 'deal' ? ['pricing', 'quote'] : random.sample(area.keywords, 3)),
+      ...random.sample(
+        ['urgent', 'enterprise', 'regression', 'workaround', 'customer-facing', 'docs'],
+        random.whole(0, 2),
+      ),
+    ],
+  };
+}
+
+/**
+ * What messages in a topic should be about, read back from the topic itself, so that a day's new messages fit every
+ * topic: generated, created by a request, or renamed since.
+ */
+export function subjectOf(topic: {
+  title: string;
+  issueType: string | null;
+  keywords: readonly string[];
+}): Subject {
+  const kinds = Object.keys(prefixes) as Kind[];
+  const kind =
+    kinds.find((k) => prefixes[k] !== '' && topic.title.startsWith(prefixes[k])) ??
+    kinds.find((k) => issueTypes[k] === topic.issueType) ??
+    (topic.title.startsWith('How to ') ? 'question' : 'bug');
+  const area = areas.find((a) => a.keywords.some((word) => word === topic.keywords[0]))?.name;
+  return {
+    kind,
+    phrase: lowered(topic.title.slice(topic.title.startsWith(prefixes[kind]) ? prefixes[kind].length : 0)),
+    area: kind === 'deal' ? 'pricing' : (area ?? 'the product'),
+  };
+}
+
+/** Titles that spreadsheets, shells and web pages would mistake for something else. */
+const awkwardTitles: readonly string[] = [
+  '=IMPORTDATA("https://example.com") in a CSV export is evaluated by the spreadsheet',
+  '+1 for dark mode on shared pages',
+  '-1 is shown as the number of open items',
+  '@channel mentions reach everybody in the workspace',
+  '<script>alert("export")</script> in a project name breaks the export',
+  `The "quoted" name's apostrophe; comma, and tab\tbreak the import`,
+  'Búsqueda: la “ñ” y los acentos no se encuentran',
+  '検索で全角文字が見つからない 🔍',
+  'البحث لا يجد الكلمات العربية في التعليقات',
+  'חיפוש בעברית מחזיר תוצאות בסדר הפוך',
+  'Zalgo te\u0301\u0323xt co\u0308mbi\u0301ning marks overflow the ce\u0302ll',
+  '👩‍👩‍👧‍👦 emoji families count as seven characters in the title limit',
+  '=1+1 typed into a number field is stored as text',
+  'NULL as a last name makes the profile page empty',
+];
+
+/** The sentence with a capital at its start. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function core(random: Random, kind: Kind, area: Area): string {
+  switch (kind) {
+    case 'bug':
+      return random.pick(area.bugs);
+    case 'wish':
+      return random.pick(area.wishes);
+    case 'question':
+      return random.pick(area.questions);
+    case 'deal':
+      return random.pick(deals);
+    case 'praise':
+      return area.name;
+  }
+}
+
+function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): string {
+  const whom = random.pick([
+    'Several customers',
+    'Users',
+    'A growing number of teams',
+    'Two enterprise accounts',
+  ]);
+  const where = random.pick([
+    'in support conversations',
+    'in the community',
+    'by email and chat',
+    'during calls',
+  ]);
+  switch (kind) {
+    case 'bug':
+      return `${whom} report ${where} that ${phrase}. ${random.pick([
+        'A workaround exists, but it is manual.',
+        'No workaround is known.',
+        'It blocks daily work for those affected.',
+        'Engineering has reproduced it once.',
+      ])}`;
+    case 'wish':
+      return `${whom} ask ${where} for ${phrase}. ${random.pick([
+        `They see it as the missing piece of ${area.name}.`,
+        'Some make their renewal depend on it.',
+        'Today they solve it with scripts of their own.',
+      ])}`;
+    case 'question':
+      return `${whom} want to know ${phrase}. ${random.pick([
+        'The documentation covers it only in part.',
+        'Support answers it several times a week.',
+        'A help article would settle most of these.',
+      ])}`;
+    case 'deal':
+      return `Prospects ask ${where} for ${phrase}. ${random.pick([
+        'Decisions are expected this quarter.',
+        'A competitor is named in some conversations.',
+        'Procurement wants a written offer.',
+      ])}`;
+    case 'praise':
+      return `${whom} praise ${phrase}. ${random.pick([
+        'The most frequent word is "finally".',
+        'Two of them agreed to be quoted.',
+        'Speed and clarity are named most often.',
+      ])}`;
+  }
+}
+
+/** Undoes `capital` where the first word is an ordinary one: CSV, iOS and names keep their letters. */
+function lowered(text: string): string {
+  const word = /^[A-Z][a-z]+(?=\s)/.exec(text)?.[0];
+  if (word === undefined || names.has(word)) return text;
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+const names = new Set(['Slack', 'Salesforce', 'Okta', 'Zalgo', 'Parquet']);
 
 /** A topic before its conversations: how large it gets and when people talk about it. */
 export interface TopicPlan {

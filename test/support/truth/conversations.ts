@@ -1,5 +1,5 @@
-import type { Lens } from '../../../src/sandbox/wire/lens.js';
 import { authorOf, groupOf, messagesJson } from '../../../src/sandbox/wire/messages.js';
+import type { Lens } from '../../../src/sandbox/wire/renderer.js';
 import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
 import { groupIdsOfCompany, groupIdsOfPerson, topicCounts } from '../../../src/sandbox/world/counts.js';
 import { need } from '../../../src/sandbox/world/history.js';

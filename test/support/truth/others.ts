@@ -1,6 +1,5 @@
-import { channelOf } from '../../../src/sandbox/wire/channels.js';
-import { iso, type Lens } from '../../../src/sandbox/wire/lens.js';
-import { storyItem, storyOf } from '../../../src/sandbox/wire/stories.js';
+import { channelOf, storyItem, storyOf } from '../../../src/sandbox/wire/organization.js';
+import { iso, type Lens } from '../../../src/sandbox/wire/renderer.js';
 import type { EntityType, StoredHistory } from '../../../src/sandbox/world/types.js';
 import { columns, type ExpectedTable, nested, type Row } from './row.js';
 import { readableTopics } from './topics.js';

@@ -1,6 +1,6 @@
 import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/wire/companies.js';
-import type { Lens } from '../../../src/sandbox/wire/lens.js';
 import { identitiesOf, personOf } from '../../../src/sandbox/wire/people.js';
+import type { Lens } from '../../../src/sandbox/wire/renderer.js';
 import { personCounts } from '../../../src/sandbox/world/counts.js';
 import { goneAs, notGone } from './gone.js';
 import { columns, type ExpectedTable, nested } from './row.js';

@@ -1,5 +1,5 @@
 import { migratedReason } from '../../../src/contract/topics.js';
-import type { Lens } from '../../../src/sandbox/wire/lens.js';
+import type { Lens } from '../../../src/sandbox/wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/wire/topics.js';
 import type { StoredTopic } from '../../../src/sandbox/world/types.js';
 import { goneAs, notGone } from './gone.js';

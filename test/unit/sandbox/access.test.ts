@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { errorBody } from '../../../src/contract/service.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 import { undocumented } from './undocumented.js';

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../../src/sandbox/launch.js';
+import type { Sandbox } from '../../../src/sandbox/start.js';
 
 export interface Reply {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { changeKinds } from '../../../src/sandbox/colleague.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call, control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

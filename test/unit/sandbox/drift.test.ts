@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { DriftList, DriftRuleInput } from '../../../src/sandbox/drift/rule.js';
-import { driftLists } from '../../../src/sandbox/drift/rule.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { type DriftList, type DriftRuleInput, driftLists } from '../../../src/sandbox/drift.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { defaultSizes, generate } from '../../../src/sandbox/world/generate.js';
 import { call, control } from './call-api.js';
 

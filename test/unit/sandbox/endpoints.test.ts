@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EndpointName, endpoints } from '../../../src/contract/endpoints.js';
-import { answerSchema } from '../../../src/sandbox/assumed.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { answerSchema } from '../../../src/sandbox/assumed-schemas.js';
 import { settle } from '../../../src/sandbox/options.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 import { undocumented } from './undocumented.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorBody } from '../../../src/contract/service.js';
 import type { FaultRuleInput } from '../../../src/sandbox/faults.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call, control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

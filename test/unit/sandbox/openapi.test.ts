@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Endpoint, endpoints } from '../../../src/contract/endpoints.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { smallWorld } from './small-world.js';
 
 interface Operation {

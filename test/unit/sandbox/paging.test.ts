@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
-import { patchPerson } from '../../../src/sandbox/world/changes.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { patchPerson } from '../../../src/sandbox/world/changes/index.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

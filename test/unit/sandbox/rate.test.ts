@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
-import { ArrivalMeter } from '../../../src/sandbox/meter.js';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { ArrivalMeter } from '../../../src/sandbox/stats.js';
 import { call, control } from './call-api.js';
 import { smallWorld } from './small-world.js';
 

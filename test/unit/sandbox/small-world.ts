@@ -1,4 +1,3 @@
-import { emptyWorld } from '../../../src/sandbox/empty.js';
 import {
   addCompanyPeople,
   addGroup,
@@ -13,7 +12,8 @@ import {
   migrateTopic,
   react,
   supersedeTopic,
-} from '../../../src/sandbox/world/changes.js';
+} from '../../../src/sandbox/world/changes/index.js';
+import { emptyWorld } from '../../../src/sandbox/world/generate.js';
 import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../../../src/sandbox/world/types.js';
 
 const colleague = { by: 'user', userId: 'member-1' } as const;

@@ -5,7 +5,7 @@ import {
   priorities,
   settableLifecycleStates,
 } from '../../../src/contract/topics.js';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

@@ -26,7 +26,7 @@ import {
   supersedeTopic,
   UnknownEntityError,
   unarchiveTopic,
-} from '../../../../src/sandbox/world/changes.js';
+} from '../../../../src/sandbox/world/changes/index.js';
 import { topicCounts } from '../../../../src/sandbox/world/counts.js';
 import { generate } from '../../../../src/sandbox/world/generate.js';
 import type { StoredTopic, World } from '../../../../src/sandbox/world/types.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addMessage, deleteMessage, patchPerson } from '../../../../src/sandbox/world/changes.js';
+import { addMessage, deleteMessage, patchPerson } from '../../../../src/sandbox/world/changes/index.js';
 import {
   channelCounts,
   companyCounts,

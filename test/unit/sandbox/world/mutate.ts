@@ -1,5 +1,5 @@
 import { advance } from '../../../../src/sandbox/world/advance.js';
-import * as change from '../../../../src/sandbox/world/changes.js';
+import * as change from '../../../../src/sandbox/world/changes/index.js';
 import { Random } from '../../../../src/sandbox/world/random.js';
 import type { World } from '../../../../src/sandbox/world/types.js';
 

@@ -5,7 +5,7 @@ import { agentActor } from '../history.js';
 import { archiveReasons, score } from '../past.js';
 import type { Random } from '../random.js';
 import type { StoredTopic } from '../types.js';
-import { type Day, some, someMember } from './plan.js';
+import { type Day, some, someMember } from './day.js';
 
 /** Duplicates among topics, people and companies are merged, by users and by the agent. */
 export function planMerges(day: Day): void {

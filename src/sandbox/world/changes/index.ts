@@ -4,8 +4,8 @@
  * exactly the derived numbers that it moves. An entity that is not there is an `UnknownEntityError`.
  */
 
-export * from './changes/companies.js';
-export * from './changes/conversations.js';
-export * from './changes/people.js';
-export * from './changes/topics.js';
-export { type Actor, agentActor, historyOf, systemActor, UnknownEntityError } from './history.js';
+export { type Actor, agentActor, historyOf, systemActor, UnknownEntityError } from '../history.js';
+export * from './companies.js';
+export * from './conversations.js';
+export * from './people.js';
+export * from './topics.js';

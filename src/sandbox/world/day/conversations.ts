@@ -1,19 +1,24 @@
-import { type Cast, castOf, nextLine } from '../cast.js';
-import { addGroup, addMessage } from '../changes/conversations.js';
+import {
+  addGroup,
+  addMessage,
+  deleteMessage,
+  editMessage,
+  react,
+  removeMessage,
+} from '../changes/conversations.js';
 import { createPerson, employ, linkIdentity } from '../changes/people.js';
 import { createTopic, patchTopic } from '../changes/topics.js';
+import { type Cast, canSpeak, castOf, groupTitle, nextLine, titleOf } from '../conversations.js';
 import { agentActor, systemActor } from '../history.js';
 import { asciiOf, personName } from '../names.js';
 import { score } from '../past.js';
 import { Random } from '../random.js';
-import { accountId, sourceNamed } from '../sources.js';
+import { accountId, reactionKinds, sourceNamed } from '../sources.js';
 import { makeStory } from '../stories.js';
-import { subjectOf } from '../subject.js';
 import { hourMs, minuteMs } from '../time.js';
-import { freshText } from '../topics.js';
-import { canSpeak, groupTitle, titleOf } from '../traffic.js';
+import { freshText, subjectOf } from '../topics.js';
 import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../types.js';
-import { type Day, some } from './plan.js';
+import { type Day, some } from './day.js';
 
 /** New messages: in exactly the asked share of all topics, rounded up, of which recent ones come first. */
 export function planMessages(day: Day): void {
@@ -176,5 +181,43 @@ export function planStory(day: Day): void {
     const story = makeStory(world, random, topics, staff, String(world.now), world.now);
     world.stories.set(story.slug, { ...story, isRead: false, archive: null });
     counts.stories += 1;
+  });
+}
+
+/** What people do to messages that are there: edits, deletions (one in five for good) and reactions. */
+export function planRetouches(day: Day): void {
+  const { world, shape, counts } = day;
+  const total = world.messages.size;
+  if (total === 0 || (shape.edits === 0 && shape.deletions === 0 && shape.reactions === 0)) return;
+  const ids = [...world.messages.keys()];
+  // Rather the newer half: old messages rest.
+  const choose = (random: Random) => random.pick(random.chance(0.8) ? ids.slice(ids.length >> 1) : ids);
+  const each = (purpose: string, share: number, happen: (random: Random, id: string) => void) => {
+    const random = day.random(purpose);
+    for (let left = some(random, share, total); left > 0; left--) {
+      const id = choose(random);
+      day.plan(day.moment(random), () => {
+        if (world.messages.has(id)) happen(random, id);
+      });
+    }
+  };
+  each('edits', shape.edits, (random, id) => {
+    const before = world.messages.get(id)?.content ?? '';
+    editMessage(
+      world,
+      id,
+      `${before}\n\nEdit: ${random.pick(['typo', 'solved now', 'added the version', 'see below'])}`,
+    );
+    counts.edits += 1;
+  });
+  each('deletions', shape.deletions, (random, id) => {
+    if (random.chance(0.2)) removeMessage(world, id);
+    else if (world.messages.get(id)?.deletedAt === null) deleteMessage(world, id);
+    else return;
+    counts.deletions += 1;
+  });
+  each('reactions', shape.reactions, (random, id) => {
+    react(world, id, random.pick(reactionKinds));
+    counts.reactions += 1;
   });
 }

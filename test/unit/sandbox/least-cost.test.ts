@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/launch.js';
+import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 

@@ -1,0 +1,134 @@
+import { messageOf } from '../../base/errors.js';
+import type { BodyOf, EndpointName, ParamsOf, QueryOf } from '../../contract/endpoints.js';
+import { migratedReason } from '../../contract/topics.js';
+import type { AssumedBodies } from '../assumed-schemas.js';
+import { HttpError, notFound } from '../errors.js';
+import type { PagingFault } from '../faults.js';
+import type { Principal, Service } from '../service.js';
+import type { Touched } from '../stats.js';
+import { isMerged } from '../wire/history.js';
+import type { Lens, Piece } from '../wire/renderer.js';
+import { type Actor, UnknownEntityError } from '../world/changes/index.js';
+import type { EntityType, StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
+
+/** A validated request, as an endpoint's handler gets it. */
+export interface Call<N extends EndpointName> {
+  readonly service: Service;
+  readonly principal: Principal;
+  readonly world: World;
+  readonly lens: Lens;
+  readonly params: ParamsOf<N>;
+  readonly query: QueryOf<N>;
+  readonly body: N extends keyof AssumedBodies ? AssumedBodies[N] : BodyOf<N>;
+  /** The body before validation dropped what the schema does not name. */
+  readonly given: unknown;
+  readonly pagingFault: PagingFault | undefined;
+}
+
+/** What a handler answers with status 200. */
+export interface Answer {
+  /** The body, already rendered: the hot lists are put together from cached pieces. */
+  readonly json: Piece;
+  /** The entities that a write changed; empty for what only reads. */
+  readonly touched: readonly Touched[];
+}
+
+export type Handler<N extends EndpointName> = (call: Call<N>) => Answer;
+
+/** A handler for every endpoint; the compiler sees to it that none is forgotten. */
+export type Handlers = { readonly [N in EndpointName]: Handler<N> };
+
+export function answer(value: unknown, touched: readonly Touched[] = []): Answer {
+  return { json: JSON.stringify(value), touched };
+}
+
+/** An answer whose JSON text is at hand. */
+export function rendered(json: Piece): Answer {
+  return { json, touched: [] };
+}
+
+/** Whoever writes through the API: a key is its own credential, "not tied to a member's account" (Authentication 3). */
+export const keyActor: Actor = { by: 'user', userId: null };
+
+/** The topic of a path. @throws HttpError 404, with the documented reason for one archived in the migration. */
+export function topicAt(world: World, id: string): StoredTopic {
+  const topic = anyTopicAt(world, id);
+  if (topic.migrated) throw migrated(id);
+  return topic;
+}
+
+/** The topic of a path, migrated or not. @throws HttpError 404. */
+export function anyTopicAt(world: World, id: string): StoredTopic {
+  const topic = world.topics.get(id);
+  if (!topic) throw notFound('Topic', id);
+  return topic;
+}
+
+/** @throws HttpError 404 */
+export function personAt(world: World, id: string): StoredPerson {
+  const person = world.people.get(id);
+  if (!person) throw notFound('Person', id);
+  return person;
+}
+
+/** @throws HttpError 404 */
+export function companyAt(world: World, id: string): StoredCompany {
+  const company = world.companies.get(id);
+  if (!company) throw notFound('Company', id);
+  return company;
+}
+
+/** Checks that an entity has a history: it is there, or it went into another. @throws HttpError 404 */
+export function withHistory(world: World, type: EntityType, id: string): void {
+  if (isMerged(world, type, id)) return;
+  if (type === 'topic') topicAt(world, id);
+  else if (type === 'company') companyAt(world, id);
+  else personAt(world, id);
+}
+
+function migrated(id: string): HttpError {
+  return new HttpError(404, `Topic ${id} was archived in the v1 to v2 migration`, {
+    data: { reason: migratedReason },
+  });
+}
+
+/** The texts among the values of a connections object. */
+export function onlyTexts(values: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+/** One result of a batch, with what its item changed. */
+export interface Done {
+  readonly data?: unknown;
+  readonly touched: Touched;
+}
+
+/**
+ * Runs each item of a batch on its own: "a failing item has `success` false and an `error` string while the others
+ * proceed" (Errors). `named` is what a result says of its item besides.
+ */
+export function batch<T>(
+  items: readonly T[],
+  named: (item: T) => Record<string, unknown>,
+  apply: (item: T) => Done,
+): { results: Record<string, unknown>[]; touched: Touched[] } {
+  const results: Record<string, unknown>[] = [];
+  const touched: Touched[] = [];
+  for (const item of items) {
+    try {
+      const done = apply(item);
+      touched.push(done.touched);
+      results.push({
+        ...named(item),
+        success: true,
+        ...(done.data === undefined ? {} : { data: done.data }),
+      });
+    } catch (error) {
+      if (!(error instanceof HttpError || error instanceof UnknownEntityError)) throw error;
+      results.push({ ...named(item), success: false, error: messageOf(error) });
+    }
+  }
+  return { results, touched };
+}
