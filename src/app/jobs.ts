@@ -177,7 +177,7 @@ function observer(log: Log, context: RunContext): RunObserver {
       context.progress({ phase, done: 0, total });
     },
     progress: (done, total) => context.progress({ phase, done, total }),
-    phaseEnd: (text) => log.info({ phase }, text),
+    phaseEnd: (result) => log.info({ phase }, result),
     note: (text) => log.warn(text),
   };
 }

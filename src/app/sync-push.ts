@@ -5,8 +5,7 @@ import { storedCounts } from '../push/known-entities.js';
 import type { PushOptions, PushReport } from '../push/report.js';
 import { runPush } from '../push/run.js';
 import type { SyncOptions, SyncReport } from '../sync/report.js';
-import { runSync } from '../sync/run.js';
-import { checkedSelection } from '../sync/running.js';
+import { checkedSelection, runSync } from '../sync/run.js';
 import {
   type Access,
   type Observe,

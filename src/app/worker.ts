@@ -14,12 +14,12 @@ import { previewPush } from '../push/preview.js';
 import { readQueue } from '../push/queue/overlay.js';
 import { Queue } from '../push/queue/queue.js';
 import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
-import { runPush } from '../push/run.js';
-import { refuseAnother, whoAmI } from '../sync/identity.js';
+import { checkPushOptions, runPush } from '../push/run.js';
+import { type Identity, refuseAnother, whoAmI } from '../run/identity.js';
+import type { RunParts } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
-import { runSync } from '../sync/run.js';
-import { checkedSelection, type Identity, type RunParts } from '../sync/running.js';
+import { checkedSelection, runSync } from '../sync/run.js';
 import { type Exported, type ExportFormat, exportAll, exportQuery } from '../warehouse/read/export.js';
 import { openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
@@ -67,7 +67,7 @@ export async function sync(
   options: SyncOptions & WorkerOptions,
   observe: Observe,
 ): Promise<SyncReport> {
-  // A name that is none is told before a request is spent, and before a file is made.
+  // Checked before a request is spent and before a file is made.
   checkedSelection(options.only);
   return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
 }
@@ -78,6 +78,8 @@ export async function push(
   options: PushOptions & WorkerOptions,
   observe: Observe,
 ): Promise<PushReport> {
+  // Checked before a request is spent and before a run starts.
+  checkPushOptions(options);
   refuseWithoutWarehouse(access.config.dataDir);
   return withWorker(access, options, (parts) =>
     withQueue(parts, (queue) => runPush({ ...parts, queue }, options, observe(parts.api))),
@@ -136,7 +138,7 @@ export async function plan(
 }
 
 /** What a run has at hand, with every setting. */
-export type WorkerParts = RunParts & { readonly config: Config };
+export type WorkerParts = RunParts<Config>;
 
 /**
  * A worker: the client, which has shown who it is, and the warehouse of that organization. A key that is refused

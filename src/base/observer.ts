@@ -1,11 +1,11 @@
-/** What a run tells while it goes on: for a terminal, a log, metrics. Every method is cheap and never throws. */
+/** What a run tells about its progress: for a terminal, a log, metrics. Every method is cheap and never throws. */
 export interface RunObserver {
-  /** A phase starts: `total` is known for children (requests), unknown for a list before its first page. */
+  /** A phase starts: `total` is known for details (requests), unknown for a list before its first page. */
   phase(name: string, total: number | null): void;
-  /** Steps of the current phase that are done, of how many. */
+  /** How many steps of the current phase are done, and how many there are. */
   progress(done: number, total: number | null): void;
-  /** The current phase ends; `text` is its one-line result. */
-  phaseEnd(text: string): void;
+  /** The current phase ends with this result, in one line that does not repeat the name of the phase. */
+  phaseEnd(result: string): void;
   /** Something a person should read now. */
   note(text: string): void;
 }

@@ -56,4 +56,4 @@ export const retention = section({
   runsDays: kept(400).describe('Days that runs are kept (ops.runs); the last of each command stays.'),
   attemptsDays: kept(400).describe('Days that attempts at settled changes are kept (ops.change_attempts).'),
   scansDays: kept(90).describe('Days that readings of lists are kept (ops.scans); the last of each stays.'),
-}).describe('What the worker writes down about itself is trimmed at the end of a sync.');
+}).describe('What the worker writes down about itself is trimmed at the end of each sync and push.');

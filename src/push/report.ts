@@ -1,21 +1,13 @@
-import type { RequestCounts } from '../api/request-tally.js';
-import type { ExitCode } from '../base/errors.js';
+import type { RunOptions, RunReport } from '../run/lifecycle.js';
 import type { Status } from './change.js';
 import type { EntityType, Values } from './fields.js';
 import type { OnConflict } from './reconcile.js';
 
 /** What a caller may ask of one push. */
-export interface PushOptions {
+export interface PushOptions extends RunOptions {
   readonly onConflict?: OnConflict | 'skip' | undefined;
-  /** Attempts at most, retries and reads included. */
-  readonly maxRequests?: number | undefined;
-  readonly maxMinutes?: number | undefined;
-  /** Where to write the imported file again, with what became of each row. */
+  /** Where to write the imported file again, with the result of each row. */
   readonly result?: string | undefined;
-  /** First signal: finish what is in flight, keep the rest in the queue. */
-  readonly stop?: AbortSignal | undefined;
-  /** Second signal: give up what is in flight as well; it is sent again under its key by the next push. */
-  readonly kill?: AbortSignal | undefined;
 }
 
 /** What became of one change in this push. */
@@ -35,14 +27,7 @@ export interface ChangeResult {
   readonly importId: string;
 }
 
-export interface PushReport {
-  readonly runId: string;
-  readonly outcome: 'done' | 'stopped' | 'incomplete' | 'failed';
-  readonly exitCode: ExitCode;
-  /** The cap or signal that ended it before the queue was empty; null when nothing did. */
-  readonly stoppedBy: string | null;
-  readonly organization: { id: string; name: string | null };
-  readonly requests: RequestCounts;
+export interface PushReport extends RunReport {
   readonly applied: number;
   readonly unchanged: number;
   readonly conflict: number;
@@ -56,12 +41,8 @@ export interface PushReport {
   };
   /** Each change that this push settled or tried. */
   readonly changes: readonly ChangeResult[];
-  readonly notes: readonly string[];
-  readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;
-  /** The person's own file with results, when it was asked for. */
+  /** The imported file with results, when `--result` was given. */
   readonly result: string | null;
-  readonly startedAt: string;
-  readonly minutes: number;
 }
 
 /** A request that a push would send, for `--dry-run`. */

@@ -1,5 +1,6 @@
-import { extname } from 'node:path';
-import { UsageError } from '../base/errors.js';
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, extname, resolve } from 'node:path';
+import { messageOf, UsageError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Change } from './change.js';
@@ -17,12 +18,26 @@ export interface ResultParts {
   readonly touched: ReadonlySet<string>;
 }
 
-/** Refuses, before anything is sent, a file that could not be written as a sheet. */
+/** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
-  if (['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase())) return;
-  throw new UsageError('The result cannot be written.', [
-    { setting: '--result', problem: `${out} does not end in .xlsx, .csv or .tsv` },
-  ]);
+  const problem = resultPathProblem(out);
+  if (problem === null) return;
+  throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
+}
+
+function resultPathProblem(out: string): string | null {
+  if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
+    return `${out} does not end in .xlsx, .csv or .tsv`;
+  const folder = dirname(resolve(out));
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    return `the folder ${folder} does not exist`;
+  if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) return `${out} is a folder`;
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    return `the folder ${folder} cannot be written to: ${messageOf(error)}`;
+  }
+  return null;
 }
 
 /**

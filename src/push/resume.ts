@@ -36,7 +36,7 @@ export async function resume(context: PushContext, carryOut: Sender): Promise<vo
     done += 1;
     context.observer.progress(done, deliveries.length);
   }
-  context.observer.phaseEnd(`sent again or looked up  ${deliveries.length}`);
+  context.observer.phaseEnd(`${deliveries.length} looked up or sent again`);
 }
 
 /** The requests that are on their way, each with all its changes, oldest first. */

@@ -1,16 +1,7 @@
 import { minutesFor } from '../api/budget-time.js';
-import type { Api } from '../api/client.js';
-import type { Attempt } from '../api/events.js';
-import { followAttempts } from '../api/follow-attempts.js';
-import { recordOf } from '../api/record.js';
-import { RequestTally } from '../api/request-tally.js';
-import type { Clock } from '../base/clock.js';
-import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
+import type { SignalhouseError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { Stop } from '../base/stop.js';
-import { Batcher } from '../warehouse/load/batcher.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
+import { type RunParts, runLifecycle } from '../run/lifecycle.js';
 import { AttemptLog } from './attempts.js';
 import type { Change } from './change.js';
 import { CircuitBreaker } from './circuit-breaker.js';
@@ -22,147 +13,84 @@ import { checkResultPath, writeResult } from './result-file.js';
 import { resume } from './resume.js';
 import { Sender } from './send.js';
 
-export interface PushParts {
-  readonly config: PushSettings;
-  readonly api: Api;
-  readonly warehouse: Warehouse;
-  readonly queue: Queue;
-  readonly identity: {
-    readonly organization: { readonly id: string; readonly name: string | null };
-    readonly attempts: readonly Attempt[];
-  };
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly programVersion: string;
-}
+export type PushParts = RunParts<PushSettings> & { readonly queue: Queue };
 
 /**
- * Carries out the queue: first what an earlier push left on its way, then what waits. However it ends, every change is
+ * Sends the queue: first what an earlier push left in `sending`, then what is queued. However it ends, every change is
  * in one known status, in the journal and in the published file; the report says what went through, what did not and
- * why, and what is left. Throws only what leaves nothing to report.
+ * why, and what is left. Throws only when there is nothing to report.
  */
 export async function runPush(
   parts: PushParts,
   options: PushOptions,
   observer: RunObserver,
 ): Promise<PushReport> {
-  const { api, warehouse, queue, clock, config } = parts;
-  const startedAt = new Date(clock.now());
-  const runId = await warehouse.startRun({
-    command: 'push',
-    startedAt,
-    programVersion: parts.programVersion,
-  });
-  if (options.result !== undefined) checkResultPath(options.result);
-  const stop = new Stop(options);
-  const tally = new RequestTally();
-  const attempts = new AttemptLog();
-  const rows = { rowsNew: 0, rowsChanged: 0, rowsRemoved: 0 };
-  const batcher = new Batcher({
-    runId,
-    limits: config.sync.batch,
-    load: async (batch) => {
-      const loaded = await warehouse.load(batch);
-      await queue.flush();
-      await attempts.flush(warehouse, runId);
-      return loaded;
-    },
-    onLoaded: (loaded) => {
-      for (const counts of Object.values(loaded.rows)) {
-        rows.rowsNew += counts.new;
-        rows.rowsChanged += counts.changed;
-        rows.rowsRemoved += counts.removed;
-      }
-    },
-  });
-  const seen = (attempt: Attempt) => {
-    tally.attempt(attempt);
-    attempts.seen(attempt);
-    batcher.record(recordOf(attempt));
-  };
-  const { maxRequests } = options;
-  const leaveOff = followAttempts(api, { earlier: parts.identity.attempts, seen, maxRequests, stop });
+  checkPushOptions(options);
+  const { warehouse, queue, config } = parts;
   const onConflict = options.onConflict ?? config.push.onConflict;
-  const context: PushContext = {
-    ...{ config, api, queue, batcher, clock, observer, log: parts.log, store: warehouse },
-    stop: stop.signal,
-    onConflict: onConflict === 'overwrite' ? 'overwrite' : 'report',
-    storedCounts: await storedCounts(warehouse),
-    circuitBreaker: new CircuitBreaker(),
-    notes: [],
-  };
-  const before = new Map(queue.all().map(({ id, revision }) => [id, revision]));
-  try {
-    const ended = await carryOutAll(context, attempts).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (ended !== undefined && !(ended instanceof SignalhouseError)) throw ended;
-    await batcher.flush();
-    await queue.flush();
-    await attempts.flush(warehouse, runId);
-    const touched = queue.all().filter(({ id, revision }) => revision !== before.get(id));
-    const end = endOf(ended, touched, onConflict === 'skip');
-    const report: PushReport = {
-      runId,
-      ...end,
-      organization: parts.identity.organization,
-      requests: tally.counts,
-      ...countsOf(touched),
-      left: leftOf(context),
-      changes: touched.map(resultOf),
-      notes: ended && end.outcome === 'failed' ? [...context.notes, withHint(ended)] : context.notes,
-      published: null,
-      result: null,
-      startedAt: startedAt.toISOString(),
-      minutes: (clock.now() - startedAt.getTime()) / 60_000,
+  const counts = await storedCounts(warehouse);
+  const revisions = new Map(queue.all().map(({ id, revision }) => [id, revision]));
+  const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
+  const kind = { command: 'push', publishes: true } as const;
+  const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
+    const context: PushContext = {
+      ...run,
+      queue,
+      onConflict: onConflict === 'overwrite' ? 'overwrite' : 'report',
+      storedCounts: counts,
+      circuitBreaker: new CircuitBreaker(),
     };
-    await warehouse.finishRun(runId, {
-      ...{ outcome: end.outcome, endedAt: new Date(clock.now()), exitCode: end.exitCode },
-      ...{ requests: tally.counts.total, rateLimited: tally.counts.rateLimited, ...rows, rejected: 0 },
-      ...{ leftDue: null, error: ended && end.outcome === 'failed' ? messageOf(ended) : null },
-      summary: { ...report, changes: report.changes.length },
-    });
-    observer.phase('publish', null);
-    const published = await warehouse.publish();
-    observer.phaseEnd(`publish  ${(published.bytes / 1e6).toFixed(1)} MB`);
-    queue.compact();
-    if (options.result !== undefined) {
-      const { dataDir } = warehouse;
-      const ids = new Set(touched.map(({ id }) => id));
-      await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids });
-    }
-    const { path, bytes, ms } = published;
-    return { ...report, published: { path, bytes, ms }, result: options.result ?? null };
-  } finally {
-    leaveOff();
-    stop.release();
+    const attempts = new AttemptLog();
+    return {
+      async work() {
+        const sender = new Sender(context, attempts);
+        await resume(context, sender);
+        await sender.queued('topic');
+        await sender.queued('company');
+      },
+      onAttempt: (attempt) => attempts.seen(attempt),
+      async afterBatch() {
+        await queue.flush();
+        await attempts.flush(warehouse, run.runId);
+      },
+      verdict: () => ({
+        incomplete: touched().some((change) => isIncomplete(change, onConflict === 'skip')),
+      }),
+      async report({ head, error }) {
+        const changes = touched();
+        if (error && head.outcome === 'failed') context.notes.push(withHint(error));
+        const pushReport: PushReport = {
+          ...head,
+          ...countsOf(changes),
+          left: leftOf(context),
+          changes: changes.map(resultOf),
+          notes: context.notes,
+          result: null,
+        };
+        return {
+          report: pushReport,
+          leftDue: null,
+          summary: { ...pushReport, changes: changes.length },
+        };
+      },
+    };
+  });
+  queue.compact();
+  if (options.result !== undefined) {
+    const { dataDir } = warehouse;
+    const ids = new Set(report.changes.map(({ id }) => id));
+    await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids });
   }
+  return { ...report, published, result: options.result ?? null };
 }
 
-async function carryOutAll(context: PushContext, attempts: AttemptLog): Promise<void> {
-  const carryOut = new Sender(context, attempts);
-  await resume(context, carryOut);
-  await carryOut.queued('topic');
-  await carryOut.queued('company');
+/** Throws a UsageError for options that a push cannot follow; call it before a request is spent. */
+export function checkPushOptions({ result }: PushOptions): void {
+  if (result !== undefined) checkResultPath(result);
 }
 
-function endOf(
-  ended: SignalhouseError | undefined,
-  touched: readonly Change[],
-  skipsConflicts: boolean,
-): Pick<PushReport, 'outcome' | 'exitCode' | 'stoppedBy'> {
-  if (ended instanceof RefusedError) return { outcome: 'failed', exitCode: ended.exitCode, stoppedBy: null };
-  const incomplete = touched.some(
-    ({ status }) => status === 'failed' || status === 'sending' || (status === 'conflict' && !skipsConflicts),
-  );
-  if (ended instanceof StoppedError) {
-    const exitCode = incomplete ? ExitCode.incomplete : ExitCode.done;
-    return { outcome: 'stopped', exitCode, stoppedBy: ended.message };
-  }
-  if (ended) return { outcome: 'failed', exitCode: ExitCode.failed, stoppedBy: null };
-  if (incomplete) return { outcome: 'incomplete', exitCode: ExitCode.incomplete, stoppedBy: null };
-  return { outcome: 'done', exitCode: ExitCode.done, stoppedBy: null };
+function isIncomplete({ status }: Change, skipsConflicts: boolean): boolean {
+  return status === 'failed' || status === 'sending' || (status === 'conflict' && !skipsConflicts);
 }
 
 function countsOf(

@@ -53,7 +53,7 @@ export class Sender {
       if (entityType === 'topic') await this.#sendTopics(judgements, isFresh, progress);
       else await this.#sendCompanies(judgements, progress);
     }
-    observer.phaseEnd(`${entityType === 'topic' ? 'topics' : 'companies'}  ${done} of ${waiting.size}`);
+    observer.phaseEnd(`${done} of ${waiting.size}`);
   }
 
   /** A kill in the middle of an import may leave a change in the queue whose place a later one has taken. */

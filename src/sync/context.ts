@@ -1,35 +1,48 @@
-import type { Api } from '../api/client.js';
-import type { Clock } from '../base/clock.js';
-import type { Log } from '../base/log.js';
-import type { RunObserver } from '../base/observer.js';
-import type { Batcher } from '../warehouse/load/batcher.js';
+import type { RunContext, RunParts } from '../run/lifecycle.js';
+import type { Failure } from '../run/tally.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { SchemaDrift } from './landing/schema-drift.js';
-import type { SeenContent } from './landing/seen-content.js';
-import type { Failure } from './report.js';
+import { SchemaDrift } from './landing/schema-drift.js';
+import { SeenContent } from './landing/seen-content.js';
 import type { SyncSettings } from './settings.js';
 
-/** What every step of one run has at hand. */
-export interface Context {
-  readonly config: SyncSettings;
-  readonly api: Api;
-  /** For questions to what is committed; what is fetched goes through the batcher. */
-  readonly store: Pick<Warehouse, 'all' | 'transaction'>;
-  readonly batcher: Batcher;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly observer: RunObserver;
-  /** Ends every waiting; what has been sent is left to finish. */
-  readonly stop: AbortSignal;
+export type SyncParts = RunParts<SyncSettings>;
+
+/** What every step of one sync has at hand. */
+export interface Context extends RunContext<SyncSettings> {
   readonly acceptDeletes: boolean;
   /** Things that went wrong while the rest went on. */
   readonly failures: Failure[];
   /** What the items of this run look like. */
   readonly schemaDrift: SchemaDrift;
-  /** What its conversations said when they were last landed. */
+  /** What its conversations contained when they were last landed. */
   readonly seenContent: SeenContent;
-  /** Histories of which an answer showed less than it counts. */
+  /** Histories for which an answer contained fewer records than it counts. */
   readonly shortHistories: Set<string>;
-  /** What a reader should know. */
-  readonly notes: string[];
+}
+
+/** The context of a sync, or of a plan, which reads the same lists. */
+export function syncContext(
+  run: RunContext<SyncSettings>,
+  { warehouse }: SyncParts,
+  { acceptDeletes = false }: { readonly acceptDeletes?: boolean | undefined },
+): Context {
+  run.notes.push(...restoredNote(warehouse));
+  return {
+    ...run,
+    acceptDeletes,
+    failures: [],
+    schemaDrift: new SchemaDrift(),
+    seenContent: new SeenContent(),
+    shortHistories: new Set(),
+  };
+}
+
+/** Tells the reader of the summary that everything after the snapshot is fetched again. */
+function restoredNote({ restored }: Warehouse): string[] {
+  if (!restored) return [];
+  const instead = restored.snapshotFrom
+    ? `the snapshot published ${restored.snapshotFrom.toISOString()} took its place`
+    : 'there was no snapshot, so the warehouse started empty';
+  const moved = restored.movedTo === null ? '' : ` and is now ${restored.movedTo}`;
+  return [`worker.duckdb could not be opened (${restored.reason})${moved}; ${instead}`];
 }

@@ -1,20 +1,13 @@
-import type { RequestCounts } from '../api/request-tally.js';
-import type { ExitCode } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
+import type { RunOptions, RunReport } from '../run/lifecycle.js';
+import type { Failure, NewDrift, RejectedCounts, TableCounts } from '../run/tally.js';
 
-/** What a caller may ask of one run. */
-export interface SyncOptions {
+/** What a caller may ask of one sync or plan. */
+export interface SyncOptions extends RunOptions {
   /** Resources (`topics`: the list and every child) or single endpoints (`topic_groups`); all when absent. */
   readonly only?: readonly string[] | undefined;
-  /** Attempts at most, retries included. */
-  readonly maxRequests?: number | undefined;
-  readonly maxMinutes?: number | undefined;
-  /** Lets a scan through that would delete more than the fuse allows. */
+  /** Allows a scan to delete more than the fuse would. */
   readonly acceptDeletes?: boolean | undefined;
-  /** First signal: finish what is in flight, commit, publish. */
-  readonly stop?: AbortSignal | undefined;
-  /** Second signal: give up what is in flight as well. */
-  readonly kill?: AbortSignal | undefined;
 }
 
 export type DueReason = 'never' | 'changed' | 'sweep';
@@ -39,7 +32,7 @@ export interface PlanReport {
   readonly spent: number;
   /** Requests of a sync that runs now: its lists again, and the children. */
   readonly requests: { readonly lists: number; readonly children: number; readonly total: number };
-  /** Minutes at the configured budget. */
+  /** Minutes at the configured rate limit. */
   readonly minutes: number;
   /** With a cap (`--max-requests`, `--max-minutes`): how much of the children it leaves for the next run. */
   readonly left: { readonly requests: number; readonly minutes: number } | null;
@@ -55,7 +48,7 @@ export interface ScanReport {
   readonly pages: number;
   readonly items: number;
   readonly totalCount: number | null;
-  /** Known ids that it did not show. */
+  /** Stored ids that it did not return. */
   readonly missing: number;
   readonly tombstoned: number;
   readonly restored: number;
@@ -64,43 +57,18 @@ export interface ScanReport {
   readonly note: string | null;
 }
 
-export interface TableCounts {
-  readonly new: number;
-  readonly changed: number;
-  readonly removed: number;
-}
-
-/** Something that went wrong with one thing while the rest went on. */
-export interface Failure {
-  readonly endpoint: string;
-  readonly entityId: string | null;
-  readonly message: string;
-  readonly hint: string | null;
-}
-
-export interface SyncReport {
-  readonly runId: string;
-  readonly outcome: 'done' | 'stopped' | 'incomplete' | 'failed';
-  readonly exitCode: ExitCode;
-  /** Why it stopped before everything due was fetched: the cap, the signal; null when nothing stopped it. */
-  readonly stoppedBy: string | null;
-  readonly organization: { id: string; name: string | null };
-  readonly requests: RequestCounts;
+export interface SyncReport extends RunReport {
   readonly scans: readonly ScanReport[];
   readonly rows: Record<string, TableCounts>;
-  readonly rejected: { readonly new: number; readonly known: number; readonly examples: readonly Failure[] };
-  readonly drift: readonly { endpoint: string; path: string; kind: string; example: string | null }[];
+  readonly rejected: RejectedCounts;
+  readonly drift: readonly NewDrift[];
   readonly failures: readonly Failure[];
+  /** What is still due, and what fetching it costs. */
   readonly left: {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
-    /** How many more runs like this one that takes, about; null unless this one was stopped by its cap. */
+    /** About how many more runs like this one that takes; null unless a cap stopped this one. */
     readonly runs: number | null;
   };
-  /** What a reader should know: a restored database, a sweep that cannot be kept, a fuse. */
-  readonly notes: readonly string[];
-  readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;
-  readonly startedAt: string;
-  readonly minutes: number;
 }

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -238,6 +238,42 @@ describe('push', () => {
     expect(sandbox.stats().requests).toBe(4);
     expect((await push(pulling)).report).toMatchObject({ applied: 3, left: { queued: 0 } });
     for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
+  });
+
+  it.each([
+    ['of an unsupported format', () => 'done.txt', 'does not end in .xlsx, .csv or .tsv'],
+    ['in a folder that does not exist', () => join('nowhere', 'done.csv'), 'does not exist'],
+    [
+      'that is a folder',
+      (folder: string) => {
+        mkdirSync(join(folder, 'folder.csv'));
+        return 'folder.csv';
+      },
+      'is a folder',
+    ],
+  ])('a result file %s is refused before the run starts', async (_, nameIn, problem) => {
+    const folder = folders.make();
+    const out = join(folder, nameIn(folder));
+    const [topic] = some(1) as [StoredTopic];
+    const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
+    const pushes = () =>
+      read(
+        pulling.dataDir,
+        (reader) =>
+          reader.rows("SELECT run_id, outcome FROM ops.runs WHERE command = 'push' ORDER BY run_id"),
+        'worker.duckdb',
+      );
+    const before = await pushes();
+    const refused = await pulling.start(['push', '--result', out]).ended;
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(await pushes()).toEqual(before);
+    expect(refused.stderr).toContain('--result');
+    expect(refused.stderr.replaceAll(/\s+/g, ' ')).toContain(problem);
+    expect(sandbox.stats().requests).toBe(0);
+    expect(readdirSync(folder)).toEqual(existsSync(out) ? ['folder.csv'] : []);
+    expect((await push(pulling)).report.changes.map(({ id, status }) => [id, status])).toEqual([
+      [change?.id, 'applied'],
+    ]);
   });
 
   it('a warehouse that broke after the import is restored, and no change and no key is lost', async () => {

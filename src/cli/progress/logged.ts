@@ -10,8 +10,8 @@ export function loggedProgress(log: Log): RunObserver {
       log.info(total === null ? { phase } : { phase, requests: total }, 'phase started');
     },
     progress() {},
-    phaseEnd(text) {
-      log.info({ phase }, text);
+    phaseEnd(result) {
+      log.info({ phase }, result);
     },
     note(text) {
       log.warn(text);

@@ -45,10 +45,10 @@ export class TerminalProgress implements RunObserver {
     if (this.#phase) this.#phase = { ...this.#phase, done, total };
   }
 
-  phaseEnd(text: string): void {
-    const name = this.#phase?.name ?? '';
+  phaseEnd(result: string): void {
+    const name = this.#phase?.name;
     this.#phase = undefined;
-    this.#line(text.startsWith(name) ? text : `${name}  ${text}`);
+    this.#line(name === undefined ? result : `${name}  ${result}`);
   }
 
   note(text: string): void {

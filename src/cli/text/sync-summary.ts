@@ -1,5 +1,6 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
-import type { Failure, ScanReport, SyncReport } from '../../sync/report.js';
+import type { Failure } from '../../run/tally.js';
+import type { ScanReport, SyncReport } from '../../sync/report.js';
 import { list, pairs, sections } from './sections.js';
 import { table } from './table.js';
 

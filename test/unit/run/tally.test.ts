@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/events.js';
-import { recordOf } from '../../../src/api/record.js';
-import { Tally } from '../../../src/sync/tally.js';
+import { RunTally, requestRecord } from '../../../src/run/tally.js';
 import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/load/batch.js';
 
 const attempt = (more: Partial<Attempt> = {}): Attempt => ({
@@ -35,9 +34,9 @@ const rejection = (id: string, path = 'title'): Rejection => ({
   seenAt: new Date(0),
 });
 
-describe('Tally', () => {
+describe('RunTally', () => {
   test('counts every attempt, by endpoint, the most asked first', () => {
-    const tally = new Tally();
+    const tally = new RunTally();
     tally.attempt(attempt());
     tally.attempt(attempt({ endpoint: 'topic', status: 429 }));
     tally.attempt(attempt({ endpoint: 'topic', status: undefined, errorKind: 'reset' }));
@@ -46,7 +45,7 @@ describe('Tally', () => {
   });
 
   test('adds up rows by table and over all', () => {
-    const tally = new Tally();
+    const tally = new RunTally();
     const batch = batchOf('r');
     tally.loaded(loaded({ rows: { topics: { new: 2, changed: 1, removed: 0 } } }), batch);
     tally.loaded(
@@ -63,7 +62,7 @@ describe('Tally', () => {
   });
 
   test('tells rejections that are news from those that are not, with ten examples at most', () => {
-    const tally = new Tally();
+    const tally = new RunTally();
     tally.loaded(loaded({ newRejections: 0 }), batchOf('r', { rejections: [rejection('known')] }));
     expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
     const rejections = Array.from({ length: 14 }, (_, index) =>
@@ -79,21 +78,21 @@ describe('Tally', () => {
   });
 
   test('keeps drift that is news', () => {
-    const tally = new Tally();
+    const tally = new RunTally();
     const drift = { endpoint: 'topics', path: 'mood', kind: 'unknown_field' as const, example: '"x"' };
     tally.loaded(loaded({ newDrift: [{ ...drift, count: 3, seenAt: new Date(0) }] }), batchOf('r'));
     expect(tally.drift).toEqual([drift]);
   });
 
   test('an attempt as a row: what did not come is null', () => {
-    expect(recordOf(attempt({ status: undefined, errorKind: 'reset' }))).toMatchObject({
+    expect(requestRecord(attempt({ status: undefined, errorKind: 'reset' }))).toMatchObject({
       endpoint: 'topics',
       path: '/topics',
       status: null,
       error: 'reset',
       requestId: null,
     });
-    expect(recordOf(attempt({ requestId: 'r-1' }))).toMatchObject({
+    expect(requestRecord(attempt({ requestId: 'r-1' }))).toMatchObject({
       status: 200,
       error: null,
       requestId: 'r-1',

@@ -3,13 +3,22 @@ import type { Attempt } from '../api/events.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Organization } from '../warehouse/store/runs.js';
-import type { Identity } from './running.js';
 
-/** Asks whose key it is. Throws RefusedError for a key that the API does not take. */
+/** The answer of whoami, which is asked before the warehouse is opened. */
+export interface Identity {
+  readonly organization: { readonly id: string; readonly name: string | null };
+  /** The organization as the API returned it. */
+  readonly body: Record<string, unknown>;
+  readonly arrivedAt: Date;
+  /** The attempts that the call took; the run counts them as its own. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** Asks the API which organization the key belongs to. Throws RefusedError when the API does not accept the key. */
 export async function whoAmI(api: Api, stop?: AbortSignal): Promise<Identity> {
   const attempts: Attempt[] = [];
-  const seen = (attempt: Attempt) => void attempts.push(attempt);
-  api.events.on('attempt', seen);
+  const onAttempt = (attempt: Attempt) => void attempts.push(attempt);
+  api.events.on('attempt', onAttempt);
   try {
     const { body, arrivedAt } = await api.call('whoami', {}, { priority: Priority.essential, signal: stop });
     const organization = isObject(body) && isObject(body.organization) ? body.organization : undefined;
@@ -20,20 +29,24 @@ export async function whoAmI(api: Api, stop?: AbortSignal): Promise<Identity> {
         hint: 'Check that SIGNALHOUSE_BASE_URL is the address of a Product-Signals API.',
       });
     }
-    const known = { id, name: typeof name === 'string' ? name : null };
-    return { organization: known, body: organization, arrivedAt, attempts };
+    return {
+      organization: { id, name: typeof name === 'string' ? name : null },
+      body: organization,
+      arrivedAt,
+      attempts,
+    };
   } finally {
-    api.events.off('attempt', seen);
+    api.events.off('attempt', onAttempt);
   }
 }
 
-/** Refuses to mix two organizations in one warehouse. */
+/** Throws RefusedError when the warehouse holds the data of another organization than the key's. */
 export function refuseAnother(owner: Organization | null, { organization }: Identity, dataDir: string): void {
   if (owner === null || owner.id === organization.id) return;
   const called = (one: { id: string; name: string | null }) =>
     one.name ? `${one.name} (${one.id})` : one.id;
   throw new RefusedError(
-    `the warehouse in ${dataDir} belongs to ${called(owner)}, and the key to ${called(organization)}`,
+    `the warehouse in ${dataDir} belongs to ${called(owner)}, but the key belongs to ${called(organization)}`,
     { hint: 'Use the key of the first, or point SIGNALHOUSE_DATA_DIR at another directory.' },
   );
 }

@@ -1,0 +1,270 @@
+import type { Api } from '../api/client.js';
+import type { Attempt } from '../api/events.js';
+import type { Clock } from '../base/clock.js';
+import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { RunObserver } from '../base/observer.js';
+import { Scope } from '../base/scope.js';
+import { Stop } from '../base/stop.js';
+import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
+import type { Retention } from '../warehouse/store/retention.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Identity } from './identity.js';
+import { type RequestCounts, RunTally, requestRecord } from './tally.js';
+
+/** The settings that every run uses, in the shape of the configuration. */
+export interface RunSettings {
+  readonly sync: { readonly batch: BatchLimits; readonly publishEveryMinutes: number };
+  readonly retention: Retention;
+}
+
+/** What the caller of a run may ask for, whatever the run does. */
+export interface RunOptions {
+  /** The largest number of attempts, retries included. */
+  readonly maxRequests?: number | undefined;
+  readonly maxMinutes?: number | undefined;
+  /** First signal: finish what is in flight, commit, publish. */
+  readonly stop?: AbortSignal | undefined;
+  /** Second signal: abort what is in flight as well. */
+  readonly kill?: AbortSignal | undefined;
+}
+
+/** What app hands to a run. */
+export interface RunParts<Settings extends RunSettings = RunSettings> {
+  readonly config: Settings;
+  readonly api: Api;
+  readonly warehouse: Warehouse;
+  readonly identity: Identity;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly programVersion: string;
+}
+
+/** What every step of one run has at hand. */
+export interface RunContext<Settings extends RunSettings = RunSettings> {
+  readonly runId: string;
+  readonly config: Settings;
+  readonly api: Api;
+  /** For queries on what is committed; what is fetched goes through the batcher. */
+  readonly store: Pick<Warehouse, 'all' | 'transaction'>;
+  readonly batcher: Batcher;
+  readonly tally: RunTally;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly observer: RunObserver;
+  /** Ends every wait; requests that were sent are left to finish. */
+  readonly stop: AbortSignal;
+  /** What the reader of the report should know. */
+  readonly notes: string[];
+}
+
+/** What the report of every run says. */
+export interface RunReport {
+  readonly runId: string;
+  readonly outcome: 'done' | 'stopped' | 'incomplete' | 'failed';
+  readonly exitCode: ExitCode;
+  /** The cap or signal that ended the run before everything was done; null when nothing did. */
+  readonly stoppedBy: string | null;
+  readonly organization: { readonly id: string; readonly name: string | null };
+  readonly requests: RequestCounts;
+  /** What the reader should know: a restored database, a sweep that cannot be kept, a fuse. */
+  readonly notes: readonly string[];
+  readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;
+  readonly startedAt: string;
+  readonly minutes: number;
+}
+
+/** How a run ended, for the command's own report. */
+export interface RunEnd {
+  /** The fields that every report has; the run is published after the report is made. */
+  readonly head: Omit<RunReport, 'notes'>;
+  readonly endedAt: Date;
+  /** What ended the work: a failure, a cap or a signal; undefined when it came to its end. */
+  readonly error: SignalhouseError | undefined;
+}
+
+/** A report, and what else the row of the run says (ops.runs). */
+export interface RunSummary<Report> {
+  readonly report: Report;
+  /** Fetches that are still due; null for a command that does not fetch. */
+  readonly leftDue: number | null;
+  /** What the row keeps of the report; all of it when absent. */
+  readonly summary?: unknown;
+}
+
+/** What one command does in a run, and how it reports it. */
+export interface RunSteps<Report> {
+  /** Fetches or sends. A SignalhouseError that it throws ends the run with a report; any other error is thrown on. */
+  work(): Promise<void>;
+  /** Adds to the last batch what only the end of the work shows, however the work ended. */
+  beforeLastBatch?(): Promise<void>;
+  /** Told of each attempt of the run, earlier ones (whoami) included. */
+  onAttempt?(attempt: Attempt): void;
+  /** Runs after each batch that is committed, and once at the end. */
+  afterBatch?(): Promise<void>;
+  /** Whether something did not go through (exit 3), and whether the run failed although nothing was thrown. */
+  verdict(): { readonly incomplete: boolean; readonly failed?: boolean };
+  report(end: RunEnd): Promise<RunSummary<Report>>;
+}
+
+/** A run that has ended and is published. */
+export interface EndedRun<Report> {
+  readonly report: Report;
+  /** Null for a run that does not publish. */
+  readonly published: RunReport['published'];
+  readonly error: SignalhouseError | undefined;
+}
+
+/** The command that runs, and whether its end is published. */
+export interface RunKind {
+  readonly command: 'sync' | 'plan' | 'push';
+  /** Trims and publishes the warehouse at the end. */
+  readonly publishes: boolean;
+}
+
+/**
+ * The life of one run, the same for every command: start, work under caps and signals, last batch, end, trim, publish.
+ * `begin` makes the steps of the command. Whatever way the work ends, what it fetched is committed, the row of the run
+ * says how it ended, and what the run holds is released in reverse order.
+ *
+ * Check options before calling: an error that `begin` throws leaves a run that counts as interrupted. Throws only when
+ * there is nothing to report: an unexpected error, or a warehouse that cannot be written.
+ */
+export async function runLifecycle<Settings extends RunSettings, Report>(
+  parts: RunParts<Settings>,
+  kind: RunKind,
+  options: RunOptions,
+  observer: RunObserver,
+  begin: (context: RunContext<Settings>) => RunSteps<Report> | Promise<RunSteps<Report>>,
+): Promise<EndedRun<Report>> {
+  return Scope.run(async (scope) => {
+    const { warehouse, clock } = parts;
+    const stop = new Stop(options);
+    scope.defer('stop', () => stop.release());
+    const startedAt = new Date(clock.now());
+    const runId = await warehouse.startRun({
+      command: kind.command,
+      startedAt,
+      programVersion: parts.programVersion,
+    });
+    const context = contextOf(parts, runId, { observer, stop, afterBatch: async () => steps.afterBatch?.() });
+    const steps = await begin(context);
+    scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
+
+    const error = await errorOf(steps.work());
+    await steps.beforeLastBatch?.();
+    await context.batcher.flush();
+    await steps.afterBatch?.();
+
+    const endedAt = new Date(clock.now());
+    const head = {
+      runId,
+      ...endOf(error, steps.verdict()),
+      organization: parts.identity.organization,
+      requests: context.tally.requests,
+      published: null,
+      startedAt: startedAt.toISOString(),
+      minutes: (endedAt.getTime() - startedAt.getTime()) / 60_000,
+    };
+    const { report, leftDue, summary = report } = await steps.report({ head, endedAt, error });
+    await warehouse.finishRun(runId, {
+      endedAt,
+      outcome: head.outcome,
+      exitCode: head.exitCode,
+      requests: head.requests.total,
+      rateLimited: head.requests.rateLimited,
+      ...context.tally.rowTotals,
+      rejected: context.tally.rejected.new,
+      leftDue,
+      error: error && head.outcome === 'failed' ? messageOf(error) : null,
+      summary,
+    });
+    if (!kind.publishes) return { report, error, published: null };
+    // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
+    await warehouse.trim(parts.config.retention, endedAt);
+    observer.phase('publish', null);
+    const { path, bytes, ms } = await warehouse.publish();
+    observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
+    return { report, error, published: { path, bytes, ms } };
+  });
+}
+
+function contextOf<Settings extends RunSettings>(
+  { config, api, warehouse, log, clock }: RunParts<Settings>,
+  runId: string,
+  { observer, stop, afterBatch }: { observer: RunObserver; stop: Stop; afterBatch: () => Promise<void> },
+): RunContext<Settings> {
+  const tally = new RunTally();
+  const publishIfDue = publisher(config, warehouse, clock);
+  const batcher = new Batcher({
+    runId,
+    limits: config.sync.batch,
+    load: async (batch) => {
+      const loaded = await warehouse.load(batch);
+      await afterBatch();
+      await publishIfDue();
+      return loaded;
+    },
+    onLoaded: (loaded, batch) => tally.loaded(loaded, batch),
+  });
+  const given = { runId, config, api, store: warehouse, log, clock, observer };
+  return { ...given, batcher, tally, stop: stop.signal, notes: [] };
+}
+
+/** Publishes between two batches, when a long run has published nothing for a while. */
+function publisher({ sync }: RunSettings, warehouse: Warehouse, clock: Clock): () => Promise<void> {
+  const everyMs = sync.publishEveryMinutes * 60_000;
+  let publishedAt = clock.monotonic();
+  return async () => {
+    if (everyMs <= 0 || clock.monotonic() - publishedAt < everyMs) return;
+    await warehouse.publish();
+    publishedAt = clock.monotonic();
+  };
+}
+
+/** Counts and records every attempt of the run, and stops the run at its cap. Returns a function that ends this. */
+function followAttempts<Settings extends RunSettings>(
+  { api, identity }: RunParts<Settings>,
+  { maxRequests }: RunOptions,
+  run: { readonly context: RunContext<Settings>; readonly steps: RunSteps<unknown>; readonly stop: Stop },
+): () => void {
+  const { context, steps, stop } = run;
+  const onAttempt = (attempt: Attempt) => {
+    context.tally.attempt(attempt);
+    steps.onAttempt?.(attempt);
+    context.batcher.record(requestRecord(attempt));
+  };
+  identity.attempts.forEach(onAttempt);
+  api.events.on('attempt', onAttempt);
+  if (maxRequests !== undefined) {
+    api.budget.allow(maxRequests - identity.attempts.length, () =>
+      stop.because(`--max-requests ${maxRequests} is reached`),
+    );
+  }
+  return () => void api.events.off('attempt', onAttempt);
+}
+
+/** The error that ended the work, if it is one of ours; any other is thrown. */
+async function errorOf(work: Promise<void>): Promise<SignalhouseError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof SignalhouseError) return error;
+    throw error;
+  }
+}
+
+function endOf(
+  error: SignalhouseError | undefined,
+  { incomplete, failed = false }: ReturnType<RunSteps<unknown>['verdict']>,
+): Pick<RunReport, 'outcome' | 'exitCode' | 'stoppedBy'> {
+  if (error instanceof RefusedError) return { outcome: 'failed', exitCode: error.exitCode, stoppedBy: null };
+  if (error instanceof StoppedError) {
+    const exitCode = incomplete ? ExitCode.incomplete : ExitCode.done;
+    return { outcome: 'stopped', exitCode, stoppedBy: error.message };
+  }
+  if (error || failed) return { outcome: 'failed', exitCode: ExitCode.failed, stoppedBy: null };
+  if (incomplete) return { outcome: 'incomplete', exitCode: ExitCode.incomplete, stoppedBy: null };
+  return { outcome: 'done', exitCode: ExitCode.done, stoppedBy: null };
+}

@@ -1,0 +1,124 @@
+import type { Attempt } from '../api/events.js';
+import type { Batch, Counts, Drift, Loaded, RequestRecord } from '../warehouse/load/batch.js';
+
+/** The requests of a run, every attempt counted. */
+export interface RequestCounts {
+  readonly total: number;
+  /** How many of them were answered with 429. */
+  readonly rateLimited: number;
+  /** By endpoint, the most frequent first. */
+  readonly byEndpoint: Record<string, number>;
+}
+
+export interface TableCounts {
+  readonly new: number;
+  readonly changed: number;
+  readonly removed: number;
+}
+
+/** Something that went wrong with one thing while the run went on. */
+export interface Failure {
+  readonly endpoint: string;
+  readonly entityId: string | null;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** Items that were rejected: `known` ones had been rejected before, with the same body. */
+export interface RejectedCounts {
+  readonly new: number;
+  readonly known: number;
+  readonly examples: readonly Failure[];
+}
+
+/** Schema drift that no earlier run has seen. */
+export type NewDrift = Pick<Drift, 'endpoint' | 'path' | 'kind' | 'example'>;
+
+const maxExamples = 10;
+
+/** What a run adds up as it goes: requests as they are made, rows as they are committed. */
+export class RunTally {
+  #requests = 0;
+  #rateLimited = 0;
+  readonly #byEndpoint: Record<string, number> = {};
+  #rejectedNew = 0;
+  #rejectedKnown = 0;
+  readonly #rows: Record<string, { new: number; changed: number; removed: number }> = {};
+  readonly #drift: NewDrift[] = [];
+  readonly #examples: Failure[] = [];
+
+  attempt({ endpoint, status }: Attempt): void {
+    this.#requests += 1;
+    if (status === 429) this.#rateLimited += 1;
+    this.#byEndpoint[endpoint] = (this.#byEndpoint[endpoint] ?? 0) + 1;
+  }
+
+  loaded(loaded: Loaded, batch: Batch): void {
+    for (const [table, counts] of Object.entries(loaded.rows)) this.#add(table, counts);
+    this.#rejectedNew += loaded.newRejections;
+    this.#rejectedKnown += batch.rejections.length - loaded.newRejections;
+    for (const { endpoint, path, kind, example } of loaded.newDrift) {
+      this.#drift.push({ endpoint, path, kind, example });
+    }
+    if (loaded.newRejections === 0) return;
+    for (const { endpoint, id, path, reason } of batch.rejections) {
+      if (this.#examples.length >= maxExamples) return;
+      this.#examples.push({
+        endpoint,
+        entityId: id,
+        message: `${path || 'the item'}: ${reason}`,
+        hint: null,
+      });
+    }
+  }
+
+  get requests(): RequestCounts {
+    const byEndpoint = Object.fromEntries(Object.entries(this.#byEndpoint).sort(([, a], [, b]) => b - a));
+    return { total: this.#requests, rateLimited: this.#rateLimited, byEndpoint };
+  }
+
+  /** By table, in the order of their names. */
+  get rows(): Record<string, TableCounts> {
+    return Object.fromEntries(Object.entries(this.#rows).sort(([a], [b]) => a.localeCompare(b)));
+  }
+
+  /** Over all tables, as the columns of ops.runs. */
+  get rowTotals(): { rowsNew: number; rowsChanged: number; rowsRemoved: number } {
+    const sum = (field: keyof Counts) =>
+      Object.values(this.#rows).reduce((total, counts) => total + counts[field], 0);
+    return { rowsNew: sum('new'), rowsChanged: sum('changed'), rowsRemoved: sum('removed') };
+  }
+
+  get rejected(): RejectedCounts {
+    return { new: this.#rejectedNew, known: this.#rejectedKnown, examples: this.#examples };
+  }
+
+  get drift(): readonly NewDrift[] {
+    return this.#drift;
+  }
+
+  #add(table: string, counts: Counts): void {
+    const sum = this.#rows[table] ?? { new: 0, changed: 0, removed: 0 };
+    this.#rows[table] = {
+      new: sum.new + counts.new,
+      changed: sum.changed + counts.changed,
+      removed: sum.removed + counts.removed,
+    };
+  }
+}
+
+/** An attempt as a row of ops.requests: what is undefined becomes null, and the time is when it was sent. */
+export function requestRecord(attempt: Attempt): RequestRecord {
+  return {
+    at: attempt.startedAt,
+    endpoint: attempt.endpoint,
+    method: attempt.method,
+    path: attempt.path,
+    status: attempt.status ?? null,
+    ms: attempt.ms,
+    bytes: attempt.bytes,
+    attempt: attempt.attempt,
+    error: attempt.errorKind ?? null,
+    requestId: attempt.requestId ?? null,
+  };
+}

@@ -1,0 +1,216 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import type { Attempt } from '../../../src/api/events.js';
+import {
+  RefusedError,
+  type SignalhouseError,
+  StorageError,
+  UnavailableError,
+} from '../../../src/base/errors.js';
+import type { RunObserver } from '../../../src/base/observer.js';
+import {
+  type EndedRun,
+  type RunContext,
+  type RunKind,
+  type RunOptions,
+  type RunParts,
+  type RunReport,
+  type RunSteps,
+  runLifecycle,
+} from '../../../src/run/lifecycle.js';
+import type { Batch, Loaded } from '../../../src/warehouse/load/batch.js';
+import type { RunEnd } from '../../../src/warehouse/store/runs.js';
+
+const attempt = (path: string): Attempt => ({
+  endpoint: 'topics',
+  method: 'GET',
+  path,
+  startedAt: new Date(0),
+  ms: 5,
+  bytes: 10,
+  attempt: 1,
+  status: 200,
+  errorKind: undefined,
+  requestId: undefined,
+  serverDate: undefined,
+});
+const silent: RunObserver = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
+
+/** A run against a warehouse that only writes down what it is asked to do. */
+class Trial {
+  readonly calls: string[] = [];
+  readonly rows: RunEnd[] = [];
+  readonly batches: Batch[] = [];
+  readonly events = new EventEmitter();
+  now = 0;
+  reachCap: (() => void) | undefined;
+
+  start(
+    steps: (context: RunContext) => Partial<RunSteps<Pick<RunReport, 'outcome' | 'exitCode'>>>,
+    { kind = {}, options = {} }: { kind?: Partial<RunKind>; options?: RunOptions } = {},
+  ): Promise<EndedRun<Pick<RunReport, 'outcome' | 'exitCode'>>> {
+    const runKind: RunKind = { command: 'sync', publishes: true, ...kind };
+    return runLifecycle(this.#parts(), runKind, options, silent, (context) => ({
+      work: async () => undefined,
+      verdict: () => ({ incomplete: false }),
+      report: async ({ head }) => ({
+        report: { outcome: head.outcome, exitCode: head.exitCode },
+        leftDue: null,
+      }),
+      ...steps(context),
+    }));
+  }
+
+  #parts(): RunParts {
+    const { calls } = this;
+    const warehouse = {
+      startRun: async () => {
+        calls.push('start');
+        return 'run-1';
+      },
+      load: async (batch: Batch): Promise<Loaded> => {
+        calls.push('load');
+        this.batches.push(batch);
+        const rows = { topics: { new: 2, changed: 1, removed: 0 } };
+        return { documents: { new: 0, changed: 0, removed: 0 }, rows, newRejections: 0, newDrift: [] };
+      },
+      finishRun: async (_: string, end: RunEnd) => {
+        calls.push('finish');
+        this.rows.push(end);
+      },
+      trim: async () => void calls.push('trim'),
+      publish: async () => {
+        calls.push('publish');
+        return { path: 'signals.duckdb', bytes: 1, ms: 1, tables: 1 };
+      },
+    };
+    return {
+      config: {
+        sync: { batch: { megabytes: 1, documents: 10, answers: 10, seconds: 60 }, publishEveryMinutes: 1 },
+        retention: { requestsDays: 1, runsDays: 1, attemptsDays: 1, scansDays: 1 },
+      },
+      api: {
+        events: this.events,
+        budget: { allow: (_: number, reached: () => void) => (this.reachCap = reached) },
+      },
+      warehouse,
+      identity: { organization: { id: 'o', name: null }, attempts: [attempt('/whoami')] },
+      clock: { now: () => this.now, monotonic: () => this.now },
+      programVersion: '1',
+    } as unknown as RunParts;
+  }
+}
+
+const failedWith = (error: SignalhouseError) => ({
+  work: async () => {
+    throw error;
+  },
+});
+const unavailable = new UnavailableError('down', { endpoint: 't', method: 'GET', path: '/' }, 503);
+
+describe('runLifecycle', () => {
+  it('commits, stores the end, trims and publishes, in this order', async () => {
+    const trial = new Trial();
+    const seen: string[] = [];
+    const { published } = await trial.start(() => ({
+      async work() {
+        trial.events.emit('attempt', attempt('/topics'));
+      },
+      beforeLastBatch: async () => void trial.calls.push('last parts'),
+      onAttempt: ({ path }) => void seen.push(path),
+      afterBatch: async () => void trial.calls.push('after batch'),
+    }));
+    expect(trial.calls).toEqual([
+      ...['start', 'last parts', 'load', 'after batch', 'after batch', 'finish', 'trim', 'publish'],
+    ]);
+    expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1 });
+    expect(seen).toEqual(['/whoami', '/topics']);
+    expect(trial.batches[0]?.requests.map(({ path }) => path)).toEqual(seen);
+    expect(trial.rows).toMatchObject([{ outcome: 'done', requests: 2, rowsNew: 2, rowsChanged: 1 }]);
+  });
+
+  it('a run that does not publish leaves the published file and old records alone', async () => {
+    const trial = new Trial();
+    const { published } = await trial.start(() => ({}), { kind: { command: 'plan', publishes: false } });
+    expect(trial.calls).toEqual(['start', 'load', 'finish']);
+    expect(published).toBeNull();
+  });
+
+  it('publishes between two batches of a long run', async () => {
+    const trial = new Trial();
+    await trial.start((context) => ({
+      async work() {
+        await context.batcher.flush();
+        trial.now = 60_000;
+        trial.events.emit('attempt', attempt('/topics'));
+        await context.batcher.flush();
+      },
+    }));
+    expect(trial.calls).toEqual(['start', 'load', 'load', 'publish', 'finish', 'trim', 'publish']);
+  });
+
+  it.each([
+    ['a failure', () => failedWith(unavailable), { outcome: 'failed', exitCode: 1, error: 'down' }],
+    [
+      'a refused key',
+      () => failedWith(new RefusedError('no')),
+      { outcome: 'failed', exitCode: 5, error: 'no' },
+    ],
+    [
+      'something that did not go through',
+      () => ({ verdict: () => ({ incomplete: true }) }),
+      { outcome: 'incomplete', exitCode: 3, error: null },
+    ],
+    [
+      'a failure that was not thrown',
+      () => ({ verdict: () => ({ incomplete: true, failed: true }) }),
+      { outcome: 'failed', exitCode: 1, error: null },
+    ],
+  ] as const)('%s is committed, stored and published as well', async (_, steps, row) => {
+    const trial = new Trial();
+    const { report } = await trial.start(steps);
+    expect(report).toEqual({ outcome: row.outcome, exitCode: row.exitCode });
+    expect(trial.rows).toMatchObject([row]);
+    expect(trial.calls.at(-1)).toBe('publish');
+  });
+
+  it('stops at its cap, with what did not go through deciding the exit code', async () => {
+    for (const [incomplete, exitCode] of [
+      [false, 0],
+      [true, 3],
+    ] as const) {
+      const trial = new Trial();
+      const { report, error } = await trial.start(
+        (context) => ({
+          async work() {
+            trial.reachCap?.();
+            context.stop.throwIfAborted();
+          },
+          verdict: () => ({ incomplete }),
+        }),
+        { options: { maxRequests: 1 } },
+      );
+      expect(report).toEqual({ outcome: 'stopped', exitCode });
+      expect(error?.message).toBe('--max-requests 1 is reached');
+      expect(trial.rows).toMatchObject([{ outcome: 'stopped', error: null }]);
+    }
+  });
+
+  it('an unexpected error, or a batch that cannot be stored, is thrown; what the run held is released', async () => {
+    for (const error of [new TypeError('a defect'), new StorageError('disk full')]) {
+      const trial = new Trial();
+      const stop = new AbortController();
+      const run = trial.start(
+        () => ({
+          beforeLastBatch: async () => {
+            throw error;
+          },
+        }),
+        { options: { stop: stop.signal } },
+      );
+      await expect(run).rejects.toBe(error);
+      expect(trial.calls).toEqual(['start']);
+      expect(trial.events.listenerCount('attempt')).toBe(0);
+    }
+  });
+});
