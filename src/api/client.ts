@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.js';
 import { StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { type EndpointName, endpoints } from '../contract/endpoints.js';
+import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
 import { type Arrival, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
 import type { ApiEvents } from './events.js';
@@ -14,6 +14,8 @@ import { type AnyRequest, type Prepared, prepare, type RequestOf } from './reque
 import { nextStep, type RetryOptions } from './retry.js';
 import { SpendingLog } from './spending-log.js';
 import { Transport, type TransportOptions } from './transport.js';
+
+export type Contract = Readonly<Record<string, Endpoint>>;
 
 export interface ApiOptions {
   /** The API's base address, ending in /v1; https, or http on loopback. */
@@ -30,6 +32,8 @@ export interface ApiOptions {
     readonly limitedMs?: number | undefined;
   };
   readonly paging: PagingSettings;
+  /** The endpoints that can be called, by name; the contract's own unless a test adds one. */
+  readonly contract?: Contract | undefined;
   readonly log: Log;
   readonly userAgent?: string | undefined;
   readonly clock?: Clock | undefined;
@@ -76,6 +80,7 @@ export class Api {
   readonly events = new EventEmitter<ApiEvents>();
   readonly endpoints: Endpoints;
   readonly paging: PagingMemory;
+  readonly contract: Contract;
   readonly #options: ApiOptions;
   readonly #clock: Clock;
   readonly #ledger: SpendingLog | undefined;
@@ -88,6 +93,7 @@ export class Api {
   constructor(options: ApiOptions) {
     const { budget, spendingLogPath: ledgerPath, concurrency, log, clock = systemClock } = options;
     this.#options = options;
+    this.contract = options.contract ?? endpoints;
     this.#clock = clock;
     this.#transport = new Transport({
       ...options,
@@ -145,6 +151,11 @@ export class Api {
     return this.#call(name, request as AnyRequest | undefined, options);
   }
 
+  /** The same for a GET that is named by a value, such as a resource of the table. Throws what `call` throws. */
+  get(name: string, request?: AnyRequest, options?: CallOptions): Promise<Answer> {
+    return this.#call(name, request, options);
+  }
+
   /** Ends what waits (StoppedError), lets what has been sent finish, and closes the connections. */
   async close(): Promise<void> {
     this.#end.abort(new StoppedError('The client was closed'));
@@ -161,8 +172,10 @@ export class Api {
     this.#ledger?.close();
   }
 
-  async #call(name: EndpointName, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
-    const prepared = { ...prepare(name, request), unread: options.unread };
+  async #call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
+    const endpoint = this.contract[name];
+    if (!endpoint) throw new Error(`there is no endpoint ${name}`);
+    const prepared = { ...prepare(name, endpoint, request), unread: options.unread };
     const stop = follow([options.signal, this.#end.signal]);
     try {
       return await this.#persist(prepared, {

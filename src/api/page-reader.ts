@@ -1,9 +1,9 @@
 import { ContractError, RejectedError } from '../base/errors.js';
-import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
+import type { Endpoint } from '../contract/endpoints.js';
 import type { Api, CallOptions } from './client.js';
 import { type ListAnswer, readList, seen } from './page-form.js';
 import type { Learned } from './paging-memory.js';
-import { type AnyRequest, prepare, type RequestOf } from './request.js';
+import { type AnyRequest, prepare } from './request.js';
 
 /** One page as it was answered. */
 export interface ReadPage extends ListAnswer {
@@ -12,21 +12,23 @@ export interface ReadPage extends ListAnswer {
 }
 
 /** What paging needs of the client. */
-export type Caller = Pick<Api, 'call' | 'paging'>;
+export type Caller = Pick<Api, 'get' | 'contract' | 'paging'>;
 
 /** Asks for single pages of one list. */
 export class PageReader {
   readonly learned: Learned;
   readonly #api: Caller;
-  readonly #name: EndpointName;
+  readonly #name: string;
   readonly #endpoint: Endpoint;
   readonly #request: AnyRequest;
   readonly #options: CallOptions;
 
-  constructor(api: Caller, name: EndpointName, request: AnyRequest, options: CallOptions) {
+  constructor(api: Caller, name: string, request: AnyRequest, options: CallOptions) {
     this.#api = api;
     this.#name = name;
-    this.#endpoint = endpoints[name];
+    const endpoint = api.contract[name];
+    if (!endpoint) throw new Error(`there is no endpoint ${name}`);
+    this.#endpoint = endpoint;
     this.#request = request;
     this.#options = options;
     this.learned = api.paging.about(name);
@@ -75,7 +77,7 @@ export class PageReader {
     number: number | undefined,
     setting: 'pageParameter' | 'limitParameter',
   ): ContractError {
-    const { where } = prepare(this.#name, this.#queryFor(number));
+    const { where } = prepare(this.#name, this.#endpoint, this.#queryFor(number));
     const parameter = this.#api.paging.settings[setting];
     return new ContractError(`${this.#name}: ${where.method} ${where.path} ${problem}`, where, {
       hint: `Check the setting api.paging.${setting} (now '${parameter}') against the service.`,
@@ -84,10 +86,10 @@ export class PageReader {
 
   async #read(number: number | undefined): Promise<ReadPage> {
     const request = this.#queryFor(number);
-    const answer = await this.#api.call(this.#name, request as RequestOf<EndpointName>, this.#options);
+    const answer = await this.#api.get(this.#name, request, this.#options);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
-    const { where } = prepare(this.#name, request);
+    const { where } = prepare(this.#name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;
     throw new ContractError(
       `${this.#name}: ${where.method} ${where.path} has no list in its ${page}: it is ${seen(answer.body)}`,

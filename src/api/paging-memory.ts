@@ -1,5 +1,3 @@
-import type { EndpointName } from '../contract/endpoints.js';
-
 export interface PagingSettings {
   /** Name of the query parameter that carries the page's number (not shown in the document). */
   readonly pageParameter: string;
@@ -21,11 +19,11 @@ export interface Learned {
 
 /** The settings of paging, and what has been found out during this client's life. */
 export class PagingMemory {
-  readonly #learned = new Map<EndpointName, Learned>();
+  readonly #learned = new Map<string, Learned>();
 
   constructor(readonly settings: PagingSettings) {}
 
-  about(name: EndpointName): Learned {
+  about(name: string): Learned {
     const learned = this.#learned.get(name) ?? {};
     this.#learned.set(name, learned);
     return learned;

@@ -27,13 +27,23 @@ const pagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / Mat
  * granted. A list whose form says neither is read for as long as asking for more brings more. Throws what `call`
  * throws, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
-export async function* pages<N extends EndpointName>(
+export function pages<N extends EndpointName>(
   api: Caller,
   name: N,
   request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
   options: CallOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
-  const reader = new PageReader(api, name, request as AnyRequest, options);
+  return pagesOf(api, name, request as AnyRequest, options);
+}
+
+/** The same for a list that is named by a value, such as a resource of the table. */
+export async function* pagesOf(
+  api: Caller,
+  name: string,
+  request: AnyRequest,
+  options: CallOptions = {},
+): AsyncGenerator<Page, void, undefined> {
+  const reader = new PageReader(api, name, request, options);
   const first = await reader.first();
   if (!reader.pageable) yield { ...first, last: true };
   else if (first.page !== null) yield* numbered(reader, first, first.page);

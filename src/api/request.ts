@@ -1,12 +1,5 @@
 import { ContractError, UsageError, type Where } from '../base/errors.js';
-import {
-  type BodyOf,
-  type Endpoint,
-  type EndpointName,
-  endpoints,
-  type ParamsOf,
-  type QueryOf,
-} from '../contract/endpoints.js';
+import type { BodyOf, Endpoint, EndpointName, endpoints, ParamsOf, QueryOf } from '../contract/endpoints.js';
 import { idempotencyKeyLength } from '../contract/limits.js';
 import type { Outgoing } from './transport.js';
 
@@ -40,8 +33,11 @@ export interface Prepared extends Outgoing {
   readonly unread?: string | undefined;
 }
 
-export function prepare(name: EndpointName, request: AnyRequest): Prepared {
-  const { method, path: template }: Endpoint = endpoints[name];
+export function prepare(
+  name: string,
+  { method, path: template }: Pick<Endpoint, 'method' | 'path'>,
+  request: AnyRequest,
+): Prepared {
   const path = fillPath(name, method, template, request.params ?? {}) + toQuery(request.query ?? {});
   const { idempotencyKey } = request;
   if (idempotencyKey !== undefined) checkKey(idempotencyKey);

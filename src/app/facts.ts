@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
+import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/overlay.js';
 import type { Budget, Facts, Freshness } from '../serve/facts.js';
 import { iso } from '../serve/iso.js';
-import { lists } from '../sync/resources.js';
 import { type Contents, readOutside, readStatus, type Spent, type Status } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { heldNow } from './spending.js';
@@ -55,7 +55,7 @@ export function factsOf(setup: Setup, { status, queue }: Known, live: readonly S
 /** A list is as fresh as its last reading that added up. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
   const hours: Readonly<Partial<Record<string, number>>> = config.serve.freshness;
-  return lists.map(({ name }) => {
+  return resources.lists.map(({ name }) => {
     const read = contents?.lists.find(({ endpoint }) => endpoint === name);
     const objective = hours[name];
     return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { resources } from '../contract/resources.js';
 import { days, milliseconds, positive, section, text } from './kinds.js';
 import { retention, serve } from './serving.js';
 
@@ -68,36 +69,15 @@ const warehouse = section({
   }),
 });
 
-/** Children that are fetched when due, with the age in days after which each is fetched again whatever happened. */
-export const defaultMaxAgeDays = {
-  topic: 14,
-  topic_groups: 14,
-  topic_people: 14,
-  topic_history: 30,
-  company: 30,
-  company_activity: 30,
-  company_groups: 14,
-  company_identities: 30,
-  company_history: 30,
-  person: 45,
-  person_groups: 30,
-  person_identities: 60,
-  person_source_stats: 60,
-  person_history: 60,
-  channel: 30,
-  story: 30,
-  automation_template: 30,
-} as const;
-type ChildEndpoint = keyof typeof defaultMaxAgeDays;
-
-const maxAgeShape = Object.fromEntries(
-  Object.entries(defaultMaxAgeDays).map(([name, value]) => [name, days.default(value)]),
-) as { [K in ChildEndpoint]: z.ZodDefault<typeof days> };
-
-const sync = section({
-  maxAgeDays: section(maxAgeShape).describe(
+/** An age for each child resource, in the order of the resource table. */
+function maxAgeDays<N extends string>(defaults: Readonly<Record<N, number>>) {
+  const shape = Object.entries<number>(defaults).map(([name, value]) => [name, days.default(value)]);
+  return section(Object.fromEntries(shape) as Record<N, z.ZodDefault<typeof days>>).describe(
     'By child endpoint: fetched again after this many days, changed or not.',
-  ),
+  );
+}
+
+const sync = {
   personGroups: z
     .enum(['without_company', 'all', 'never'])
     .default('without_company')
@@ -139,7 +119,7 @@ const sync = section({
     .max(3_600)
     .default(25)
     .describe('After SIGTERM: finish what is in flight, commit, publish.'),
-});
+};
 
 const push = section({
   onConflict: z
@@ -155,21 +135,28 @@ const push = section({
     .describe('What the API has is read again before a change is sent when it was read longer ago.'),
 });
 
-export const settings = z.strictObject({
-  dataDir: text.default('./data').describe('Where the warehouse and everything beside it lives.'),
-  api,
-  rateLimit,
-  warehouse,
-  sync,
-  push,
-  serve,
-  retention,
-  log: section({
-    level: z
-      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-      .default('info')
-      .describe('Log level.'),
-  }),
+const log = section({
+  level: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Log level.'),
 });
+
+/** The settings of a program whose child resources have these default ages. */
+export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>) {
+  return z.strictObject({
+    dataDir: text.default('./data').describe('Where the warehouse and everything beside it lives.'),
+    api,
+    rateLimit,
+    warehouse,
+    sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
+    push,
+    serve,
+    retention,
+    log,
+  });
+}
+
+export const settings = settingsFor(resources.maxAgeDays);
 
 export type Settings = z.infer<typeof settings>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { dateTime, id, maybe, text, when } from './fields.js';
+import { dateTime, freeForm, id, maybe, text, texts, when } from './fields.js';
+import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
 
 /**
  * Exactly one of five variants. Only the type value `cron` is shown; the others are told apart by their fields,
@@ -69,3 +70,52 @@ export const automation = z.looseObject({
   nextRunAt: when,
   lastErrorMessage: text,
 });
+
+/** `GET /automation-templates`: not shown. Only the slug, which the path of the single template names, is needed. */
+export const automationTemplate = z.looseObject({
+  slug: z.string().min(1),
+  name: text,
+  description: text,
+  prompt: text,
+  schedule: freeForm,
+  timezone: text,
+  modelLevel: text,
+  capabilityMode: text,
+  allowedCapabilities: texts,
+  createdAt: when,
+  updatedAt: when,
+});
+
+export const automationResources = {
+  automation_templates: {
+    parent: null,
+    endpoint: {
+      path: '/automation-templates',
+      summary: 'Automation templates',
+      query: paging,
+      response: z.unknown(),
+      documented: false,
+    },
+    item: automationTemplate,
+    key: ['slug'],
+    reads: 'pages',
+    detail: 'automation_template',
+    presence: null,
+  },
+  automation_template: {
+    parent: 'automation_templates',
+    endpoint: {
+      path: '/automation-templates/{slug}',
+      summary: 'One automation template',
+      params: bySlug,
+      response: automationTemplate,
+      documented: false,
+    },
+    item: automationTemplate,
+    answer: { form: 'object', under: 'template' },
+    weight: 170,
+    maxAgeDays: 30,
+    changeFields: ['$.updatedAt', '$.name', '$.version'],
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;

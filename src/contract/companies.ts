@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { flag, id, integer, maybe, numbers, text, when } from './fields.js';
+import { digits, flag, id, integer, maybe, numbers, text, when } from './fields.js';
+import { historyAnswer, historyRecord } from './history.js';
+import { entityGroup, groupsEndpoint } from './messages.js';
+import { byCompany, type EmbeddedEntry, paged, paging, type ResourceEntry } from './resource-entry.js';
 
 export const companyConnections = z.looseObject({
   email: text,
@@ -71,3 +74,115 @@ export const changedCompanies = z.looseObject({
 export const createCompanies = z.object({
   companies: z.array(z.looseObject({ name: z.string().optional(), domain: z.string().optional() })).min(1),
 });
+
+const activityFields = ['$.messageCount', '$.lastSeenAt'] as const;
+const stateFields = ['$.name', '$.isVip', '$.isOrgCompany', '$.primaryDomain'] as const;
+
+export const companyResources = {
+  companies: {
+    parent: null,
+    endpoint: {
+      path: '/companies',
+      summary: 'Companies, paged',
+      query: paging,
+      response: paged(companyListItem),
+    },
+    item: companyListItem,
+    optionalFields: [],
+    key: ['id'],
+    reads: 'pages',
+    detail: 'company',
+    presence: 'company_presence',
+  },
+  company: {
+    parent: 'companies',
+    endpoint: {
+      path: '/companies/{companyId}',
+      summary: 'One company',
+      params: byCompany,
+      response: company,
+    },
+    item: company,
+    optionalFields: [],
+    answer: { form: 'object' },
+    weight: 30,
+    maxAgeDays: 30,
+    changeFields: stateFields,
+    removedWithParent: false,
+  },
+  company_activity: {
+    parent: 'companies',
+    endpoint: {
+      path: '/companies/{companyId}/activity',
+      summary: 'The activity of a company',
+      params: byCompany,
+      response: companyActivity,
+    },
+    item: companyActivity,
+    optionalFields: [],
+    answer: { form: 'object' },
+    weight: 60,
+    maxAgeDays: 30,
+    changeFields: activityFields,
+    removedWithParent: false,
+  },
+  company_groups: {
+    parent: 'companies',
+    endpoint: groupsEndpoint,
+    endpointName: 'groups',
+    parentParameter: 'companyId',
+    item: entityGroup,
+    answer: { form: 'conversations', names: ['data', 'groups'] },
+    paged: true,
+    weight: 70,
+    maxAgeDays: 14,
+    changeFields: [...activityFields, '$.personCount'],
+    removedWithParent: true,
+  },
+  company_identities: {
+    parent: 'companies',
+    endpoint: {
+      path: '/companies/{companyId}/identities',
+      summary: 'The external identities of a company',
+      params: z.object({ companyId: digits }),
+      response: z.looseObject({ identities: z.array(companyIdentity) }),
+    },
+    item: companyIdentity,
+    answer: { form: 'members', names: ['identities', 'data'], key: ['platform', 'platformId'] },
+    weight: 100,
+    maxAgeDays: 30,
+    changeFields: ['$.personCount', '$.primaryDomain'],
+    digitsOnly: true,
+    removedWithParent: true,
+  },
+  company_history: {
+    parent: 'companies',
+    endpoint: {
+      path: '/companies/{companyId}/history',
+      summary: 'The history of a company',
+      params: byCompany,
+      response: historyAnswer,
+    },
+    item: historyRecord,
+    optionalFields: [],
+    answer: {
+      form: 'history',
+      under: 'company',
+      names: ['history', 'data'],
+      merges: {
+        kind: 'company_merges',
+        sources: '$.sourceCompanies[*].id',
+        target: '$.mergedInto.targetCompany.id',
+      },
+    },
+    weight: 120,
+    maxAgeDays: 30,
+    changeFields: [...stateFields, '$.personCount'],
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;
+
+/** The employees that a person's company lists. */
+export const companyEmbedded = {
+  company_employees: { item: null, parent: 'companies', membersOf: 'people' },
+} as const satisfies Record<string, EmbeddedEntry>;

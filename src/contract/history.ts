@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { freeForm, id, maybe, number, text, when } from './fields.js';
+import { personHistoryLimit } from './limits.js';
 
 export const actors = ['agent', 'system', 'user'] as const;
 const actor = z.looseObject({ id: text, image: text, name: text });
@@ -48,3 +49,11 @@ export const historySummary = z.looseObject({
 });
 
 export const historyAnswer = historySummary.extend({ history: z.array(historyRecord) });
+
+/** The query of a person's history. */
+export const historyQuery = z.object({
+  changedByFilter: z
+    .preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(z.enum(actors)))
+    .optional(),
+  limit: z.coerce.number().int().min(1).max(personHistoryLimit).optional(),
+});

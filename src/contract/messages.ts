@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { flag, freeForm, id, integer, maybe, moment, number, text, texts, when } from './fields.js';
+import { type EmbeddedEntry, paged, paging, type ReadEndpoint } from './resource-entry.js';
 
 /** Author of a message in its source system. */
 export const author = z.looseObject({
@@ -73,3 +74,21 @@ export const groupTopic = z.looseObject({
 
 /** One conversation of a company or a person: `GET /groups`. */
 export const entityGroup = z.looseObject({ group, messages: z.array(message), topic: maybe(groupTopic) });
+
+/** `GET /groups`, which the conversations of companies and of people share. */
+export const groupsEndpoint = {
+  path: '/groups',
+  summary: 'The conversations of one company or one person, paged',
+  query: paging.extend({ companyId: id.optional(), personId: id.optional() }),
+  response: paged(entityGroup),
+} as const satisfies ReadEndpoint;
+
+/** Messages and their authors come inside conversations (and a topic's authors inside the list of topics). */
+export const messageEmbedded = {
+  messages: {
+    item: message,
+    optionalFields: ['quoteHighlights', 'channel', 'reactions', 'replyTo', 'thread'],
+    parent: null,
+  },
+  authors: { item: author, optionalFields: [], parent: null },
+} as const satisfies Record<string, EmbeddedEntry>;

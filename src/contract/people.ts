@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { flag, id, integer, maybe, number, numbers, text, texts, when } from './fields.js';
+import { digits, flag, id, integer, maybe, number, numbers, text, texts, when } from './fields.js';
+import { actors, historyAnswer, historyQuery, historyRecord } from './history.js';
+import { personHistoryLimit } from './limits.js';
+import { entityGroup, groupsEndpoint } from './messages.js';
+import { byPerson, paging, type ResourceEntry } from './resource-entry.js';
 
 export const personConnections = z.looseObject({
   github: text,
@@ -78,3 +82,118 @@ export const createdPeople = z.looseObject({
 
 export const mergePeople = z.object({ sourcePersonIds: z.array(id).min(1), targetPersonId: id });
 export const mergedPeople = z.looseObject({ mergedCount: z.number() });
+
+const activityFields = ['$.messageCount', '$.lastSeenAt', '$.conversationCount'] as const;
+const stateFields = [
+  '$.displayName',
+  '$.isVip',
+  '$.primaryEmail',
+  '$.description',
+  '$.company.id',
+  '$.identityCount',
+] as const;
+
+export const peopleResources = {
+  people: {
+    parent: null,
+    endpoint: {
+      path: '/people',
+      summary: 'People',
+      query: paging,
+      response: z.unknown(),
+      documented: false,
+    },
+    item: person,
+    key: ['id'],
+    embeds: 'employees',
+    reads: 'pages',
+    detail: 'person',
+    presence: 'person_presence',
+  },
+  person: {
+    parent: 'people',
+    endpoint: { path: '/people/{personId}', summary: 'One person', params: byPerson, response: person },
+    item: person,
+    optionalFields: [],
+    answer: { form: 'object', embeds: 'employees' },
+    weight: 40,
+    maxAgeDays: 45,
+    changeFields: [...activityFields, ...stateFields],
+    skippedWhenListHas: Object.keys(person.shape),
+    removedWithParent: false,
+  },
+  person_groups: {
+    parent: 'people',
+    endpoint: groupsEndpoint,
+    endpointName: 'groups',
+    parentParameter: 'personId',
+    item: entityGroup,
+    answer: { form: 'conversations', names: ['data', 'groups'] },
+    paged: true,
+    weight: 80,
+    maxAgeDays: 30,
+    changeFields: activityFields,
+    removedWithParent: true,
+  },
+  person_identities: {
+    parent: 'people',
+    endpoint: {
+      path: '/people/{personId}/identities',
+      summary: 'The identities of a person',
+      params: byPerson,
+      response: z.looseObject({ identities: z.array(identity) }),
+      documented: false,
+    },
+    item: identity,
+    answer: { form: 'members', names: ['identities', 'data'], key: ['platform', 'platformId'] },
+    weight: 90,
+    maxAgeDays: 60,
+    changeFields: ['$.identityCount', '$.sources'],
+    removedWithParent: true,
+  },
+  person_source_stats: {
+    parent: 'people',
+    endpoint: {
+      path: '/people/{personId}/source-stats',
+      summary: 'The messages of a person by source',
+      params: byPerson,
+      response: z.looseObject({ sourceStats: z.array(sourceStat) }),
+      documented: false,
+    },
+    item: sourceStat,
+    answer: { form: 'members', names: ['sourceStats', 'stats', 'data'], key: ['source'] },
+    weight: 130,
+    maxAgeDays: 60,
+    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt'],
+    removedWithParent: true,
+  },
+  person_history: {
+    parent: 'people',
+    endpoint: {
+      path: '/people/{personId}/history',
+      summary: 'The history of a person',
+      params: z.object({ personId: digits }),
+      query: historyQuery,
+      response: historyAnswer,
+    },
+    // The default leaves out what the system did, and shows 20 records.
+    extraQuery: { limit: personHistoryLimit, changedByFilter: actors },
+    item: historyRecord,
+    optionalFields: [],
+    answer: {
+      form: 'history',
+      under: 'person',
+      names: ['history', 'data'],
+      merges: {
+        kind: 'person_merges',
+        sources: '$.sourcePersons[*].id',
+        target: '$.mergedInto.targetPerson.id',
+      },
+    },
+    weight: 140,
+    maxAgeDays: 60,
+    changeFields: stateFields,
+    digitsOnly: true,
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { flag, id, integer, text, when } from './fields.js';
+import { paging, type ResourceEntry } from './resource-entry.js';
 
 export const organization = z.looseObject({ id, name: text, slug: text });
 export type Organization = z.infer<typeof organization>;
@@ -34,14 +35,36 @@ export const errorBody = z.looseObject({
 });
 export type ErrorBody = z.infer<typeof errorBody>;
 
-/** `{data, limit, page, totalCount}`, the form of every paged list (Endpoints, general rules). */
-export const paged = <T extends z.ZodType>(item: T) =>
-  z.looseObject({
-    data: z.array(item),
-    limit: z.number().int(),
-    page: z.number().int(),
-    totalCount: z.number().int(),
-  });
-
-/** `{data: [...]}`, the form of the lists that are not paged. */
-export const listed = <T extends z.ZodType>(item: T) => z.looseObject({ data: z.array(item) });
+export const channelResources = {
+  channels: {
+    parent: null,
+    endpoint: {
+      path: '/channels',
+      summary: 'Channels',
+      query: paging,
+      response: z.unknown(),
+      documented: false,
+    },
+    item: channel,
+    key: ['id'],
+    reads: 'pages',
+    detail: 'channel',
+    presence: null,
+  },
+  channel: {
+    parent: 'channels',
+    endpoint: {
+      path: '/channels/{channelId}',
+      summary: 'One channel',
+      params: z.object({ channelId: id }),
+      response: channel,
+    },
+    item: channel,
+    answer: { form: 'object' },
+    weight: 150,
+    maxAgeDays: 30,
+    changeFields: ['$.updatedAt', '$.isConnected', '$.channelName'],
+    skippedWhenListHas: Object.keys(channel.omit({ description: true }).shape),
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { flag, freeForm, id, integer, maybe, text, texts, when } from './fields.js';
+import { flag, id, integer, maybe, text, texts, when } from './fields.js';
+import { storiesLimit } from './limits.js';
+import { bySlug, type EmbeddedEntry, type ResourceEntry } from './resource-entry.js';
 
 export const storyBuckets = ['archived', 'everything', 'for-you', 'unread'] as const;
 
@@ -56,17 +58,45 @@ export const storiesAnswer = z.looseObject({
   visitedThrough: when,
 });
 
-/** `GET /automation-templates`: not shown. Only the slug, which the path of the single template names, is needed. */
-export const automationTemplate = z.looseObject({
-  slug: z.string().min(1),
-  name: text,
-  description: text,
-  prompt: text,
-  schedule: freeForm,
-  timezone: text,
-  modelLevel: text,
-  capabilityMode: text,
-  allowedCapabilities: texts,
-  createdAt: when,
-  updatedAt: when,
-});
+export const storyResources = {
+  stories: {
+    parent: null,
+    endpoint: {
+      path: '/stories',
+      summary: 'Stories of a bucket',
+      query: z.object({
+        bucket: z.enum(storyBuckets).optional(),
+        limit: z.coerce.number().int().min(1).max(storiesLimit).optional(),
+      }),
+      response: storiesAnswer,
+    },
+    item: storyListItem,
+    key: ['draft.slug'],
+    reads: 'buckets',
+    detail: 'story',
+    presence: null,
+  },
+  story: {
+    parent: 'stories',
+    endpoint: {
+      path: '/stories/{slug}',
+      summary: 'One story',
+      params: bySlug,
+      query: z.object({ includeArchived: z.enum(['true', 'false', '']).optional() }),
+      response: z.looseObject({ story: storyDetail }),
+    },
+    // Without it an archived story may not be answered.
+    extraQuery: { includeArchived: 'true' },
+    item: storyDetail,
+    answer: { form: 'object' },
+    weight: 160,
+    maxAgeDays: 30,
+    changeFields: ['$.draft.version', '$.draft.title', '$.archive.archivedAt'],
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;
+
+/** How many stories the buckets hold: what an answer says besides its stories. */
+export const storyEmbedded = {
+  story_buckets: { item: null, parent: null },
+} as const satisfies Record<string, EmbeddedEntry>;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { count, flag, id, integer, maybe, moment, number, text, texts, when } from './fields.js';
-import { author } from './messages.js';
+import { historyAnswer, historyRecord } from './history.js';
+import { author, topicGroup } from './messages.js';
+import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry } from './resource-entry.js';
 
 export const priorities = ['very_low', 'low', 'default', 'high', 'very_high'] as const;
 export const priority = z.enum(priorities);
@@ -99,3 +101,129 @@ export const topicChange = z.object({
   priority: priority.optional(),
 });
 export type TopicChange = z.infer<typeof topicChange>;
+
+const topicActivity = [
+  '$.messageCount',
+  '$.totalGroupCount',
+  '$.eventCount',
+  '$.timeRangeEnd',
+  '$.updatedAt',
+] as const;
+const topicState = [
+  '$.title',
+  '$.summary',
+  '$.issueType',
+  '$.keywords',
+  '$.lifecycleState',
+  '$.lifecycleStateConfidence',
+  '$.priority',
+] as const;
+
+export const topicResources = {
+  topics: {
+    parent: null,
+    endpoint: {
+      path: '/topics',
+      summary: 'Topics, paged',
+      query: paging.extend({ embeddingSearch: z.string().optional(), search: z.string().optional() }),
+      response: paged(topicListItem),
+    },
+    // One bad person or author does not cost the topic: each is checked by itself.
+    item: topicListItem.extend({
+      authors: z.array(z.unknown()).nullish(),
+      persons: z.array(z.unknown()).nullish(),
+    }),
+    optionalFields: [],
+    key: ['id'],
+    embeds: 'authors_and_persons',
+    reads: 'pages',
+    detail: 'topic',
+    presence: 'topic_presence',
+  },
+  topic: {
+    parent: 'topics',
+    endpoint: { path: '/topics/{topicId}', summary: 'One topic', params: byTopic, response: topic },
+    item: topic,
+    optionalFields: [
+      'graphStatus',
+      'archivedAt',
+      'successorTopic',
+      'supersededAt',
+      'timeRangeStart',
+      'timeRangeEnd',
+      'createdAt',
+      'updatedAt',
+    ],
+    answer: { form: 'object' },
+    weight: 10,
+    maxAgeDays: 14,
+    changeFields: [...topicState, '$.updatedAt', '$.eventCount'],
+    removedWithParent: false,
+  },
+  topic_groups: {
+    parent: 'topics',
+    endpoint: {
+      path: '/topics/{topicId}/groups',
+      summary: 'The conversations of a topic',
+      params: byTopic,
+      query: z.object({ order: z.enum(['asc', 'desc']).optional() }),
+      response: listed(topicGroup),
+    },
+    item: topicGroup,
+    answer: { form: 'conversations', names: ['data', 'groups'] },
+    weight: 20,
+    maxAgeDays: 14,
+    changeFields: topicActivity,
+    goneInMigration: true,
+    removedWithParent: true,
+  },
+  topic_people: {
+    parent: 'topics',
+    endpoint: {
+      path: '/topics/{topicId}/people',
+      summary: 'The people in a topic',
+      params: byTopic,
+      response: listed(topicPerson),
+    },
+    item: topicPerson,
+    optionalFields: [],
+    answer: { form: 'members', names: ['data', 'people'], key: ['id'] },
+    weight: 50,
+    maxAgeDays: 14,
+    // The people of a topic change without the topic when people are merged, or an account gets another owner.
+    changeFields: [...topicActivity, '$.personIds'],
+    removedWithParent: true,
+    membersOf: 'people',
+  },
+  topic_history: {
+    parent: 'topics',
+    endpoint: {
+      path: '/topics/{topicId}/history',
+      summary: 'The history of a topic',
+      params: byTopic,
+      response: historyAnswer,
+    },
+    item: historyRecord,
+    optionalFields: [],
+    answer: {
+      form: 'history',
+      under: 'topic',
+      names: ['history', 'data'],
+      merges: {
+        kind: 'topic_merges',
+        sources: '$.sourceTopics[*].id',
+        target: '$.mergedInto.targetTopic.id',
+      },
+    },
+    weight: 110,
+    maxAgeDays: 30,
+    changeFields: [...topicState, '$.totalGroupCount'],
+    moved: { at: '$.updatedAt', unlessIs: '$.timeRangeEnd' },
+    goneInMigration: true,
+    removedWithParent: false,
+  },
+} as const satisfies Record<string, ResourceEntry>;
+
+export const topicEmbedded = {
+  topic_persons: { item: topicListPerson, parent: 'topics', membersOf: 'people' },
+} as const satisfies Record<string, EmbeddedEntry>;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { automationTemplate } from '../contract/automations.js';
 import { company, companyConnections, companyIdentity } from '../contract/companies.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
 import { id, maybe, text } from '../contract/fields.js';
 import { newPerson, person, personChange } from '../contract/people.js';
-import { channel, paged } from '../contract/service.js';
-import { automationTemplate } from '../contract/stories.js';
+import { paged } from '../contract/resource-entry.js';
+import { channel } from '../contract/service.js';
 import { topic } from '../contract/topics.js';
 import type { ListForm, SandboxForms } from './options.js';
 

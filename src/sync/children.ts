@@ -7,14 +7,13 @@ import {
   UnavailableError,
 } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { type ChildRequest, plainRequestFor, requestFor } from './child-request.js';
+import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { covered, type Task } from './due.js';
-import { landChild } from './landing/children.js';
+import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './missing.js';
-import { lists, unpaged } from './resources.js';
 
 /** How fetching one child ended: 'fetched', not there to be had, or to be tried again in a later run. */
 export type ChildOutcome = 'fetched' | 'absent' | 'failed';
@@ -50,25 +49,25 @@ export function isAboutOne(error: unknown): error is RejectedError | Unavailable
 
 async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId } = task;
-  const endpoint = unpaged(child.endpoint);
-  const answer = await ask(context, task, requestFor(endpoint, entityId));
+  const answer = await ask(context, task);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
-  landChild[endpoint](landing, entityId, answer.body, { endpoint, method: 'GET', path: `of ${entityId}` });
-  if (isShort(answer.body)) context.shortHistories.add(`${endpoint} ${entityId}`);
+  const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
+  landAnswer(landing, child, entityId, answer.body, where);
+  if (isShort(answer.body)) context.shortHistories.add(`${child.name} ${entityId}`);
   landing.coverage.push(covered(task, answer.arrivedAt, answer.status));
   await context.batcher.add(landing);
 }
 
-async function ask(context: Context, task: Task, request: ChildRequest) {
-  const unread = task.child.endpoint === 'topic_groups' ? 'messages' : undefined;
+async function ask(context: Context, { child, entityId }: Task) {
+  const unread = child.answer.form === 'conversations' ? 'messages' : undefined;
   const options = { priority: Priority.detail, signal: context.stop, unread };
-  const name = task.child.asks as 'topic';
+  const get = (request: ReadRequest) => context.api.get(child.endpointName, request, options);
   try {
-    return await context.api.call(name, request as never, options);
+    return await get(requestFor(child, entityId));
   } catch (error) {
-    const plain = plainRequestFor(task.child.endpoint, task.entityId);
-    if (!plain || !(error instanceof RejectedError) || error.status !== 400) throw error;
-    return context.api.call(name, plain as never, options);
+    const isRefused = error instanceof RejectedError && error.status === 400;
+    if (!isRefused || child.extraQuery === undefined) throw error;
+    return get(requestFor(child, entityId, { plain: true }));
   }
 }
 
@@ -82,7 +81,7 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
   const { child, entityId, fingerprint } = task;
   const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
-    endpoint: child.endpoint,
+    endpoint: child.name,
     entityId,
     fetchedAt: landing.fetchedAt,
     fingerprint,
@@ -90,15 +89,11 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
     error: error.message,
     reason: error.reason ?? error.code ?? null,
   });
-  const list = lists.find((one) => one.detail === child.endpoint);
-  if (error.status === 404 && list?.presence) {
+  const { presence, detail } = child.list;
+  if (error.status === 404 && presence !== null && detail === child.name) {
     // Listed, but not answered by id: the row stays, and says why it has no detail.
     const detailUnavailableReason = error.reason ?? 'not_found';
-    landing.document(
-      list.presence,
-      { id: entityId, parentId: null },
-      { ...present, detailUnavailableReason },
-    );
+    landing.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });
   }
   await context.batcher.add(landing);
   if (error.status === 404) return 'absent';
@@ -109,7 +104,7 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
 async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
   const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
-    endpoint: task.child.endpoint,
+    endpoint: task.child.name,
     entityId: task.entityId,
     fetchedAt: landing.fetchedAt,
     fingerprint: null,
@@ -124,7 +119,7 @@ async function failed(context: Context, task: Task, error: SignalhouseError): Pr
 
 function failureOf(task: Task, error: SignalhouseError) {
   return {
-    endpoint: task.child.endpoint,
+    endpoint: task.child.name,
     entityId: task.entityId,
     message: error.message,
     hint: error.hint ?? null,

@@ -1,3 +1,4 @@
+import { resources as builtIn, type Resources } from '../contract/resources.js';
 import type { RunContext, RunParts } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -5,10 +6,14 @@ import { SchemaDrift } from './landing/schema-drift.js';
 import { SeenContent } from './landing/seen-content.js';
 import type { SyncSettings } from './settings.js';
 
-export type SyncParts = RunParts<SyncSettings>;
+export interface SyncParts extends RunParts<SyncSettings> {
+  /** The lists and children that there are; the program's own unless a test adds one. */
+  readonly resources?: Resources;
+}
 
 /** What every step of one sync has at hand. */
 export interface Context extends RunContext<SyncSettings> {
+  readonly resources: Resources;
   readonly acceptDeletes: boolean;
   /** Things that went wrong while the rest went on. */
   readonly failures: Failure[];
@@ -23,12 +28,13 @@ export interface Context extends RunContext<SyncSettings> {
 /** The context of a sync, or of a plan, which reads the same lists. */
 export function syncContext(
   run: RunContext<SyncSettings>,
-  { warehouse }: SyncParts,
+  { warehouse, resources = builtIn }: SyncParts,
   { acceptDeletes = false }: { readonly acceptDeletes?: boolean | undefined },
 ): Context {
   run.notes.push(...restoredNote(warehouse));
   return {
     ...run,
+    resources,
     acceptDeletes,
     failures: [],
     schemaDrift: new SchemaDrift(),

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Priority } from '../api/client.js';
-import { type Page, pages } from '../api/paging.js';
+import { type Page, pagesOf } from '../api/paging.js';
 import { isObject } from '../base/json.js';
+import { requestFor } from '../contract/resources.js';
 import { literal, sqlFile, substitute } from '../warehouse/sql.js';
-import { requestFor } from './child-request.js';
 import type { Context } from './context.js';
 import { covered, type Task } from './due.js';
-import { type GroupsOf, landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
+import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { heldStill } from './scan.js';
 
@@ -42,14 +42,14 @@ async function readOnce(
   isLastReading: boolean,
 ): Promise<boolean> {
   const { child, entityId } = task;
-  const { query } = requestFor(child.endpoint, entityId);
+  const request = requestFor(child, entityId);
   let before: Before | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop, unread: 'messages' };
-  for await (const page of pages(context.api, 'groups', { query: query as never }, options)) {
+  for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
-    const found = landGroups(landing, child.endpoint as GroupsOf, entityId, page.items);
+    const found = landGroups(landing, child, entityId, page.items);
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
@@ -61,7 +61,7 @@ async function readOnce(
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole = page.totalCount === null || heldStill(reading);
-      if (whole) landing.set(child.endpoint, entityId, [...ids]);
+      if (whole) landing.set(child.name, entityId, [...ids]);
       if (whole || isLastReading) landing.coverage.push(covered(task, page.arrivedAt, 200));
       await context.batcher.add(landing);
       return whole || isLastReading;
@@ -150,7 +150,7 @@ interface Before {
 }
 
 async function knownOf(context: Context, { child, entityId }: Task): Promise<Before> {
-  const values = { child: literal(child.endpoint), parent_id: literal(entityId) };
+  const values = { child: literal(child.name), parent_id: literal(entityId) };
   const idsOf = async (sql: string) => {
     const rows = await context.store.all<{ id: string }>(substitute(sql, values));
     return new Set(rows.map(({ id }) => id));

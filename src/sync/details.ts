@@ -1,12 +1,12 @@
 import { minutesFor } from '../api/budget-time.js';
 import { UnavailableError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
+import type { Child } from '../contract/resources.js';
 import { fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
 import { PhaseTracker } from './phases.js';
 import { pruneStale } from './prune-stale.js';
-import type { Child } from './resources.js';
 
 /** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
 const failuresInARow = 10;
@@ -52,7 +52,7 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
 }
 
 function nameOf(task: Task): string {
-  return `${task.child.endpoint}\n${task.entityId}`;
+  return `${task.child.name}\n${task.entityId}`;
 }
 
 function down(context: Context): UnavailableError {

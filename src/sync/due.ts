@@ -1,9 +1,9 @@
+import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { listLiteral, literal, sqlFile, substitute } from '../warehouse/sql.js';
 import type { DueReason, PlanLine } from './report.js';
-import { type Child, lists } from './resources.js';
-import type { SyncSettings } from './settings.js';
+import { maxAgeSeconds, type SyncSettings } from './settings.js';
 
 /** What due needs of the warehouse. */
 export interface Rows {
@@ -30,7 +30,7 @@ export interface Task {
 /** The state that says that a task is done, to be committed with what it brought. */
 export function covered(task: Task, fetchedAt: Date, status: number): Coverage {
   const { child, entityId, fingerprint } = task;
-  return { endpoint: child.endpoint, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
+  return { endpoint: child.name, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
 }
 
 interface DueRow {
@@ -44,7 +44,6 @@ interface DueRow {
 }
 
 const dueSql = sqlFile('sync/due');
-const secondsPerDay = 86_400;
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
 
 /** Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep). */
@@ -104,7 +103,7 @@ export async function countDue(
       counted.reduce((total, line) => total + Number(line[field]), 0);
     if (counted.length === 0) continue;
     lines.push({
-      endpoint: child.endpoint as PlanLine['endpoint'],
+      endpoint: child.name as PlanLine['endpoint'],
       never: of('never'),
       changed: of('changed'),
       sweep: of('sweep'),
@@ -116,15 +115,14 @@ export async function countDue(
 }
 
 function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
-  const list = lists.find(({ name }) => name === child.list);
   return substitute(dueSql, {
-    child: literal(child.endpoint),
-    list: literal(child.list),
-    presence: literal(list?.presence ?? ''),
+    child: literal(child.name),
+    list: literal(child.list.name),
+    presence: literal(child.list.presence ?? ''),
     betrayed_by: listLiteral(child.changeFields),
     moved_at: child.moved ? `(body ->> ${literal(child.moved.at)})` : 'NULL::VARCHAR',
     last_message_at: child.moved ? `(body ->> ${literal(child.moved.unlessIs)})` : 'NULL::VARCHAR',
-    max_age_seconds: String(settings.sync.maxAgeDays[child.endpoint] * secondsPerDay),
+    max_age_seconds: String(maxAgeSeconds(child, settings)),
     now: `TIMESTAMPTZ ${literal(now.toISOString())}`,
     paged: String(child.paged === true),
     page_size: String(settings.api.paging.pageSize),
@@ -135,15 +133,15 @@ function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
 function conditions(child: Child, settings: SyncSettings): string[] {
   const sql: string[] = [];
   if (child.digitsOnly) sql.push(`regexp_full_match(parents.entity_id, '[0-9]+')`);
-  if (child.skippedWhenListSaysAll) {
-    sql.push(`NOT list_has_all(json_keys(parents.body), ${listLiteral(child.skippedWhenListSaysAll)})`);
+  if (child.skippedWhenListHas) {
+    sql.push(`NOT list_has_all(json_keys(parents.body), ${listLiteral(child.skippedWhenListHas)})`);
   }
   if (child.goneInMigration) {
     sql.push(`parents.entity_id NOT IN (
       SELECT id FROM raw.documents
       WHERE endpoint = 'topic_presence' AND (body ->> '$.detailUnavailableReason') = ${literal(migratedReason)})`);
   }
-  if (child.endpoint === 'person_groups' && settings.sync.personGroups !== 'all') {
+  if (child.name === 'person_groups' && settings.sync.personGroups !== 'all') {
     // Whether a person has a company is known from the detail, or from a list that says so. Until then nothing is due.
     sql.push(
       settings.sync.personGroups === 'never'

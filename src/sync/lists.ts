@@ -1,10 +1,9 @@
 import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
-import { endpoints } from '../contract/endpoints.js';
+import type { List } from '../contract/resources.js';
 import { literal } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { settle } from './missing.js';
 import type { ScanReport } from './report.js';
-import type { List } from './resources.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { readStories } from './stories.js';
 
@@ -47,8 +46,10 @@ export async function readLists(
   return failed;
 }
 
+const readers = { pages: readList, buckets: readStories };
+
 async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
-  let read = list.name === 'stories' ? await readStories(context) : await readList(context, list);
+  let read = await readers[list.reads](context, list);
   const again = async () => {
     const second = await readList(context, list);
     const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };
@@ -116,5 +117,5 @@ async function noteNotOffered(context: Context, list: List, error: SignalhouseEr
 
 /** Where the document shows neither parameters nor answer, a 404 says that there is no such list here. */
 function isNotOffered(list: List, error: SignalhouseError): boolean {
-  return !endpoints[list.name].shown && error instanceof RejectedError && error.status === 404;
+  return list.endpoint.documented === false && error instanceof RejectedError && error.status === 404;
 }

@@ -1,12 +1,12 @@
 import { Priority } from '../api/client.js';
 import { RejectedError } from '../base/errors.js';
+import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { literal, sqlFile, substitute } from '../warehouse/sql.js';
-import { requestFor } from './child-request.js';
 import type { Context } from './context.js';
-import { landChild } from './landing/children.js';
+import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
-import { children, type List, unpaged } from './resources.js';
+import { maxAgeSeconds } from './settings.js';
 
 const missingSql = sqlFile('sync/missing');
 const returnedSql = sqlFile('sync/returned');
@@ -34,23 +34,11 @@ export const present: Presence = {
   askedAt: null,
 };
 
-/** The kinds of documents that go with an entity: its links to others. Its history stays. */
-const linksOf: Record<string, readonly string[]> = {
-  topics: ['topic_groups', 'topic_people', 'topic_persons'],
-  companies: ['company_groups', 'company_identities', 'company_employees'],
-  people: ['person_groups', 'person_identities', 'person_source_stats'],
-};
-
 export interface Missing {
   readonly id: string;
   /** It was answered 404 by id while it was listed, as topics archived in the migration are. */
   readonly unanswered: boolean;
 }
-
-/** The kinds of documents of others that name a person as one of theirs. */
-const namedIn: Record<string, readonly string[]> = {
-  people: ['topic_people', 'topic_persons', 'company_employees'],
-};
 
 /** The known items of a list that these ids do not hold, and how many are known at all. Holds the ids for `settle`. */
 export async function missingFrom(
@@ -109,7 +97,7 @@ export async function settle(
 ): Promise<Settled> {
   const presence = list.presence;
   const nothing = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
-  if (!list.tombstones || presence === null) return nothing;
+  if (presence === null) return nothing;
   const { missing, known } = await missingFrom(context, list, shown.ids);
   const restored = await restore(context, presence);
   if (!shown.verified) return { ...nothing, restored };
@@ -124,7 +112,7 @@ export async function settle(
   const unlisted = await context.store.all<Asked>(
     substitute(unlistedSql, {
       presence: literal(presence),
-      max_age_seconds: String(context.config.sync.maxAgeDays[list.detail] * 86_400),
+      max_age_seconds: String(maxAgeSeconds(detailOf(context.resources, list), context.config)),
       now: `TIMESTAMPTZ ${literal(new Date(context.clock.now()).toISOString())}`,
     }),
   );
@@ -183,12 +171,12 @@ async function askFor(
   presence: string,
   { id, since }: Asked,
 ): Promise<Gone | null> {
-  const child = unpaged(list.detail);
+  const detail = detailOf(context.resources, list);
   try {
     const options = { priority: Priority.essential, signal: context.stop };
-    const answer = await context.api.call(list.detail as 'topic', requestFor(child, id) as never, options);
+    const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-    landChild[child](landing, id, answer.body, { endpoint: child, method: 'GET', path: id });
+    landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
     const askedAt = answer.arrivedAt.toISOString();
     const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
     landing.document(presence, { id, parentId: null }, unlisted);
@@ -212,9 +200,9 @@ async function tombstone(
   landing.document(presence, { id, parentId: null }, { ...present, ...tombstone });
   landing.removed.push(...(await links(context, list, id)));
   // Should it come back, its links are due as if they had never been fetched.
-  for (const child of children.filter((one) => one.list === list.name)) {
+  for (const child of context.resources.children.filter((one) => one.list.name === list.name)) {
     landing.coverage.push({
-      endpoint: child.endpoint,
+      endpoint: child.name,
       entityId: id,
       fetchedAt: at,
       fingerprint: null,
@@ -227,12 +215,23 @@ async function tombstone(
 }
 
 async function links(context: Context, list: List, id: string): Promise<DocumentKey[]> {
-  const texts = (kinds: readonly string[] | undefined) => (kinds ?? ['']).map(literal).join(', ');
+  const { belonging, naming } = removedWith(context.resources, list);
+  const texts = (kinds: readonly string[]) => (kinds.length === 0 ? [''] : kinds).map(literal).join(', ');
   return context.store.all<DocumentKey>(
-    substitute(membersSql, {
-      of: texts(linksOf[list.name]),
-      naming: texts(namedIn[list.name]),
-      id: literal(id),
-    }),
+    substitute(membersSql, { of: texts(belonging), naming: texts(naming), id: literal(id) }),
   );
+}
+
+/** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */
+function removedWith({ children, embedded }: Resources, { name: list }: List) {
+  const inside = Object.entries(embedded).map(([name, entry]) => ({
+    ...entry,
+    name,
+    removedWithParent: true,
+  }));
+  const kinds = [...children, ...inside];
+  return {
+    belonging: kinds.flatMap((one) => (one.parent === list && one.removedWithParent ? one.name : [])),
+    naming: kinds.flatMap((one) => (one.membersOf === list ? one.name : [])),
+  };
 }

@@ -76,5 +76,5 @@ export class PhaseTracker {
 }
 
 function phaseOf(task: Task): string {
-  return `${task.child.endpoint} (${task.reason === 'never' ? 'new' : task.reason})`;
+  return `${task.child.name} (${task.reason === 'never' ? 'new' : task.reason})`;
 }

@@ -17,7 +17,7 @@ export async function runPlan(
   observer: RunObserver,
 ): Promise<PlanReport> {
   const { config, identity } = parts;
-  const selection = checkedSelection(options.only);
+  const selection = checkedSelection(options.only, parts.resources);
   const uncapped = { stop: options.stop, kill: options.kill };
   const kind = { command: 'plan', publishes: false } as const;
   const { report, error } = await runLifecycle(parts, kind, uncapped, observer, (run) => {

@@ -1,6 +1,7 @@
 import { minutesFor } from '../api/budget-time.js';
 import { messageOf, UsageError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
+import { resources as builtIn, type Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunEnd, type RunSummary, runLifecycle } from '../run/lifecycle.js';
@@ -8,12 +9,11 @@ import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { fetchDetails } from './details.js';
 import { countDue } from './due.js';
-import { noteMissingFields } from './landing/expected.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
-import { lists, type Selection, select, selectable } from './resources.js';
+import { type Selection, select, selectable } from './selection.js';
 import { sweepReport } from './sweep-report.js';
 
 /**
@@ -27,7 +27,7 @@ export async function runSync(
   options: SyncOptions,
   observer: RunObserver,
 ): Promise<SyncReport> {
-  const selection = checkedSelection(options.only);
+  const selection = checkedSelection(options.only, parts.resources);
   const kind = { command: 'sync', publishes: true } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
@@ -41,8 +41,8 @@ export async function runSync(
         await resolveMerges(context);
       },
       async beforeLastBatch() {
-        const landing = new Landing(new Date(context.clock.now()));
-        noteMissingFields(landing, context.schemaDrift);
+        const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+        landing.noteMissingFields(context.resources);
         await context.batcher.add(landing);
       },
       verdict: () => ({
@@ -88,7 +88,7 @@ async function syncReport(
       due,
       requests,
       minutes: minutesFor(requests, config),
-      runs: head.outcome === 'stopped' ? runsFor(requests, tally) : null,
+      runs: head.outcome === 'stopped' ? runsFor(requests, tally, context.resources) : null,
     },
     notes,
   };
@@ -96,7 +96,7 @@ async function syncReport(
 }
 
 /** Every run reads the lists first, so only the requests that this one spent on other things count. */
-function runsFor(left: number, { requests: { byEndpoint } }: RunTally): number | null {
+function runsFor(left: number, { requests: { byEndpoint } }: RunTally, { lists }: Resources): number | null {
   const everyRun = new Set<string>(['whoami', ...lists.map(({ name }) => name)]);
   const spent = Object.entries(byEndpoint).reduce(
     (sum, [endpoint, count]) => sum + (everyRun.has(endpoint) ? 0 : count),
@@ -113,14 +113,17 @@ export async function landOrganization(context: Context, identity: Identity): Pr
 }
 
 /** What `--only` selects. Throws a UsageError that lists every name that is neither a resource nor an endpoint. */
-export function checkedSelection(only: readonly string[] | undefined): Selection {
-  const selection = select(only);
+export function checkedSelection(
+  only: readonly string[] | undefined,
+  resources: Resources = builtIn,
+): Selection {
+  const selection = select(resources, only);
   if (selection.unknown.length === 0) return selection;
   const problems = selection.unknown.map((name) => ({
     setting: '--only',
     problem: `${name} is not a resource or endpoint`,
   }));
   throw new UsageError('--only names something that does not exist.', problems, {
-    hint: `Choose from: ${selectable.join(', ')}.`,
+    hint: `Choose from: ${selectable(resources).join(', ')}.`,
   });
 }

@@ -1,11 +1,11 @@
 import { Priority } from '../api/client.js';
-import { pages } from '../api/paging.js';
+import { pagesOf } from '../api/paging.js';
+import type { List } from '../contract/resources.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
-import { Landing } from './landing/landing.js';
-import { landList, listItemId } from './landing/lists.js';
+import { landList } from './landing/answers.js';
+import { Landing, nameOf } from './landing/landing.js';
 import { missingFrom } from './missing.js';
-import type { List } from './resources.js';
 
 /** What reading a list to its end showed. */
 export interface ListRead {
@@ -79,11 +79,11 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     form: 'paged',
   };
   const options = { priority: Priority.essential, signal: context.stop };
-  for await (const page of pages(context.api, list.name, {}, options)) {
+  for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift);
-    landList(landing, list.name, page.items);
+    landList(landing, list, page.items);
     for (const item of page.items) {
-      const id = listItemId(list.name, item);
+      const id = nameOf(item, list.key);
       if (id === null) reading.withoutId += 1;
       else reading.ids.add(id);
     }

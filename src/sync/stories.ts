@@ -1,11 +1,11 @@
 import { Priority } from '../api/client.js';
 import { isObject } from '../base/json.js';
 import { storiesLimit } from '../contract/limits.js';
+import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
 import type { Context } from './context.js';
-import { arrayIn } from './landing/children.js';
-import { Landing } from './landing/landing.js';
-import { landList, listItemId } from './landing/lists.js';
+import { arrayIn, landList } from './landing/answers.js';
+import { Landing, nameOf } from './landing/landing.js';
 import type { ListRead } from './scan.js';
 
 type Bucket = (typeof storyBuckets)[number];
@@ -25,16 +25,16 @@ const others: readonly {
  * Reads the stories. A bucket shows at most 100 and has no pages, so the others are asked only where the counts say
  * that they hold what `everything` did not show. What is missing is never taken for gone.
  */
-export async function readStories(context: Context): Promise<ListRead> {
+export async function readStories(context: Context, list: List): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   const seen = new Map<string, Record<string, unknown>>();
-  const first = await readBucket(context, 'everything', seen);
+  const first = await readBucket(context, list, 'everything', seen);
   let requests = 1;
   for (const { bucket, count, holds } of others) {
     const total = first[count];
     const known = [...seen.values()].filter(holds).length;
     if (typeof total !== 'number' || total <= known) continue;
-    await readBucket(context, bucket, seen);
+    await readBucket(context, list, bucket, seen);
     requests += 1;
   }
   const total = typeof first.everythingCount === 'number' ? first.everythingCount : null;
@@ -56,6 +56,7 @@ export async function readStories(context: Context): Promise<ListRead> {
 
 async function readBucket(
   context: Context,
+  list: List,
   bucket: Bucket,
   seen: Map<string, Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
@@ -64,9 +65,9 @@ async function readBucket(
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift);
-  landList(landing, 'stories', stories);
+  landList(landing, list, stories);
   for (const story of stories) {
-    const slug = listItemId('stories', story);
+    const slug = nameOf(story, list.key);
     if (slug !== null && isObject(story)) seen.set(slug, story);
   }
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};

@@ -1,8 +1,8 @@
+import type { Child } from '../contract/resources.js';
 import { listLiteral } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import type { SyncOptions } from './report.js';
-import { type Child, type ListName, lists } from './resources.js';
-import type { SyncSettings } from './settings.js';
+import { maxAgeSeconds, type SyncSettings } from './settings.js';
 
 /** A child comes due between half and all of its age, evenly: three quarters on average. */
 const meanShareOfAge = 0.75;
@@ -10,12 +10,13 @@ const minutesPerDay = 1_440;
 
 /** Requests a day that keeping every child within its age costs, once all were fetched. */
 export function sweepPerDay(
-  items: Readonly<Partial<Record<ListName, number>>>,
+  items: Readonly<Record<string, number>>,
   children: readonly Child[],
-  { sync }: Pick<SyncSettings, 'sync'>,
+  settings: Pick<SyncSettings, 'sync'>,
 ): number {
   return children.reduce(
-    (sum, { endpoint, list }) => sum + (items[list] ?? 0) / (sync.maxAgeDays[endpoint] * meanShareOfAge),
+    (sum, child) =>
+      sum + (items[child.list.name] ?? 0) / ((maxAgeSeconds(child, settings) / 86_400) * meanShareOfAge),
     0,
   );
 }
@@ -46,9 +47,9 @@ export async function sweepReport(
   options: SyncOptions,
   listRequests: number,
 ): Promise<string | null> {
-  const counted = await context.store.all<{ list: ListName; items: number }>(
+  const counted = await context.store.all<{ list: string; items: number }>(
     `SELECT endpoint AS list, count(*) AS items FROM raw.documents
-      WHERE endpoint IN (SELECT unnest(${listLiteral(lists.map(({ name }) => name))})) GROUP BY endpoint`,
+      WHERE endpoint IN (SELECT unnest(${listLiteral(context.resources.lists.map(({ name }) => name))})) GROUP BY endpoint`,
   );
   const items = Object.fromEntries(counted.map(({ list, items: number }) => [list, Number(number)]));
   const allowed = Math.max(0, allowedPerDay(options, context.config) - listRequests);

@@ -2,21 +2,20 @@ import { z } from 'zod';
 import { Unread } from '../../api/unread.js';
 import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
-import { author, entityGroup, message, topicGroup } from '../../contract/messages.js';
-import { idOf } from './key.js';
-import type { Landing } from './landing.js';
-
-/** Where a conversation was found: the kind of its document, and whose conversation it is. */
-export type GroupsOf = 'topic_groups' | 'company_groups' | 'person_groups';
+import { author, message } from '../../contract/messages.js';
+import type { Child, ChildOf } from '../../contract/resources.js';
+import { idOf, type Landing } from './landing.js';
 
 /** Each message is judged by itself, and none before it is known whether the conversation says anything new. */
 const messages = z.preprocess((list) => (list instanceof Unread ? [] : list), z.array(z.unknown()));
 
-const shapes = {
-  topic_groups: topicGroup.extend({ messages }),
-  company_groups: entityGroup.extend({ messages }),
-  person_groups: entityGroup.extend({ messages }),
-};
+const unreadSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
+
+function withUnreadMessages(conversation: z.ZodObject): z.ZodObject {
+  const schema = unreadSchemas.get(conversation) ?? conversation.extend({ messages });
+  unreadSchemas.set(conversation, schema);
+  return schema;
+}
 
 /** A message without what is judged by itself: its author, and the copies of other messages. */
 const ownFields = message.extend({
@@ -32,14 +31,14 @@ const ownFields = message.extend({
  */
 export function landGroups(
   landing: Landing,
-  endpoint: GroupsOf,
+  child: Pick<ChildOf<'conversations'>, 'name' | 'item'>,
   parentId: string,
   items: readonly unknown[],
 ): string[] {
   const groupId = (item: Record<string, unknown>) => (isObject(item.group) ? idOf(item.group) : null);
   const landed = landing.items(
-    endpoint,
-    shapes[endpoint],
+    child.name,
+    withUnreadMessages(child.item),
     items,
     (item) => ({ id: groupId(item), parentId }),
     ({ messages: _, ...rest }) => rest,
@@ -53,7 +52,7 @@ export function landGroups(
   } catch (error) {
     // Nothing of this answer will be stored, so none of it has been said.
     landing.seenContent.forgetAll();
-    throw error instanceof SyntaxError ? malformed(endpoint, parentId, error) : error;
+    throw error instanceof SyntaxError ? malformed(child, parentId, error) : error;
   }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
 }
@@ -70,7 +69,11 @@ export function messagesOf({ messages }: Record<string, unknown>): unknown {
   return messages instanceof Unread ? messages.read() : messages;
 }
 
-function malformed(endpoint: GroupsOf, parentId: string, cause: SyntaxError): ContractError {
+function malformed(
+  { name: endpoint }: Pick<Child, 'name'>,
+  parentId: string,
+  cause: SyntaxError,
+): ContractError {
   const path = `of ${parentId}`;
   const where = { endpoint, method: 'GET', path };
   return new ContractError(`${endpoint}: the answer ${path} has messages that are malformed JSON`, where, {

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.js';
+import type { Key } from '../../contract/resource-entry.js';
+import type { Resources } from '../../contract/resources.js';
 import type {
   Coverage,
   Document,
@@ -10,12 +12,28 @@ import type {
   Rejection,
 } from '../../warehouse/load/batch.js';
 import { storable } from '../../warehouse/load/storable.js';
-import type { ItemKey } from './key.js';
-import { SchemaDrift } from './schema-drift.js';
+import { type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
 import { eachUnknown, known } from './unknown-fields.js';
 
 const exampleLength = 200;
+
+/** The id of an item when it is one: a non-empty string. */
+export function idOf(item: Record<string, unknown>, field = 'id'): string | null {
+  const value = item[field];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** What names an item, by the key of its resource; null when a field of it is not text. */
+export function nameOf(item: unknown, key: Key): string | null {
+  const values = key.map((path) => path.split('.').reduce<unknown>(fieldOf, item));
+  if (!values.every((value) => typeof value === 'string')) return null;
+  return values.join(':') || null;
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return isObject(value) ? value[field] : undefined;
+}
 
 /** What is stored of an item, when it is not the item itself, for the parts that are documents of their own. */
 type Reduce = (item: Record<string, unknown>) => Record<string, unknown>;
@@ -106,6 +124,20 @@ export class Landing {
     this.note(endpoint, path, gone ? 'missing_field' : 'changed_type', gone ? null : item[path]);
     for (const { key, value, fetchedAt } of this.#shapes.takeBack(endpoint, path)) {
       this.document(endpoint, key, value, fetchedAt);
+    }
+  }
+
+  /**
+   * Notes every documented field that no item of its kind had in the whole run. A field that none of many items has is
+   * one that vanished; where the document does not show the form, or calls the field optional, absence means nothing.
+   */
+  noteMissingFields({ lists, children, embedded }: Resources): void {
+    const inside = Object.entries(embedded).map(([name, entry]) => ({ name, ...entry }));
+    for (const { name, item, optionalFields } of [...lists, ...children, ...inside]) {
+      if (item === null || optionalFields === undefined) continue;
+      for (const field of this.#shapes.missing(name, item, new Set(optionalFields))) {
+        this.note(name, field, 'missing_field', null);
+      }
     }
   }
 

@@ -1,5 +1,10 @@
 import type { z } from 'zod';
-import type { ItemKey } from './key.js';
+
+/** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
+export interface ItemKey {
+  readonly id: string | null;
+  readonly parentId: string | null;
+}
 
 /** A rejected item, kept for the case that not the item was at fault but the form. */
 export interface SetAside {

@@ -6,7 +6,7 @@ import { type Page, pages } from '../../../src/api/paging.js';
 import { PagingMemory } from '../../../src/api/paging-memory.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { ContractError, RejectedError } from '../../../src/base/errors.js';
-import type { EndpointName } from '../../../src/contract/endpoints.js';
+import { endpoints } from '../../../src/contract/endpoints.js';
 import { json, rawServer, refuse } from '../../support/raw-server.js';
 import { withApi } from './support.js';
 
@@ -22,7 +22,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
   const asked: Asked[] = [];
   const defaults = { pageParameter: 'page', limitParameter: 'limit', pageSize: 10 };
   const paging = new PagingMemory({ ...defaults, ...settings });
-  const call = async (_name: EndpointName, request?: AnyRequest): Promise<Answer> => {
+  const get = async (_name: string, request?: AnyRequest): Promise<Answer> => {
     const query = request?.query ?? {};
     const number = (name: string) => (query[name] === undefined ? undefined : Number(query[name]));
     const one = {
@@ -35,7 +35,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     const body = server(one, asked.length);
     return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
   };
-  return { api: { call, paging } as Caller, asked };
+  return { api: { get, paging, contract: endpoints } satisfies Caller, asked };
 }
 
 async function read(api: Caller, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {

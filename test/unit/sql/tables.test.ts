@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
+import * as automations from '../../../src/contract/automations.js';
 import * as companies from '../../../src/contract/companies.js';
 import * as history from '../../../src/contract/history.js';
 import * as messages from '../../../src/contract/messages.js';
@@ -98,7 +99,7 @@ const documented: { table: string; of: z.ZodType; but?: Record<string, string | 
   },
   { table: 'story_members', of: stories.relevance },
   { table: 'story_sources', of: stories.sourceRef, but: { id: 'source_id' } },
-  { table: 'automation_templates', of: stories.automationTemplate },
+  { table: 'automation_templates', of: automations.automationTemplate },
 ];
 
 let stand: Stand;

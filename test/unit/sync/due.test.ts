@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ChildName, resources } from '../../../src/contract/resources.js';
 import { byUrgency, countDue, due, type Task } from '../../../src/sync/due.js';
-import { children } from '../../../src/sync/resources.js';
-import type { ChildEndpoint, SyncSettings } from '../../../src/sync/settings.js';
+import type { SyncSettings } from '../../../src/sync/settings.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { open, runId } from '../warehouse/support.js';
@@ -11,12 +11,13 @@ const now = new Date('2026-03-01T00:00:00Z');
 const day = 86_400_000;
 const daysAgo = (days: number) => new Date(now.getTime() - days * day);
 
-const ages = Object.fromEntries(children.map(({ endpoint }) => [endpoint, 10]));
+const { children } = resources;
+const ages = Object.fromEntries(children.map(({ name }) => [name, 10]));
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
   api: { concurrency: 8, paging: { pageSize: 100 } },
   sync: {
-    maxAgeDays: ages as Record<ChildEndpoint, number>,
+    maxAgeDays: ages,
     personGroups: 'without_company',
     scanAttempts: 3,
     batch: { megabytes: 5, documents: 100, answers: 100, seconds: 5 },
@@ -44,18 +45,18 @@ function load(documents: readonly Document[], coverage: readonly Coverage[] = []
   return warehouse.load(batchOf(runId, { documents, coverage }));
 }
 
-const of = (...endpoints: ChildEndpoint[]) => children.filter(({ endpoint }) => endpoints.includes(endpoint));
-const dueOf = (...endpoints: ChildEndpoint[]) => due(warehouse, of(...endpoints), settings, now);
+const of = (...names: ChildName[]) => children.filter(({ name }) => names.some((one) => one === name));
+const dueOf = (...endpoints: ChildName[]) => due(warehouse, of(...endpoints), settings, now);
 const brief = (tasks: readonly Task[]) => tasks.map(({ entityId, reason }) => `${entityId} ${reason}`);
 
 /** The fingerprint that an item has now. */
-async function fingerprints(endpoint: ChildEndpoint): Promise<Map<string, string>> {
+async function fingerprints(endpoint: ChildName): Promise<Map<string, string>> {
   await warehouse.run('DELETE FROM ops.coverage');
   const tasks = await dueOf(endpoint);
   return new Map(tasks.map(({ entityId, fingerprint }) => [entityId, fingerprint]));
 }
 
-function covered(endpoint: ChildEndpoint, entityId: string, more: Partial<Coverage>): Coverage {
+function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>): Coverage {
   const good = { fetchedAt: daysAgo(1), fingerprint: null, status: 200, error: null, reason: null };
   return { endpoint, entityId, ...good, ...more };
 }
@@ -200,7 +201,7 @@ describe('due', () => {
     await load([item('people', '12'), item('people', 'p-1')]);
     expect(brief(await dueOf('person_history'))).toEqual(['12 never']);
     const whole = Object.fromEntries(
-      (of('channel')[0]?.skippedWhenListSaysAll ?? []).map((field) => [field, null]),
+      (of('channel')[0]?.skippedWhenListHas ?? []).map((field) => [field, null]),
     );
     await load([item('channels', 'whole', { ...whole, id: 'whole' }), item('channels', 'part')]);
     expect(brief(await dueOf('channel'))).toEqual(['part never']);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunObserver } from '../../../src/base/observer.js';
+import { resources } from '../../../src/contract/resources.js';
 import type { ChildOutcome } from '../../../src/sync/children.js';
 import type { Task } from '../../../src/sync/due.js';
 import { PhaseTracker } from '../../../src/sync/phases.js';
-import { children } from '../../../src/sync/resources.js';
 
 type Told = ['phase', string, number | null] | ['progress', number, number | null] | ['end', string];
 
@@ -20,7 +20,7 @@ function listener(): { told: Told[]; observer: RunObserver } {
 }
 
 const task = (endpoint: string, reason: Task['reason'], entityId = 'x'): Task => {
-  const child = children.find((one) => one.endpoint === endpoint);
+  const child = resources.children.find(({ name }) => name === endpoint);
   if (!child) throw new Error(endpoint);
   const rest = { fingerprint: '', vip: false, lastActivity: '', wholeAt: null, requests: 1 };
   return { child, entityId, reason, ...rest };

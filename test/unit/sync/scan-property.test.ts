@@ -6,13 +6,14 @@ import type { AnyRequest } from '../../../src/api/request.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
+import { endpoints } from '../../../src/contract/endpoints.js';
+import { resources } from '../../../src/contract/resources.js';
 import { migratedReason } from '../../../src/contract/topics.js';
 import { fetchChild } from '../../../src/sync/children.js';
 import type { Context } from '../../../src/sync/context.js';
 import type { Task } from '../../../src/sync/due.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
-import { children, lists } from '../../../src/sync/resources.js';
 import { readList } from '../../../src/sync/scan.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -116,6 +117,7 @@ class ShiftingList {
   }
 }
 
+const { lists, children } = resources;
 const topics = lists.find(({ name }) => name === 'topics')!;
 
 /** A context whose API is that list; what it brings is stored where there is a warehouse. */
@@ -125,7 +127,7 @@ function contextOf(
   warehouse?: Warehouse,
   now: () => number = () => Date.now(),
 ): Context {
-  const call = async (name: string, request?: AnyRequest): Promise<Answer> => {
+  const get = async (name: string, request?: AnyRequest): Promise<Answer> => {
     const body =
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: new Date(now()), bytes: 0, attempts: 1 };
@@ -137,8 +139,10 @@ function contextOf(
   const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
     config: { sync: { scanAttempts, maxAgeDays: { topic: 1 }, deletes: { maxShare: 1, maxRows: 1e9 } } },
+    resources,
     api: {
-      call,
+      get,
+      contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize: 100 }),
     },
     store: warehouse,
@@ -336,7 +340,7 @@ describe('settling what such a list does not show', { timeout: 60_000 }, () => {
     list.unanswered.add('t6');
     await run(list, 1);
     const context = contextOf(list, 1, warehouse);
-    const child = children.find(({ endpoint }) => endpoint === 'topic')!;
+    const child = children.find(({ name }) => name === 'topic')!;
     const task = { child, entityId: 't6', reason: 'never', fingerprint: 'f' } as Task;
     expect(await fetchChild(context, task)).toBe('absent');
     await context.batcher.flush();

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
-import { children } from '../../../src/sync/resources.js';
+import { resources } from '../../../src/contract/resources.js';
 import { allowedPerDay, sweepNote, sweepPerDay } from '../../../src/sync/sweep-report.js';
 
+const { children } = resources;
 const settings = loadConfig({ env: {} });
 
 describe('the sweep', () => {
   test('costs a day, for each child, its items by three quarters of its age', () => {
-    const topic = children.filter(({ endpoint }) => endpoint === 'topic');
+    const topic = children.filter(({ name }) => name === 'topic');
     expect(sweepPerDay({ topics: 2_100 }, topic, settings)).toBeCloseTo(2_100 / (14 * 0.75));
-    const both = children.filter(({ endpoint }) => endpoint === 'topic' || endpoint === 'company');
+    const both = children.filter(({ name }) => name === 'topic' || name === 'company');
     expect(sweepPerDay({ topics: 2_100 }, both, settings)).toBeCloseTo(2_100 / (14 * 0.75));
     expect(sweepPerDay({}, children, settings)).toBe(0);
   });

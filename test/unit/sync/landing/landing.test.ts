@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
+import { landList } from '../../../../src/sync/landing/answers.js';
 import { landGroups } from '../../../../src/sync/landing/conversations.js';
-import { noteMissingFields } from '../../../../src/sync/landing/expected.js';
-import { idOf } from '../../../../src/sync/landing/key.js';
-import { Landing } from '../../../../src/sync/landing/landing.js';
-import { landList } from '../../../../src/sync/landing/lists.js';
+import { idOf, Landing } from '../../../../src/sync/landing/landing.js';
 import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
 
 const at = new Date('2026-01-02T03:04:05Z');
@@ -14,6 +13,8 @@ const topics = (...items: unknown[]) => {
   landing.items('topics', topicListItem, items, key);
   return landing;
 };
+const topicGroups = { name: 'topic_groups', ...entries.topic_groups };
+const listNamed = (name: 'topics' | 'people') => ({ name, ...entries[name] });
 const ids = (landing: Landing, endpoint: string) =>
   landing.documents.filter((one) => one.endpoint === endpoint).map(({ id }) => id);
 
@@ -57,7 +58,9 @@ describe('what is a document of its own inside another', () => {
   test('a bad person or author does not cost the topic that names it', () => {
     const landing = new Landing(at);
     const persons = [{ id: 'p', isBot: 'no' }, { displayName: 'nobody' }, { id: 'q' }];
-    landList(landing, 'topics', [{ id: 't', persons, authors: [{ id: 'a' }, { displayName: 'x' }] }]);
+    landList(landing, listNamed('topics'), [
+      { id: 't', persons, authors: [{ id: 'a' }, { displayName: 'x' }] },
+    ]);
     expect(ids(landing, 'topics')).toEqual(['t']);
     expect(ids(landing, 'topic_persons')).toEqual(['q']);
     expect(ids(landing, 'authors')).toEqual(['a']);
@@ -72,7 +75,7 @@ describe('what is a document of its own inside another', () => {
     const landing = new Landing(at);
     const bad = { id: 'm1', isInternal: 'sometimes' };
     const answer = { id: 'm2', replyTo: bad, thread: bad, author: { id: 'a', isBot: 'no' } };
-    landGroups(landing, 'topic_groups', 't', [{ group: { id: 'g' }, messages: [bad, answer] }]);
+    landGroups(landing, topicGroups, 't', [{ group: { id: 'g' }, messages: [bad, answer] }]);
     expect(ids(landing, 'messages')).toEqual(['m2']);
     expect(rejected(landing)).toEqual([
       { endpoint: 'messages', id: 'm1', path: 'isInternal' },
@@ -97,7 +100,7 @@ describe('landGroups', () => {
       },
       { group: { id: 'g2' }, messages: [{ ...message('m3', 'a'), author: null }] },
     ];
-    expect(landGroups(landing, 'topic_groups', 't', items)).toEqual(['g1', 'g2']);
+    expect(landGroups(landing, topicGroups, 't', items)).toEqual(['g1', 'g2']);
     expect(ids(landing, 'topic_groups')).toEqual(['g1', 'g2']);
     expect(ids(landing, 'messages')).toEqual(['m1', 'm2', 'm3']);
     expect(ids(landing, 'authors')).toEqual(['a', 'b', 'c']);
@@ -116,7 +119,7 @@ describe('landGroups', () => {
 
   test('a bad message costs itself alone, and is still a member of its group', () => {
     const landing = new Landing(at);
-    landGroups(landing, 'topic_groups', 't', [
+    landGroups(landing, topicGroups, 't', [
       { group: { id: 'g1' }, messages: [message('m1', 'a'), { id: 'm2', createdAt: 'yesterday' }] },
     ]);
     expect(ids(landing, 'messages')).toEqual(['m1']);
@@ -130,7 +133,7 @@ describe('landGroups', () => {
 describe('landList', () => {
   test("a topic's authors and persons become documents of their own", () => {
     const landing = new Landing(at);
-    landList(landing, 'topics', [
+    landList(landing, listNamed('topics'), [
       { id: 't', authors: [{ id: 'b' }, { id: 'a' }], persons: [{ id: 'q', isStaff: true }, { id: 'p' }] },
     ]);
     // Of its authors in their order, of its people in one that nothing but another person changes.
@@ -146,7 +149,7 @@ describe('landList', () => {
 
   test("a person's colleagues become documents of the company", () => {
     const landing = new Landing(at);
-    landList(landing, 'people', [
+    landList(landing, listNamed('people'), [
       { id: '1', company: { id: '9', employees: [{ id: '1', name: 'A' }, { id: '2' }] } },
     ]);
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
@@ -183,7 +186,7 @@ describe('the shapes of a run', () => {
         Array.from({ length: items }, (__, index) => ({ ...without, id: `t${index}` })),
         key,
       );
-      noteMissingFields(landing, shapes);
+      landing.noteMissingFields(resources);
       return landing.drift.map(({ path, kind }) => `${kind} ${path}`);
     };
     expect(noted(19)).toEqual([]);

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { cutLists, putBack } from '../../../../src/api/unread.js';
 import { ContractError } from '../../../../src/base/errors.js';
+import { entries } from '../../../../src/contract/resources.js';
 import { landGroups, releaseMessages } from '../../../../src/sync/landing/conversations.js';
 import { Landing } from '../../../../src/sync/landing/landing.js';
 import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
 import { SeenContent } from '../../../../src/sync/landing/seen-content.js';
 
+const companyGroups = { name: 'company_groups', ...entries.company_groups };
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
 describe('Recent', () => {
@@ -42,7 +44,7 @@ test('a conversation that comes a second time lands without its messages, unless
   const message = (content: string) => ({ id: 'm1', content, author: { id: 'a1' } });
   const land = (second: number, endpoint: 'topic_groups' | 'company_groups', content: string) => {
     const landing = new Landing(at(second), new SchemaDrift(), recent);
-    landGroups(landing, endpoint, 'parent', [
+    landGroups(landing, { name: endpoint, ...entries[endpoint] }, 'parent', [
       { group: { id: 'g1' }, messages: [message(content)], topic: {} },
     ]);
     const kinds = (rejected: { endpoint: string }[]) => rejected.map((it) => it.endpoint);
@@ -68,9 +70,7 @@ describe('a conversation whose messages are still text', () => {
   const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
   const land = (second: number, recent: SeenContent, items: unknown[]) => {
     const landing = new Landing(at(second), new SchemaDrift(), recent);
-    expect(landGroups(landing, 'company_groups', 'c1', items)).toEqual(
-      items.map((_, index) => `g${index + 1}`),
-    );
+    expect(landGroups(landing, companyGroups, 'c1', items)).toEqual(items.map((_, index) => `g${index + 1}`));
     releaseMessages(items);
     return landing.documents.map(({ endpoint, id, body }) => `${endpoint} ${id} ${body}`);
   };
@@ -94,7 +94,7 @@ describe('a conversation whose messages are still text', () => {
 
   test('is rejected as the JSON that it is', () => {
     const landing = new Landing(at(1), new SchemaDrift());
-    landGroups(landing, 'company_groups', 'c1', [{ ...texts(good)[0], group: { id: 5 } }]);
+    landGroups(landing, companyGroups, 'c1', [{ ...texts(good)[0], group: { id: 5 } }]);
     const [rejection] = landing.rejections;
     expect(JSON.parse(rejection?.body ?? '').messages).toEqual(JSON.parse(good));
   });
