@@ -20,7 +20,9 @@ import {
 import type { Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { ask, type Setup, type WorkerOptions, withQueue, withWarehouse } from './worker.js';
+import type { Setup } from './setup.js';
+import { ask } from './snapshot.js';
+import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and whoever else puts wishes into the queue. */
 

@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
-import { type Clock, systemClock } from '../base/clock.js';
+import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/overlay.js';
-import type { Budget, Facts, Freshness } from '../serve/facts.js';
-import { iso } from '../serve/iso.js';
+import type { Facts, Freshness } from '../serve/facts.js';
 import { type Contents, readOutside, readStatus, type Spent, type Status } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
-import { heldNow } from './spending.js';
-import { ask, readingLimitsOf, type Setup } from './worker.js';
+import { readingLimitsOf, type Setup } from './setup.js';
+import { ask } from './snapshot.js';
+import { budgetOf, type LiveSpending } from './spending.js';
 
 /** What the files of a data directory say, without holding any of them. */
 export interface Known {
@@ -64,60 +64,6 @@ function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] 
       objectiveMinutes: objective === undefined ? null : objective * 60,
     };
   });
-}
-
-const minuteMs = 60_000;
-const sliceMinutes = 10;
-const slices = 36;
-
-function budgetOf(setup: Setup, written: readonly Spent[], live: readonly Spent[]): Budget {
-  const { requests: limit, windowMs } = setup.config.rateLimit;
-  const sliceMs = sliceMinutes * minuteMs;
-  const now = (setup.clock ?? systemClock).now();
-  const first = (Math.floor(now / sliceMs) - slices + 1) * sliceMs;
-  const found = Array.from({ length: slices }, (_, index) => ({
-    from: iso(first + index * sliceMs),
-    requests: 0,
-    rateLimited: 0,
-  }));
-  // What was published in the middle of a minute has a part of it, and what this process saw has its own alone.
-  const minutes = new Map<number, Spent>();
-  for (const one of [...written, ...live]) {
-    const other = minutes.get(one.minute);
-    if (!other || one.requests > other.requests) minutes.set(one.minute, one);
-  }
-  for (const { minute, requests, rate_limited } of minutes.values()) {
-    const slice = found[Math.floor((minute - first) / sliceMs)];
-    if (!slice) continue;
-    slice.requests += requests;
-    slice.rateLimited += rate_limited;
-  }
-  return { held: heldNow(setup), limit, windowMs, slices: found, sliceMinutes };
-}
-
-/** Requests of this process that no snapshot has yet, by the minute. */
-export class LiveSpending {
-  readonly #clock: Clock;
-  readonly #minutes = new Map<number, { minute: number; requests: number; rate_limited: number }>();
-
-  constructor(clock: Clock = systemClock) {
-    this.#clock = clock;
-  }
-
-  attempt({ status }: { readonly status?: number | undefined }): void {
-    const now = this.#clock.now();
-    const minute = Math.floor(now / minuteMs) * minuteMs;
-    const one = this.#minutes.get(minute) ?? { minute, requests: 0, rate_limited: 0 };
-    this.#minutes.set(minute, one);
-    one.requests += 1;
-    if (status === 429) one.rate_limited += 1;
-    const oldest = now - slices * sliceMinutes * minuteMs;
-    for (const key of this.#minutes.keys()) if (key < oldest) this.#minutes.delete(key);
-  }
-
-  get spent(): readonly Spent[] {
-    return [...this.#minutes.values()];
-  }
 }
 
 /** A reading that takes longer is given up, and the last facts stand. */

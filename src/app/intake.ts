@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.js';
 import type { Intake, Sheet } from '../serve/http/writes.js';
 import { importChanges } from './changes.js';
-import type { Setup } from './worker.js';
+import type { Setup } from './setup.js';
 
 /** Runs work while no job does, or says which one is in the way. */
 type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;

@@ -10,8 +10,10 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
-import { type SyncPushReport, syncAndPush } from './sync-push.js';
-import { type Access, exportEverything, hasWarehouse, type Observe, push, sync } from './worker.js';
+import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
+import type { Access } from './setup.js';
+import { exportEverything } from './snapshot.js';
+import { hasWarehouse, type Observe } from './worker.js';
 
 /** The jobs of the settings, as the scheduler takes them. */
 export function jobsOf({ serve }: Config): Job[] {

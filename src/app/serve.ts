@@ -7,17 +7,18 @@ import { startServer } from '../serve/http/server.js';
 import { webhook, webhookProblem } from '../serve/notify/deliver.js';
 import { Notifier } from '../serve/notify/notifier.js';
 import { notifyState } from '../serve/notify/state.js';
-import { seededChance } from '../serve/schedule/jitter.js';
+import { seededChance } from '../serve/schedule/agenda.js';
 import { jobProblems } from '../serve/schedule/job.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
-import { factsReader, LiveSpending } from './facts.js';
+import { factsReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
+import type { Access } from './setup.js';
+import { LiveSpending } from './spending.js';
 import { serveFiles } from './status.js';
-import type { Access } from './worker.js';
 
 /** The worker that runs itself: schedule, HTTP and notifications, put together. */
 

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import { systemClock } from '../base/clock.js';
+import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
 import { type Budget, type Freshness, type FreshnessState, freshnessState } from '../serve/facts.js';
-import { type Iso, iso, millis } from '../serve/iso.js';
-import { Agenda } from '../serve/schedule/agenda.js';
-import { seededChance } from '../serve/schedule/jitter.js';
+import { Agenda, seededChance } from '../serve/schedule/agenda.js';
 import { type Job, jobProblems } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import type { Status } from '../warehouse/read/status.js';
 import { factsOf, readKnown } from './facts.js';
 import { jobsOf } from './jobs.js';
-import type { Setup } from './worker.js';
+import type { Setup } from './setup.js';
 
 /** What `status` tells: what the status page knows, read from the same files. */
 export interface StatusReport extends Status {

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import { ExitCode } from '../base/errors.js';
 
 let anything = false;
@@ -40,4 +41,16 @@ export function surviveClosedPipes(): void {
     process.exit(process.exitCode ?? ExitCode.done);
   });
   process.stderr.on('error', () => undefined);
+}
+
+/** Asks on the terminal; only yes is yes. Ctrl-C and the end of the input are no. */
+export async function confirmed(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+    const answer = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
+    return /^\s*(y|yes)\s*$/i.test(answer);
+  } finally {
+    terminal.close();
+  }
 }

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import type { ServeAccess } from '../app/serve.js';
-import type { Access, Setup } from '../app/worker.js';
+import type { Access, Setup } from '../app/setup.js';
 import { createLog } from '../base/log.js';
 import { loadConfig, loadConfigWithCredentials, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
 import { TerminalProgress } from './progress/terminal.js';
-import { programVersion } from './version.js';
 
 /** What a command works with: its settings, its log, and progress where a terminal can show it. */
 export type Ground<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
@@ -40,4 +41,19 @@ function told(level: string, secrets: readonly string[]): Pick<Ground<Setup>, 'l
   const progress = pretty ? new TerminalProgress(process.stderr) : undefined;
   const around = progress && ((write: () => void) => progress.around(write));
   return { log: createLog({ level, pretty, secrets, around }), progress };
+}
+
+/** The version of this program, from its package.json, which stands beside dist and src alike. */
+export function programVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return String(version);
+}
+
+/** The user of the operating system, for the record of who wanted something. In a container a user may have a number and no name. */
+export function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'without a name'}`;
+  }
 }

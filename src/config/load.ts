@@ -4,9 +4,8 @@ import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
-import { apiKeyProblem, baseUrlProblem } from './credentials.js';
 import { type Settings, settings } from './schema.js';
-import { readServeSecrets, type ServeSecrets } from './secrets.js';
+import { apiKeyProblem, baseUrlProblem, readServeSecrets, type ServeSecrets } from './secrets.js';
 
 /** The environment variables that set a setting, and which. The key's own variables are apart: it is no setting. */
 export const variables = {

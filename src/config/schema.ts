@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { resources } from '../contract/resources.js';
-import { days, milliseconds, positive, section, text } from './kinds.js';
-import { retention, serve } from './serving.js';
 
 /**
  * Every setting with its default and its description. config/default.yaml is the same list for people, and a test
  * holds the two together.
  */
+
+/** The sorts of values that settings have. Objects are strict: a misspelt setting is an error, never ignored. */
+
+const positive = z.number().int().min(1);
+/** A timer of Node that is set to more than this fires at once. */
+const longestTimerMs = 2_147_483_647;
+const milliseconds = positive.max(longestTimerMs);
+const days = z.number().min(0.01);
+const text = z.string().trim().min(1);
+
+/** A part of the settings that may be left out as a whole. */
+const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
 
 const api = section({
   baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
@@ -134,6 +144,61 @@ const push = section({
     .default(300)
     .describe('What the API has is read again before a change is sent when it was read longer ago.'),
 });
+
+const job = z.strictObject({
+  name: text,
+  run: z.enum(['sync', 'push', 'sync+push', 'export']),
+  cron: text,
+  timezone: text.default('UTC'),
+  jitterSeconds: z.number().min(0).max(86_400).default(0),
+  catchUp: z.boolean().default(true),
+  overlap: z.enum(['wait', 'skip']).default('wait'),
+  maxRequests: positive.optional(),
+  maxMinutes: z.number().min(0.01).optional(),
+});
+
+const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
+
+const hours = (what: string) =>
+  z.number().positive().optional().describe(`Hours that may pass until ${what} are stale.`);
+
+const serve = section({
+  host: text
+    .default('127.0.0.1')
+    .describe('Where it listens: this machine alone, or 0.0.0.0 for every address (in a container).'),
+  port: z.number().int().min(0).max(65_535).default(8080).describe('The port; 0 takes a free one.'),
+  allowedHosts: z
+    .array(text)
+    .default([])
+    .describe('Names under which it may be asked besides localhost, e.g. signalhouse.example.com.'),
+  shutdownSeconds: positive
+    .max(3_600)
+    .default(25)
+    .describe('After SIGTERM: how long the running job may take to commit and publish.'),
+  jobs: z
+    .array(job)
+    .prefault([nightly])
+    .describe('What runs when: a job holds the warehouse while it runs, and they run one at a time.'),
+  freshness: section({
+    topics: hours('topics'),
+    companies: hours('companies'),
+    people: hours('people'),
+    channels: hours('channels'),
+    stories: hours('stories'),
+    automation_templates: hours('automation templates'),
+  }).describe(
+    'How old a list may be that was read and added up, in hours; `status` exits 3 and the webhook is told when it is older.',
+  ),
+});
+
+const kept = (days: number) => z.number().min(1).default(days);
+
+const retention = section({
+  requestsDays: kept(30).describe('Days that requests to the API are kept (ops.requests).'),
+  runsDays: kept(400).describe('Days that runs are kept (ops.runs); the last of each command stays.'),
+  attemptsDays: kept(400).describe('Days that attempts at settled changes are kept (ops.change_attempts).'),
+  scansDays: kept(90).describe('Days that readings of lists are kept (ops.scans); the last of each stays.'),
+}).describe('What the worker writes down about itself is trimmed at the end of each sync and push.');
 
 const log = section({
   level: z

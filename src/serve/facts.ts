@@ -1,7 +1,6 @@
-import { type Clock, systemClock } from '../base/clock.js';
+import { type Clock, type Iso, systemClock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { Iso } from './iso.js';
 
 /** What is known of the warehouse: the page, the metrics and the notifications are made of it. */
 export interface Facts {

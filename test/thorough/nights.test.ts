@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { SyncPushReport } from '../../src/app/sync-push.js';
+import type { SyncPushReport } from '../../src/app/runs.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown } from '../support/pulling.js';

@@ -1,11 +1,11 @@
-import { relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
-import { ExitCode } from '../../base/errors.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { duration } from '../../base/units.js';
 import { loadConfig } from '../../config/load.js';
 import { command } from '../command.js';
 import { Children, DemoError } from '../demo/children.js';
-import { emptyDemoFolder } from '../demo/folder.js';
 import { play, squeezed } from '../demo/play.js';
 import { print, printJson } from '../output.js';
 import { ended } from '../signals.js';
@@ -56,4 +56,24 @@ That took ${duration(ms)}. The published file stays, and is yours to open:
   npx signalhouse status --data-dir ${dataDir}
   duckdb -readonly ${dataDir}/signals.duckdb      (the DuckDB command line, if you have it)
 For a real organization, see "Real use" in README.md.`;
+}
+
+const marker = '.signalhouse-demo';
+
+/**
+ * An empty folder for the demo's files. What an earlier demo left in it is removed; a folder of anybody else's is
+ * refused, since nothing tells a demo's warehouse from a real one but the mark that we leave.
+ */
+export function emptyDemoFolder(path: string): void {
+  const names = existsSync(path) ? readdirSync(path) : [];
+  if (names.length > 0 && !names.includes(marker)) {
+    const problem = `${path} holds files that no demo has made, and the demo starts from nothing`;
+    throw new UsageError('The demo needs a folder of its own.', [{ setting: '--data-dir', problem }]);
+  }
+  for (const name of names) rmSync(join(path, name), { recursive: true, force: true });
+  mkdirSync(path, { recursive: true });
+  writeFileSync(
+    join(path, marker),
+    'Made by `signalhouse demo`, which may remove everything beside this file.\n',
+  );
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { command } from '../command.js';
-import { type Check, exitCodeOf } from '../doctor/check.js';
+import { type Check, exitCodeOf } from '../doctor.js';
 import { print, printJson } from '../output.js';
-import { shown, wrap } from '../text/cell.js';
+import { shown, wrap } from '../text/layout.js';
 
 export const doctor = command({
   name: 'doctor',
@@ -13,7 +13,7 @@ export const doctor = command({
   ],
   flags: z.object({}),
   async run(_flags, context) {
-    const { examine } = await import('../doctor/examine.js');
+    const { examine } = await import('../doctor.js');
     const checks = await examine(context);
     const exitCode = exitCodeOf(checks);
     if (context.json) printJson({ exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) });

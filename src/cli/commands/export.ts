@@ -7,7 +7,7 @@ import { command } from '../command.js';
 import { text, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
-import { table } from '../text/table.js';
+import { table } from '../text/layout.js';
 
 const formats = ['parquet', 'csv', 'json', 'ndjson'] as const satisfies readonly ExportFormat[];
 const byExtension: Readonly<Record<string, ExportFormat>> = {
@@ -48,7 +48,7 @@ export const exportCommand = command({
   ],
   flags,
   async run(given, context) {
-    const { exportEverything, exportOne } = await import('../../app/worker.js');
+    const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const task = taskOf(given);
     const ground = setUp(context);
     const done =

@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import type { Access } from '../../app/worker.js';
+import type { Access } from '../../app/setup.js';
 import { ExitCode } from '../../base/errors.js';
 import type { SyncOptions } from '../../sync/report.js';
 import { type Context, command } from '../command.js';
-import { toggle } from '../flags.js';
+import { capOptions, caps, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { observerOf } from '../progress/watch.js';
 import { setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
-import { planSummary } from '../text/plan-summary.js';
-import { capOptions, caps } from './caps.js';
+import { planSummary } from '../text/sync-summary.js';
 
 export const plan = command({
   name: 'plan',
@@ -29,7 +28,7 @@ export async function runPlan(
   flags: Pick<SyncOptions, 'only' | 'maxRequests' | 'maxMinutes'> & { wait?: boolean | undefined },
   context: Context,
 ): Promise<ExitCode> {
-  const { plan: makePlan } = await import('../../app/worker.js');
+  const { plan: makePlan } = await import('../../app/runs.js');
   const ground = setUpAccess(context);
   const { config, log, progress } = ground;
   const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
-import { amount, toggle, whole } from '../flags.js';
+import { amount, capOptions, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { observerOf } from '../progress/watch.js';
 import { setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { previewSummary, pushSummary } from '../text/push-summary.js';
-import { capOptions } from './caps.js';
 
 export const push = command({
   name: 'push',
@@ -44,7 +43,7 @@ export const push = command({
     wait: toggle.default(false),
   }),
   async run({ dryRun, ...flags }, context) {
-    const app = await import('../../app/worker.js');
+    const app = await import('../../app/runs.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

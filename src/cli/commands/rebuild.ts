@@ -5,7 +5,7 @@ import { command } from '../command.js';
 import { toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
-import { table } from '../text/table.js';
+import { table } from '../text/layout.js';
 
 export const rebuild = command({
   name: 'rebuild',

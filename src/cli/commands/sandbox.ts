@@ -11,7 +11,7 @@ import { command } from '../command.js';
 import { range, text, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { ended } from '../signals.js';
-import { shown } from '../text/cell.js';
+import { shown } from '../text/layout.js';
 
 const form = z.enum(['paged', 'property', 'array'], 'must be paged, property or array');
 

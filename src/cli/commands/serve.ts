@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
+import { duration } from '../../base/units.js';
+import type { RunRecord } from '../../serve/schedule/record.js';
 import { command } from '../command.js';
 import { text, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { setUpServe } from '../setup.js';
 import { interruption } from '../signals.js';
-import { runsText } from '../text/runs-text.js';
+import { list } from '../text/layout.js';
 
 /** Seconds on top of serve.shutdownSeconds, after which the schedule itself gives up what is in flight. */
 const grace = 5;
@@ -62,3 +64,14 @@ export const serve = command({
     }
   },
 });
+
+/** What `serve --once` ran, one line a run. */
+export function runsText(runs: readonly RunRecord[]): string {
+  if (runs.length === 0) return 'Nothing is due.';
+  return list(
+    runs.map(({ job, outcome, startedAt, endedAt, message }) => {
+      const ms = startedAt === null ? 0 : Date.parse(endedAt) - Date.parse(startedAt);
+      return `${job} ${outcome} after ${duration(ms)}: ${message}`;
+    }),
+  );
+}

@@ -6,7 +6,7 @@ import { command } from '../command.js';
 import { text, whole } from '../flags.js';
 import { print } from '../output.js';
 import { setUp } from '../setup.js';
-import { answerFormats, printAnswer } from '../text/print-answer.js';
+import { answerFormats, printAnswer } from '../text/answer.js';
 
 /** More rows than these are no table for people; the other formats have no limit of their own. */
 const tableLimit = 1_000;
@@ -34,7 +34,7 @@ export const sql = command({
     limit: whole().optional(),
   }),
   async run({ query, file, format: asked, limit: most }, context) {
-    const { ask } = await import('../../app/worker.js');
+    const { ask } = await import('../../app/snapshot.js');
     const format = asked ?? (context.json ? 'json' : 'table');
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);

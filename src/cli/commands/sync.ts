@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import type { SyncPushReport } from '../../app/sync-push.js';
+import type { SyncPushReport } from '../../app/runs.js';
 import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
-import { toggle } from '../flags.js';
-import { osUser } from '../os-user.js';
+import { capOptions, caps, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { observerOf } from '../progress/watch.js';
-import { setUpAccess } from '../setup.js';
+import { osUser, setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { inboxText, pushSummary } from '../text/push-summary.js';
 import { syncSummary } from '../text/sync-summary.js';
-import { capOptions, caps } from './caps.js';
 import { runPlan } from './plan.js';
 
 export const sync = command({
@@ -39,8 +37,7 @@ export const sync = command({
   async run({ dryRun, push, ...flags }, context) {
     if (dryRun) return runPlan(flags, context);
     // Loaded only now: nobody who asks for help waits for a database.
-    const { sync: runSync } = await import('../../app/worker.js');
-    const { syncAndPush } = await import('../../app/sync-push.js');
+    const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));

@@ -5,9 +5,8 @@ import { count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
 import { etaMs } from '../progress/eta.js';
-import { indent } from '../text/sections.js';
+import { indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';
-import { afterADay, type Question, questions } from './questions.js';
 
 /** Small enough for a minute, large enough for questions to have answers. */
 const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
@@ -149,3 +148,38 @@ async function reprioritize(
   );
   return report;
 }
+
+/** A question that an analyst would ask. */
+interface Question {
+  readonly title: string;
+  readonly sql: string;
+}
+
+/** Asked of what the first pull brought. */
+export const questions: readonly Question[] = [
+  {
+    title: 'Which open topics reach the most companies?',
+    sql: `SELECT title, priority, companies, people, messages_last_7_days AS "7 days"
+FROM backlog
+ORDER BY companies DESC, people DESC, title
+LIMIT 5`,
+  },
+  {
+    title: 'Which VIPs wrote last and still wait for an answer?',
+    sql: `SELECT coalesce(title, topic_title) AS title, topic_priority AS priority,
+  waiting_hours AS hours, source_name AS source
+FROM unanswered_groups
+WHERE is_vip
+ORDER BY last_message_at DESC, title
+LIMIT 5`,
+  },
+];
+
+/** Asked after a day has passed and the second pull brought it. */
+const afterADay: Question = {
+  title: 'What did that day change?',
+  sql: `SELECT entity_type AS what, name, change, details
+FROM recent_changes
+ORDER BY changed_at DESC, name
+LIMIT 8`,
+};

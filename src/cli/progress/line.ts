@@ -1,5 +1,5 @@
 import { count, duration } from '../../base/units.js';
-import { cut } from '../text/cell.js';
+import { cut } from '../text/layout.js';
 import type { BudgetView } from './eta.js';
 
 /** A phase at one moment. */

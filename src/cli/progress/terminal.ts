@@ -1,5 +1,5 @@
 import type { RunObserver } from '../../base/observer.js';
-import { cut, shown } from '../text/cell.js';
+import { cut, shown } from '../text/layout.js';
 import { type BudgetView, etaMs, type Pace } from './eta.js';
 import { progressLine } from './line.js';
 

@@ -4,8 +4,7 @@ import type { Value, Values } from '../../push/fields.js';
 import type { Decision } from '../../push/queue/decide.js';
 import type { ShownAttempt, ShownChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
-import { list, pairs, sections } from './sections.js';
-import { table } from './table.js';
+import { list, pairs, sections, table } from './layout.js';
 
 /** Changes as a table, and how many there are when these are not all. */
 export function changesTable({

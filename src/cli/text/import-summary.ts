@@ -7,9 +7,8 @@ import type {
   ImportRow,
   RowOutcome,
 } from '../../push/import/report.js';
-import { list, pairs, sections } from './sections.js';
+import { list, pairs, sections, table } from './layout.js';
 import { some, wide } from './sync-summary.js';
-import { table } from './table.js';
 
 /** What an import would do, for the person who is asked whether it shall. */
 export function previewText(prepared: Prepared): string {

@@ -1,9 +1,8 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
-import { list, pairs, sections } from './sections.js';
+import { list, pairs, sections, table } from './layout.js';
 import { some, wide } from './sync-summary.js';
-import { table } from './table.js';
 
 /** What a push did, for people, in 80 columns. */
 export function pushSummary(report: PushReport): string {

@@ -1,8 +1,7 @@
 import type { StatusReport } from '../../app/status.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import type { Contents } from '../../warehouse/read/status.js';
-import { list, pairs, sections } from './sections.js';
-import { table } from './table.js';
+import { list, pairs, sections, table } from './layout.js';
 
 /** Under a heading, in 80 columns. */
 const wide = 78;

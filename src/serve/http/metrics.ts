@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { millis } from '../../base/clock.js';
 import { ageMinutes, type Facts } from '../facts.js';
-import { millis } from '../iso.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { ScheduleView } from '../schedule/view.js';
 

@@ -1,11 +1,9 @@
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
-import { type Clock, systemClock } from '../../base/clock.js';
+import { type Clock, iso, systemClock } from '../../base/clock.js';
 import { UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts.js';
-import { iso } from '../iso.js';
-import { pageAssets } from '../page/assets.js';
-import { statusPage } from '../page/page.js';
+import { pageAssets, statusPage } from '../page/page.js';
 import type { Asked } from '../schedule/scheduler.js';
 import type { ScheduleView } from '../schedule/view.js';
 import { answerTo, refuseConnection } from './errors.js';

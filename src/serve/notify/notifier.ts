@@ -3,8 +3,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts.js';
 import type { RunRecord } from '../schedule/record.js';
-import { type Deliver, DeliveryError } from './deliver.js';
-import { messageAbout } from './message.js';
+import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
 import { afterLook, afterRun, afterTelling, type NotifyState, type NotifyStore, untold } from './state.js';
 
 export interface NotifierOptions {

@@ -1,8 +1,8 @@
-import type { Facts } from '../facts.js';
+import { readFileSync } from 'node:fs';
+import { counted } from '../../base/units.js';
+import { type Facts, freshnessState } from '../facts.js';
 import type { ScheduleView } from '../schedule/view.js';
-import { attention } from './attention.js';
-import { type Html, html } from './html.js';
-import { badge, since } from './parts.js';
+import { badge, type Html, html, since } from './html.js';
 import { historySection, jobsSection, nowInWords, nowSection } from './runs.js';
 import {
   budgetSection,
@@ -82,4 +82,65 @@ function verdict(wrong: readonly string[], facts: Facts | null): Html {
   return facts === null
     ? html`<p>${badge('warn', 'Starting')} Nothing is known of the warehouse yet.</p>`
     : html`<p>${badge('good', 'All well')}</p>`;
+}
+
+/** What somebody should look at, one sentence each; empty when all is well. */
+export function attention(
+  facts: Facts | null,
+  schedule: ScheduleView,
+  problem: string | null,
+  now: number,
+): string[] {
+  return [
+    ...(problem === null ? [] : [`The facts of the warehouse cannot be read: ${problem}`]),
+    ...jobs(schedule),
+    ...(facts === null ? [] : [...freshness(facts, now), ...changes(facts)]),
+  ];
+}
+
+function jobs({ jobs: all, history }: ScheduleView): string[] {
+  return all.flatMap(({ name }) => {
+    const last = history.find(
+      ({ job, outcome }) => job === name && outcome !== 'skipped' && outcome !== 'interrupted',
+    );
+    if (last?.outcome === 'failed') return [`${name} failed: ${last.message}`];
+    return last?.outcome === 'incomplete' ? [`${name} is incomplete: ${last.message}`] : [];
+  });
+}
+
+function freshness(facts: Facts, now: number): string[] {
+  return facts.freshness.flatMap((one) => {
+    const state = freshnessState(one, now);
+    if (state === 'stale') return [`${one.resource}: older than its objective`];
+    return state === 'never' ? [`${one.resource}: not complete yet`] : [];
+  });
+}
+
+function changes({ queue }: Facts): string[] {
+  return (['conflict', 'failed'] as const).flatMap((status) => {
+    const number = queue[status] ?? 0;
+    return number > 0 ? [`${counted(number, 'change')} to push: ${status}`] : [];
+  });
+}
+
+/** A file of the page, whole in memory: no path that anybody sends is ever looked up on the disk. */
+interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+const files = {
+  '/assets/page.css': ['page.css', 'text/css; charset=utf-8'],
+  '/assets/live.js': ['live.js', 'text/javascript; charset=utf-8'],
+  '/assets/icon.svg': ['icon.svg', 'image/svg+xml'],
+} as const;
+
+/** The files of the page, by the path under which they are served. Throws when one is missing. */
+export function pageAssets(): ReadonlyMap<string, Asset> {
+  return new Map(
+    Object.entries(files).map(([path, [name, type]]) => [
+      path,
+      { type, body: readFileSync(new URL(`assets/${name}`, import.meta.url)) },
+    ]),
+  );
 }

@@ -1,9 +1,8 @@
+import { millis } from '../../base/clock.js';
 import { count, duration } from '../../base/units.js';
-import { millis } from '../iso.js';
 import type { Outcome, RunRecord } from '../schedule/record.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
-import { type Html, html } from './html.js';
-import { badge, clock, section, since, type Tone, table } from './parts.js';
+import { badge, clock, type Html, html, section, since, type Tone, table } from './html.js';
 
 const tones: Readonly<Record<Outcome, Tone>> = {
   done: 'good',

@@ -1,8 +1,14 @@
+import type { Iso } from '../../base/clock.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
-import { ageMinutes, type Facts, type Freshness, type FreshnessState, freshnessState } from '../facts.js';
-import { budgetChart, summary } from './chart.js';
-import { type Html, html } from './html.js';
-import { badge, section, since, type Tone, table } from './parts.js';
+import {
+  ageMinutes,
+  type Budget,
+  type Facts,
+  type Freshness,
+  type FreshnessState,
+  freshnessState,
+} from '../facts.js';
+import { badge, type Html, html, section, since, type Tone, table } from './html.js';
 
 /** Lines of the long lists that are shown; the tables of the schema ops have them all. */
 const most = 20;
@@ -109,4 +115,46 @@ export function filesSection({ files, rows }: Facts): Html {
     'Warehouse',
     html`<p id="files" data-live>${counted(total, 'row')} in ${counted(Object.keys(rows).length, 'table')}; published file ${size(files.published)}, live file ${size(files.worker)}.</p>`,
   );
+}
+
+const width = 720;
+const height = 120;
+
+/** Requests over the last hours as bars, 429s marked; what it shows is said in words as well. */
+function budgetChart({ slices, sliceMinutes }: Budget): Html {
+  const most = Math.max(1, ...slices.map(({ requests }) => requests));
+  const step = width / Math.max(1, slices.length);
+  const bars = slices.map(({ from, requests, rateLimited }, index) => {
+    const [tall, refused] = [requests, Math.min(rateLimited, requests)].map((n) => (n / most) * height);
+    const bar = (kind: string, size = 0) =>
+      size === 0
+        ? null
+        : html`<rect class="${kind}" x="${shown(index * step + step * 0.1)}" y="${shown(height - size)}" width="${shown(step * 0.8)}" height="${shown(size)}"/>`;
+    const told = `${hour(from)}: ${counted(requests, 'request')}, ${count(rateLimited)} refused`;
+    return html`<g><title>${told}</title>${bar('requests', tall)}${bar('refused', refused)}</g>`;
+  });
+  const first = slices[0];
+  const last = slices.at(-1);
+  return html`<figure id="budget-chart" data-live>
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${summary({ slices, sliceMinutes })}" preserveAspectRatio="none"><line class="base" x1="0" y1="${height}" x2="${width}" y2="${height}"/>${bars}</svg>
+<figcaption><span>${first ? hour(first.from) : null}</span><span>highest bar: ${count(most)} in ${duration(sliceMinutes * 60_000)}</span><span>${last ? hour(last.from) : null}</span></figcaption>
+</figure>`;
+}
+
+/** The chart in one sentence. */
+export function summary({ slices, sliceMinutes }: Pick<Budget, 'slices' | 'sliceMinutes'>): string {
+  if (slices.length === 0) return 'Nothing is known of the last hours.';
+  const total = slices.reduce((sum, { requests }) => sum + requests, 0);
+  const refused = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
+  const span = duration(slices.length * sliceMinutes * 60_000);
+  return `${counted(total, 'request')} in the last ${span}, ${count(refused)} of them refused with 429.`;
+}
+
+/** `10:05Z`: the day is clear from the few hours that are shown. */
+function hour(at: Iso): string {
+  return `${at.slice(11, 16)}Z`;
+}
+
+function shown(length: number): string {
+  return length.toFixed(1);
 }

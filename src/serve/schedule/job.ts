@@ -1,6 +1,5 @@
 import type { Problem } from '../../base/errors.js';
-import { cronProblem } from './cron.js';
-import { nextRun, type Timetable } from './due.js';
+import { cronProblem, nextRun, type Timetable } from './cron.js';
 import { isZone } from './zone.js';
 
 export const jobKinds = ['sync', 'push', 'sync+push', 'export'] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Iso } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
-import type { Iso } from '../iso.js';
 import type { Store } from '../store.js';
 
 /** Why a run took place: its time had come, was missed, somebody asked, or `serve --once`. */

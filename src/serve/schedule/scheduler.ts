@@ -1,10 +1,14 @@
-import { type Clock, systemClock } from '../../base/clock.js';
-import { LockedError, StoppedError, UsageError } from '../../base/errors.js';
+import { type Clock, iso, millis, systemClock } from '../../base/clock.js';
+import {
+  ExitCode,
+  LockedError,
+  messageOf,
+  SignalhouseError,
+  StoppedError,
+  UsageError,
+} from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import { iso, millis } from '../iso.js';
-import { Agenda } from './agenda.js';
-import { type Entry, liveRun, thrown } from './entry.js';
-import { type Chance, seededChance } from './jitter.js';
+import { Agenda, type Chance, seededChance } from './agenda.js';
 import { type Job, jobProblems } from './job.js';
 import { Lane } from './lane.js';
 import {
@@ -16,7 +20,7 @@ import {
   type ScheduleStore,
   type Trigger,
 } from './record.js';
-import type { Progress, ScheduleView } from './view.js';
+import type { LiveRun, Progress, ScheduleView } from './view.js';
 
 /** What a job is given for one run. */
 export interface RunContext {
@@ -307,4 +311,29 @@ export class Scheduler {
     if (running) return `${running.job.name} has been running since ${iso(running.since)}`;
     return guest === null ? null : `${guest} is under way`;
   }
+}
+
+/** A run that goes on or waits. */
+export interface Entry {
+  readonly job: Job;
+  readonly trigger: Trigger;
+  readonly dueAt: number | null;
+  /** Since when it waits; since when it runs, once it does. */
+  since: number;
+  progress: Progress | null;
+}
+
+export function liveRun({ job, trigger, dueAt, since, progress }: Entry): LiveRun {
+  return { job: job.name, trigger, dueAt: dueAt === null ? null : iso(dueAt), since: iso(since), progress };
+}
+
+/** What a job that threw comes to: it was stopped, or it failed, and what to do next. */
+export function thrown(error: unknown): JobResult {
+  if (error instanceof StoppedError) {
+    return { outcome: 'stopped', exitCode: ExitCode.done, message: messageOf(error) };
+  }
+  const { exitCode, hint } =
+    error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
+  const message = hint === undefined ? messageOf(error) : `${messageOf(error)} ${hint}`;
+  return { outcome: 'failed', exitCode, message };
 }

@@ -1,4 +1,4 @@
-import type { Iso } from '../iso.js';
+import type { Iso } from '../../base/clock.js';
 import type { JobKind } from './job.js';
 import type { RunRecord, Trigger } from './record.js';
 

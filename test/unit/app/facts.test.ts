@@ -1,7 +1,8 @@
 import { closeSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { factsOf, factsReader, LiveSpending, readKnown } from '../../../src/app/facts.js';
+import { factsOf, factsReader, readKnown } from '../../../src/app/facts.js';
+import { LiveSpending } from '../../../src/app/spending.js';
 import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import type { Setup } from '../../../src/app/worker.js';
+import type { Setup } from '../../../src/app/setup.js';
 import { silentLog } from '../../../src/base/log.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { settings } from '../../../src/config/schema.js';

@@ -8,7 +8,7 @@ import { Scope } from '../../../src/base/scope.js';
 import { cacheFacts } from '../../../src/serve/facts.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
 import { startServer } from '../../../src/serve/http/server.js';
-import type { Message } from '../../../src/serve/notify/message.js';
+import type { Message } from '../../../src/serve/notify/deliver.js';
 import { Notifier } from '../../../src/serve/notify/notifier.js';
 import { notifyState } from '../../../src/serve/notify/state.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';

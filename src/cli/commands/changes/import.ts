@@ -3,10 +3,8 @@ import type { ImportFrom } from '../../../app/changes.js';
 import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { osUser } from '../../os-user.js';
-import { print, printJson } from '../../output.js';
-import { confirmed } from '../../question.js';
-import { setUp } from '../../setup.js';
+import { confirmed, print, printJson } from '../../output.js';
+import { osUser, setUp } from '../../setup.js';
 import { importSummary, previewText } from '../../text/import-summary.js';
 
 export const importCommand = command({

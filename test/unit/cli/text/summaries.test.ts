@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StatusReport } from '../../../../src/app/status.js';
-import { planSummary } from '../../../../src/cli/text/plan-summary.js';
 import { statusSummary } from '../../../../src/cli/text/status-summary.js';
-import { syncSummary } from '../../../../src/cli/text/sync-summary.js';
+import { planSummary, syncSummary } from '../../../../src/cli/text/sync-summary.js';
 import type { PlanReport, ScanReport, SyncReport } from '../../../../src/sync/report.js';
 
 const scan: ScanReport = {

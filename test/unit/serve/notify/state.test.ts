@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { messageAbout } from '../../../../src/serve/notify/message.js';
+import { messageAbout } from '../../../../src/serve/notify/deliver.js';
 import {
   afterLook,
   afterRun,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastDue, nextRun } from '../../../../src/serve/schedule/due.js';
-import { seededChance } from '../../../../src/serve/schedule/jitter.js';
+import { seededChance } from '../../../../src/serve/schedule/agenda.js';
+import { lastDue, nextRun } from '../../../../src/serve/schedule/cron.js';
 import type { RunRecord } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
 import { clockAt, done, job, memoryStore, scheduling } from './scheduling.js';

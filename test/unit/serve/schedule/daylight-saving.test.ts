@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastDue, nextRun, type Timetable } from '../../../../src/serve/schedule/due.js';
+import { lastDue, nextRun, type Timetable } from '../../../../src/serve/schedule/cron.js';
 import { wallAt } from '../../../../src/serve/schedule/zone.js';
 
 const minuteMs = 60_000;

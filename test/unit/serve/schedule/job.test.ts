@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextRun } from '../../../../src/serve/schedule/due.js';
-import { seededChance, startOf } from '../../../../src/serve/schedule/jitter.js';
+import { seededChance, startOf } from '../../../../src/serve/schedule/agenda.js';
+import { nextRun } from '../../../../src/serve/schedule/cron.js';
 import { type Job, jobProblems } from '../../../../src/serve/schedule/job.js';
 
 const nightly: Job = {

@@ -6,8 +6,7 @@ import {
   StorageError,
   UsageError,
 } from '../../../src/base/errors.js';
-import { exitCodeOf, fail, ok, warn } from '../../../src/cli/doctor/check.js';
-import { failureOf, failureText } from '../../../src/cli/failure.js';
+import { failureOf, failureText } from '../../../src/cli/run.js';
 
 const where = { endpoint: 'topics', method: 'GET', path: '/topics?page=2' };
 
@@ -54,21 +53,5 @@ describe('an error', () => {
   it('that nobody foresaw says how to learn more', () => {
     expect(failureOf(new TypeError('oops')).hint).toContain('SIGNALHOUSE_LOG_LEVEL=debug');
     expect(failureOf(new StorageError('oops')).hint).toBeNull();
-  });
-});
-
-describe('the exit code of many checks', () => {
-  it('is that of what has to be mended first', () => {
-    const [settings, key, lock, disk] = [
-      fail('a', '', null, 2),
-      fail('b', '', null, 5),
-      fail('c', '', null, 4),
-      fail('d', '', null),
-    ];
-    expect(exitCodeOf([disk, lock, key, settings])).toBe(2);
-    expect(exitCodeOf([disk, lock, key])).toBe(5);
-    expect(exitCodeOf([disk, lock])).toBe(4);
-    expect(exitCodeOf([ok('e', ''), disk])).toBe(1);
-    expect(exitCodeOf([ok('e', ''), warn('f', '', 'do')])).toBe(0);
   });
 });

@@ -1,19 +1,92 @@
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
+import { Scope } from '../base/scope.js';
 import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
 import { storedCounts } from '../push/known-entities.js';
-import type { PushOptions, PushReport } from '../push/report.js';
-import { runPush } from '../push/run.js';
-import type { SyncOptions, SyncReport } from '../sync/report.js';
+import { previewPush } from '../push/preview.js';
+import { readQueue } from '../push/queue/overlay.js';
+import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
+import { checkPushOptions, runPush } from '../push/run.js';
+import { refuseAnother, whoAmI } from '../run/identity.js';
+import { runPlan } from '../sync/plan.js';
+import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { checkedSelection, runSync } from '../sync/run.js';
+import { openPublished } from '../warehouse/read/query.js';
+import type { Organization } from '../warehouse/store/runs.js';
+import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
-  type Access,
   type Observe,
+  refuseWithoutWarehouse,
   type WorkerOptions,
   type WorkerParts,
   withQueue,
   withWorker,
 } from './worker.js';
+
+/** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`). */
+
+/** `signalhouse sync`. Throws what leaves nothing to report; everything else is in the report. */
+export async function sync(
+  access: Access,
+  options: SyncOptions & WorkerOptions,
+  observe: Observe,
+): Promise<SyncReport> {
+  // Checked before a request is spent and before a file is made.
+  checkedSelection(options.only);
+  return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
+}
+
+/** `signalhouse plan`. */
+export async function plan(
+  access: Access,
+  options: SyncOptions & WorkerOptions,
+  observe: Observe,
+): Promise<PlanReport> {
+  checkedSelection(options.only);
+  return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
+}
+
+/** `signalhouse push`. Throws what leaves nothing to report; everything else is in the report. */
+export async function push(
+  access: Access,
+  options: PushOptions & WorkerOptions,
+  observe: Observe,
+): Promise<PushReport> {
+  // Checked before a request is spent and before a run starts.
+  checkPushOptions(options);
+  refuseWithoutWarehouse(access.config.dataDir);
+  return withWorker(access, options, (parts) =>
+    withQueue(parts, (queue) => runPush({ ...parts, queue }, options, observe(parts.api))),
+  );
+}
+
+/** `signalhouse push --dry-run`: reads the published file and the API; nothing is held, nothing is changed. */
+export async function pushPreview(
+  access: Access,
+  options: Pick<PushOptions, 'onConflict'> & WorkerOptions,
+  observe: Observe,
+): Promise<PushPreview> {
+  const { config } = access;
+  refuseWithoutWarehouse(config.dataDir);
+  return Scope.run(async (scope) => {
+    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    scope.defer('snapshot', () => snapshot.close());
+    const api = connect(access);
+    scope.defer('client', () => api.close());
+    const identity = await whoAmI(api, options.stop);
+    const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
+    refuseAnother(owner ?? null, identity, config.dataDir);
+    const changes = await readQueue(snapshot, config.dataDir);
+    const counts = await storedCounts(snapshot);
+    const { organization } = identity;
+    const stop = options.stop ?? new AbortController().signal;
+    return previewPush(
+      { config, api, changes, storedCounts: counts, organization, stop },
+      options,
+      observe(api),
+    );
+  });
+}
 
 /** What `sync --push` did: the report of the sync, and beside it what was pushed and what lay in the drop folder. */
 export interface SyncPushReport extends SyncReport {

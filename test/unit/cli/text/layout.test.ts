@@ -1,9 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ago, bytes, count, counted, duration, moment } from '../../../../src/base/units.js';
-import { cut, pad, shown, widthOf, wrap } from '../../../../src/cli/text/cell.js';
-import { list, pairs, sections } from '../../../../src/cli/text/sections.js';
-import { table } from '../../../../src/cli/text/table.js';
+import {
+  cut,
+  list,
+  pad,
+  pairs,
+  sections,
+  shown,
+  table,
+  widthOf,
+  wrap,
+} from '../../../../src/cli/text/layout.js';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 30 });
 

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { emptyDemoFolder } from '../../../../src/cli/demo/folder.js';
+import { emptyDemoFolder } from '../../../../src/cli/commands/demo.js';
 
 let parent: string;
 beforeEach(() => {

@@ -1,0 +1,68 @@
+import { existsSync, statSync } from 'node:fs';
+import { Priority } from '../api/client.js';
+import type { Attempt } from '../api/events.js';
+import { type Page, pages } from '../api/paging.js';
+import { Scope } from '../base/scope.js';
+import { type Identity, whoAmI } from '../run/identity.js';
+import { filesOf } from '../warehouse/store/engine.js';
+import { openWarehouse } from '../warehouse/store/open.js';
+import type { Organization } from '../warehouse/store/runs.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { type Access, connect, limitsOf, type Setup } from './setup.js';
+
+/** What `signalhouse doctor` reads from the API and from the warehouse. */
+
+export { refuseAnother } from '../run/identity.js';
+
+/** What `doctor` wants to know of the API, for two requests. */
+export interface Probe {
+  readonly identity: Identity;
+  /** How far this machine's clock is ahead of the server's; null when the answer carries no date. */
+  readonly clockAheadMs: number | null;
+  /** How the list of topics is paged, as far as its first page tells. */
+  readonly paging: Pick<Page, 'page' | 'limit' | 'totalCount'> | null;
+}
+
+/** Asks whoami and for the first page of topics. Throws what the client throws. */
+export async function probe(access: Access): Promise<Probe> {
+  return Scope.run(async (scope) => {
+    const api = connect(access);
+    scope.defer('client', () => api.close());
+    const identity = await whoAmI(api);
+    const [last] = identity.attempts.slice(-1);
+    const { value: first } = await pages(api, 'topics', {}, { priority: Priority.essential }).next();
+    return { identity, clockAheadMs: last ? clockAheadMs(last) : null, paging: first ?? null };
+  });
+}
+
+/** A date has whole seconds, and is of some moment between the send and the answer. */
+function clockAheadMs({ startedAt, ms, serverDate }: Attempt): number | null {
+  return serverDate ? startedAt.getTime() + ms / 2 - (serverDate.getTime() + 500) : null;
+}
+
+/** What `doctor` wants to know of the warehouse; nothing is written. */
+export interface Inspection {
+  readonly organization: Organization | null;
+  readonly keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>;
+  /** Bytes of the files that are there. */
+  readonly files: { readonly worker: number | null; readonly published: number | null };
+}
+
+/** Opens the live file for reading and looks. Null when there is none yet; throws LockedError, StorageError. */
+export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
+  const { worker, published } = filesOf(config.dataDir);
+  if (!existsSync(worker)) return null;
+  return Scope.run(async (scope) => {
+    const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
+    scope.defer('warehouse', () => warehouse.close());
+    return {
+      organization: await warehouse.organization(),
+      keyFaults: await warehouse.checkKeys(),
+      files: { worker: sizeOf(worker), published: sizeOf(published) },
+    };
+  });
+}
+
+function sizeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}

@@ -1,0 +1,34 @@
+import { Scope } from '../base/scope.js';
+import { type Exported, type ExportFormat, exportAll, exportQuery } from '../warehouse/read/export.js';
+import { openPublished, type Snapshot } from '../warehouse/read/query.js';
+import { readingLimitsOf, type Setup } from './setup.js';
+
+/** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
+
+/** The published snapshot, for reading. Throws StorageError when there is none. */
+export async function ask<T>({ config }: Setup, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  return Scope.run(async (scope) => {
+    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    scope.defer('snapshot', () => snapshot.close());
+    return work(snapshot);
+  });
+}
+
+/** Writes a table, a view or an answer of the published snapshot to a file. */
+export function exportOne(
+  { config }: Setup,
+  what: Parameters<typeof exportQuery>[0],
+  to: { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
+): Promise<Exported> {
+  return exportQuery(what, { ...readingLimitsOf(config), ...to });
+}
+
+/** Writes every table and view of the published snapshot to a folder. */
+export function exportEverything(
+  { config }: Setup,
+  dir: string,
+  force: boolean,
+  stop?: AbortSignal,
+): Promise<Exported[]> {
+  return exportAll({ ...readingLimitsOf(config), dir, force, stop });
+}

@@ -1,0 +1,253 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Inspection, inspect, type Probe, probe, refuseAnother } from '../app/doctor.js';
+import type { Access, Setup } from '../app/setup.js';
+import {
+  ExitCode,
+  LockedError,
+  messageOf,
+  RefusedError,
+  SignalhouseError,
+  UsageError,
+} from '../base/errors.js';
+import { createLog } from '../base/log.js';
+import { bytes, counted, duration } from '../base/units.js';
+import { loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
+import type { Context } from './command.js';
+import { programVersion } from './setup.js';
+import { shown } from './text/layout.js';
+
+/** One line of what the doctor found. */
+export interface Check {
+  readonly name: string;
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly text: string;
+  /** What to do about it; null where there is nothing to do. */
+  readonly hint: string | null;
+  /** What a failure of this check means for the exit code. */
+  readonly exitCode: ExitCode;
+}
+
+const ok = (name: string, text: string): Check => ({
+  name,
+  state: 'ok',
+  text,
+  hint: null,
+  exitCode: ExitCode.done,
+});
+
+const warn = (name: string, text: string, hint: string): Check => ({
+  ...ok(name, text),
+  state: 'warn',
+  hint,
+});
+
+const fail = (
+  name: string,
+  text: string,
+  hint: string | null,
+  exitCode: ExitCode = ExitCode.failed,
+): Check => ({
+  name,
+  state: 'fail',
+  text,
+  hint,
+  exitCode,
+});
+
+/** What has to be mended first decides: the settings, then the key, then the lock, then everything else. */
+const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];
+
+export function exitCodeOf(checks: readonly Check[]): ExitCode {
+  const failed = new Set(checks.filter(({ state }) => state === 'fail').map(({ exitCode }) => exitCode));
+  return order.find((code) => failed.has(code)) ?? ExitCode.done;
+}
+
+/** What can be checked is checked, whatever else is wrong. */
+export async function examine({ sources }: Context): Promise<Check[]> {
+  const { checks, access } = settings(sources);
+  if (access === null) return checks;
+  const { config } = access;
+  const folder = checkDataDir(config.dataDir);
+  const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
+  const warehouse = await checkWarehouse(access);
+  const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
+  return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner];
+}
+
+type Found = Omit<Access, 'credentials'> & Partial<Pick<Access, 'credentials'>>;
+
+function isComplete(found: Found): found is Access {
+  return found.credentials !== undefined;
+}
+
+/** The settings, and what is wrong with them; without an address and a key, the local checks go on. */
+function settings(sources: Sources): { checks: Check[]; access: Found | null } {
+  // The checks say what there is to say; a log line in between would say it twice.
+  const told = (secrets: readonly string[]) => ({
+    log: createLog({ level: 'fatal', pretty: false, secrets }),
+    programVersion: programVersion(),
+  });
+  try {
+    const { config, credentials } = loadConfigWithCredentials(sources);
+    const access = { config, credentials, ...told([credentials.apiKey]) };
+    return { checks: [ok('settings', 'complete and well-formed'), ...keyFile(config.api.keyFile)], access };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const checks = error.problems.map(({ setting, problem }) =>
+      fail('settings', `${setting}: ${problem}`, null, ExitCode.usage),
+    );
+    try {
+      return { checks, access: { config: loadConfig(sources), ...told([]) } };
+    } catch {
+      return { checks, access: null };
+    }
+  }
+}
+
+/** A key that others on this machine can read is as good as theirs. */
+function keyFile(path: string | undefined): Check[] {
+  if (path === undefined || process.platform === 'win32') return [];
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return [];
+  const octal = (mode & 0o777).toString(8);
+  return [warn('key file', `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
+}
+
+/** With less than this a sync will not get far. */
+const scarce = 100 * 1024 ** 2;
+/** With less than this somebody should know. */
+const low = 1024 ** 3;
+
+/** Whether the data directory can be written to, and has room. */
+function checkDataDir(dataDir: string): Check[] {
+  const there = existsSync(dataDir);
+  const nearest = existing(dataDir);
+  try {
+    if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is not a directory`);
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const hint = 'Point SIGNALHOUSE_DATA_DIR at a directory that this user may write to.';
+    return [fail('data directory', `${dataDir} cannot be written to: ${messageOf(error)}`, hint)];
+  }
+  return [
+    ok(
+      'data directory',
+      there ? `${dataDir} can be written to` : `${dataDir} will be made by the first sync`,
+    ),
+    checkSpace(nearest),
+  ];
+}
+
+function checkSpace(path: string): Check {
+  const { bavail, bsize } = statfsSync(path);
+  const free = bavail * bsize;
+  const text = `${bytes(free)} free`;
+  const hint =
+    'Each publish writes the whole snapshot beside the old one: leave three times the size of the warehouse.';
+  if (free < scarce) return fail('disk', text, hint);
+  return free < low ? warn('disk', text, hint) : ok('disk', text);
+}
+
+/** The path itself, or its nearest parent that is there. */
+function existing(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+}
+
+/** Beyond this the ages in the warehouse are wrong enough to notice. */
+const mostSkewMs = 30_000;
+
+/** What two requests tell: whether the key is taken, whose it is, whether the clocks agree, how lists are paged. */
+async function checkService(access: Access): Promise<{ checks: Check[]; probe: Probe | null }> {
+  try {
+    const found = await probe(access);
+    const { organization } = found.identity;
+    const name = organization.name === null ? organization.id : `${organization.name} (${organization.id})`;
+    return {
+      probe: found,
+      checks: [
+        ok('key', `${access.credentials.baseUrl} takes it`),
+        ok('organization', shown(name)),
+        clock(found.clockAheadMs),
+        paging(found, access),
+      ],
+    };
+  } catch (error) {
+    const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
+    if (error instanceof RefusedError) {
+      return { probe: null, checks: [fail('key', messageOf(error), hint, ExitCode.refused)] };
+    }
+    return { probe: null, checks: [fail('service', messageOf(error), hint)] };
+  }
+}
+
+function clock(aheadMs: number | null): Check {
+  if (aheadMs === null) return ok('clock', 'the service sends no date to compare it with');
+  const text = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} the service`;
+  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `agrees with the service's (${text})`);
+  return warn(
+    'clock',
+    `is ${text}`,
+    'Set the clock of this machine, for example by NTP: ages would be wrong.',
+  );
+}
+
+function paging({ paging: first }: Probe, { config }: Access): Check {
+  if (first === null || first.page === null) {
+    return warn(
+      'paging',
+      'GET /topics does not say which page it is',
+      'See api.paging in config/default.yaml.',
+    );
+  }
+  const granted = first.limit === null ? 'an unknown size' : counted(first.limit, 'item');
+  const asked = config.api.paging.pageSize;
+  const note = first.limit === null || first.limit === asked ? '' : `, ${asked} asked for`;
+  return ok('paging', `pages count from ${first.page} and hold ${granted}${note}`);
+}
+
+/** Whether the key and the warehouse belong together; nothing to say while one of them is not known. */
+function checkOwner(found: Probe | null, inspection: Inspection | null, dataDir: string): Check[] {
+  if (!found || !inspection?.organization) return [];
+  try {
+    refuseAnother(inspection.organization, found.identity, dataDir);
+    return [ok('owner', "the warehouse is the key's organization's")];
+  } catch (error) {
+    const hint = error instanceof RefusedError ? (error.hint ?? null) : null;
+    return [fail('owner', messageOf(error), hint, ExitCode.refused)];
+  }
+}
+
+/** Whether the warehouse is free, opens with the tables that this program knows, and has no key twice. */
+async function checkWarehouse(setup: Setup): Promise<{ checks: Check[]; inspection: Inspection | null }> {
+  try {
+    const inspection = await inspect(setup);
+    if (inspection === null) {
+      return { inspection, checks: [ok('warehouse', 'there is none yet; the first sync makes it')] };
+    }
+    const { worker, published } = inspection.files;
+    const snapshot = published === null ? 'nothing published yet' : `published ${bytes(published)}`;
+    const checks = [
+      ok('lock', 'nobody holds the warehouse'),
+      ok('warehouse', `opens, with the tables of this program (${bytes(worker ?? 0)}; ${snapshot})`),
+      keys(inspection),
+    ];
+    return { inspection, checks };
+  } catch (error) {
+    const hint = error instanceof SignalhouseError ? (error.hint ?? null) : null;
+    const check =
+      error instanceof LockedError
+        ? fail('lock', messageOf(error), hint, ExitCode.locked)
+        : fail('warehouse', messageOf(error), hint);
+    return { inspection: null, checks: [check] };
+  }
+}
+
+function keys({ keyFaults }: Inspection): Check {
+  if (keyFaults.length === 0) return ok('keys', 'unique in every table');
+  const faults = keyFaults.map(
+    ({ table, repeated, nulls }) =>
+      `${table}: ${counted(repeated, 'row')} repeated, ${counted(nulls, 'row')} without a key`,
+  );
+  return fail('keys', faults.join('; '), 'Run signalhouse rebuild, and report this: it should not happen.');
+}

@@ -1,0 +1,149 @@
+import stringWidth from 'string-width';
+
+/** How many columns of a terminal a text takes: wide characters take two, combining ones none. */
+export function widthOf(text: string): number {
+  return stringWidth(text);
+}
+
+/**
+ * Text from outside as it may go to a terminal: one line, and no character that would move the cursor, change colours
+ * or reverse the reading order. What cannot be shown stands as its escape.
+ */
+export function shown(text: string): string {
+  return text.replace(hostile, (character) => {
+    const named = escapes[character];
+    return named ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+/** C0 and C1 controls, line and paragraph separators, and the marks that embed or override a direction. */
+const hostile = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** The text itself when it fits into `columns`, otherwise its beginning and `…`. Never cuts a character in two. */
+export function cut(text: string, columns: number): string {
+  // Wide enough by far: measuring each character of a long text for nothing would cost seconds.
+  if (text.length * 2 <= columns || widthOf(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const { segment } of segments.segment(text)) {
+    const next = widthOf(segment);
+    if (width + next > columns - 1) break;
+    kept += segment;
+    width += next;
+  }
+  return `${kept}…`;
+}
+
+/** The text filled up to `columns` with spaces, on its left when it is a number. */
+export function pad(text: string, columns: number, right = false): string {
+  const space = ' '.repeat(Math.max(0, columns - widthOf(text)));
+  return right ? space + text : text + space;
+}
+
+/** Breaks text into lines of at most `columns`, at spaces where there are any. */
+export function wrap(text: string, columns: number): string[] {
+  if (widthOf(text) <= columns) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line === '') line = word;
+    else if (widthOf(line) + 1 + widthOf(word) <= columns) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** A column of a table for people. */
+export interface Column {
+  readonly name: string;
+  /** Numbers stand on the right, so that they can be compared. */
+  readonly right?: boolean;
+}
+
+const gap = 2;
+/** Below this no column is narrowed: a table of slivers tells nothing. */
+const narrowest = 8;
+
+/**
+ * Rows as aligned text, without a trailing space. `columns` is the width that there is (undefined: as wide as it
+ * must be); when the rows do not fit, the widest columns are narrowed and their texts cut with `…`. Text is made safe
+ * for a terminal here.
+ */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width?: number,
+): string {
+  const heads = columns.map((column) => shown(column.name));
+  const cells = rows.map((row) => columns.map((_, index) => shown(row[index] ?? '')));
+  const wanted = heads.map((head, index) =>
+    cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
+  );
+  const widths = width === undefined ? wanted : narrowed(wanted, width - gap * (columns.length - 1));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, index) =>
+        pad(cut(cell, widths[index] ?? 0), widths[index] ?? 0, columns[index]?.right === true),
+      )
+      .join(' '.repeat(gap))
+      .trimEnd();
+  const rule = widths.map((one) => '-'.repeat(one)).join(' '.repeat(gap));
+  return [line(heads), rule, ...cells.map(line)].join('\n');
+}
+
+/** Narrows the widest until the sum fits, evenly, and none below what is legible. */
+export function narrowed(wanted: readonly number[], room: number): number[] {
+  const widths = [...wanted];
+  let over = widths.reduce((sum, one) => sum + one, 0) - room;
+  while (over > 0) {
+    const widest = Math.max(...widths);
+    if (widest <= narrowest) break;
+    const second = Math.max(narrowest, ...widths.filter((one) => one < widest));
+    const peers = widths.filter((one) => one === widest).length;
+    const step = Math.max(1, Math.min(widest - second, Math.ceil(over / peers)));
+    for (let index = 0; index < widths.length && over > 0; index++) {
+      if (widths[index] !== widest) continue;
+      const by = Math.min(step, over);
+      widths[index] = widest - by;
+      over -= by;
+    }
+  }
+  return widths;
+}
+
+/** Text in sections: a heading and what stands under it; empty sections are left out. */
+export function sections(parts: readonly (readonly [heading: string, body: string])[]): string {
+  return parts
+    .filter(([, body]) => body !== '')
+    .map(([heading, body]) => `${heading}\n${indent(body)}`)
+    .join('\n\n');
+}
+
+export function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
+}
+
+/** Sentences as a list, each with a dash, wrapped so that they fit into 80 columns under a heading. */
+export function list(items: readonly string[]): string {
+  return items
+    .flatMap((item) => wrap(shown(item), 76).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)))
+    .join('\n');
+}
+
+/** Names and values in two columns. */
+export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(0, ...rows.map(([name]) => name.length));
+  return rows
+    .flatMap(([name, value]) =>
+      wrap(shown(value), 76 - width).map(
+        (line, index) => `${(index === 0 ? name : '').padEnd(width)}  ${line}`,
+      ),
+    )
+    .join('\n');
+}
