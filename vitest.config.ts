@@ -15,7 +15,13 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          testTimeout: 10_000,
+          // The files of a worker share what they import: loading it for each file took as long as the tests.
+          isolate: false,
+          globalSetup: ['test/support/run-folder.ts'],
+          setupFiles: ['test/support/after-file.ts'],
+          // Only what hangs fails by it, on a machine that is busy as well.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

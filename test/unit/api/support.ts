@@ -10,7 +10,7 @@ export function options(baseUrl: string, more: Partial<ApiOptions> = {}): ApiOpt
     apiKey: key,
     budget: { requests: Number.POSITIVE_INFINITY, windowMs: 200, floorMs: 20 },
     concurrency: 4,
-    timeouts: { connectMs: 2000, firstByteMs: 2000, totalMs: 4000 },
+    timeouts: { connectMs: 60_000, firstByteMs: 60_000, totalMs: 60_000 },
     maxAnswerBytes: 1 << 20,
     retry: { attempts: 3, baseMs: 1, maxMs: 4, limitedMs: 5000 },
     paging: { pageParameter: 'page', limitParameter: 'limit', pageSize: 100 },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../support/runs.js';
 import { contents, doc, open } from '../warehouse/support.js';
 import { models } from './stand.js';
 
@@ -86,6 +87,6 @@ test('every table, loaded day by day, is the one that a rebuild makes, and its k
       expect(await contents(warehouse)).toEqual(loaded);
       expect(await warehouse.checkKeys()).toEqual([]);
     }),
-    { numRuns: Number(process.env.RUNS ?? 5) },
+    { numRuns: propertyRuns(2, 30) },
   );
-}, 120_000);
+});

@@ -17,7 +17,8 @@ import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { emptyDir, open } from '../warehouse/support.js';
+import { propertyRuns } from '../../support/runs.js';
+import { open } from '../warehouse/support.js';
 
 type Kind = 'insert' | 'remove' | 'hide' | 'show' | 'move';
 /** One change of a list: where from and where to, as shares of its length. */
@@ -245,10 +246,10 @@ describe('reading a list that shifts', () => {
   });
 });
 
-describe('settling what such a list does not show', { timeout: 60_000 }, () => {
+describe('settling what such a list does not show', () => {
   let warehouse: Warehouse;
   beforeAll(async () => {
-    warehouse = await open(emptyDir());
+    warehouse = await open();
   });
   afterAll(() => warehouse.close());
 
@@ -398,7 +399,7 @@ describe('settling what such a list does not show', { timeout: 60_000 }, () => {
           expect(alive.filter((id) => !list.hidden.includes(id))).toEqual([...list.listed].sort());
         },
       ),
-      { numRuns: 5, endOnFailure: true },
+      { numRuns: propertyRuns(3, 30), endOnFailure: true },
     );
   });
 });

@@ -1,32 +1,23 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { inject } from 'vitest';
 import type { Document, MemberSet } from '../../../src/warehouse/load/batch.js';
 import { type OpenOptions, openWarehouse } from '../../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { testFolder } from '../../support/test-folders.js';
 
 export const limits = { memoryLimit: '256MB', threads: 2 };
 export const runId = '20260101T000000000Z-0001';
 
-const made: string[] = [];
-afterAll(() => {
-  for (const path of made) rmSync(path, { recursive: true, force: true });
-});
-
 /** An empty folder, gone after the tests of the file. */
-export function emptyDir(): string {
-  const path = mkdtempSync(join(tmpdir(), 'signalhouse-test-'));
-  made.push(path);
-  return path;
-}
+export const emptyDir = testFolder;
 
 let template: Promise<string> | undefined;
 
-/** A folder with a warehouse that is empty and up to date; migrated once in a test file, then copied. */
+/** A folder with a warehouse that is empty and up to date: migrated once in a worker of the tests, then copied. */
 export async function ready(): Promise<string> {
   template ??= (async () => {
-    const dir = emptyDir();
+    const dir = mkdtempSync(join(inject('runFolder'), 'template-'));
     await (await open(dir)).close();
     return dir;
   })();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ImportSource } from '../../../../src/push/import/source.js';
 import type { Cell } from '../../../../src/sheet/grid.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { Importing, town } from './support.js';
 
 let warehouse: Warehouse;
@@ -73,7 +74,7 @@ function file(
 }
 
 const bare = columns.slice(0, 5);
-const runs = { numRuns: 60 };
+const runs = { numRuns: propertyRuns(20, 200) };
 
 it('every row has one outcome, every problem a row, and the exit code says whether there are any', async () => {
   await fc.assert(

@@ -14,6 +14,7 @@ import {
 import { generate } from '../../../../src/sandbox/world/generate.js';
 import { weekMs } from '../../../../src/sandbox/world/time.js';
 import type { StoredMessage, World } from '../../../../src/sandbox/world/types.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { contradictions } from './integrity.js';
 import { mutate } from './mutate.js';
 import { smallSizes } from './sizes.js';
@@ -49,9 +50,9 @@ describe('derived numbers', () => {
         expect(allNumbers(world)).toEqual(allNumbers(structuredClone(world)));
         expect(contradictions(world)).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(20, 200) },
     );
-  }, 60_000);
+  });
 
   it('add up to what plain counting gives', () => {
     const messages = [...made.messages.values()];

@@ -21,7 +21,7 @@ let page: Page | undefined;
 
 beforeAll(async () => {
   if (executablePath) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-}, 60_000);
+});
 afterAll(() => browser?.close());
 beforeEach(async ({ skip }) => {
   skip(!browser, reason);
@@ -56,7 +56,7 @@ async function open(options: BrowserContextOptions = {}) {
   return { page, complaints, strangers };
 }
 
-describe('the status page in a browser', { timeout: 60_000 }, () => {
+describe('the status page in a browser', () => {
   it.each([
     ['light', 1200],
     ['dark', 1200],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Batch, batchOf, type Document, type MemberSet } from '../../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { at, contents, doc, members, open, runId } from '../support.js';
 
 /** What one answer of the API brings, or a removal that some answer proved. */
@@ -136,9 +137,6 @@ const story = fc.array(
   { minLength: 4, maxLength: 14, size: 'max' },
 );
 
-/** A few each time, which add up over time; set RUNS for more when the loader changes. */
-const runs = Number(process.env.RUNS ?? 6);
-
 let oneByOne: Warehouse;
 let batched: Warehouse;
 beforeAll(async () => {
@@ -157,54 +155,50 @@ async function empty(warehouse: Warehouse): Promise<void> {
   await warehouse.run(tables.map(({ name }) => `DELETE FROM ${name}`).join(';'));
 }
 
-test(
-  'however answers are cut into batches, and after a rebuild, the tables are the same',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(story, async (steps) => {
-        await empty(oneByOne);
-        await empty(batched);
-        const parts = steps.map(({ make }, index) => make(index * 10));
-        for (const part of parts) await oneByOne.load(batchOf(runId, part));
+test('however answers are cut into batches, and after a rebuild, the tables are the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (steps) => {
+      await empty(oneByOne);
+      await empty(batched);
+      const parts = steps.map(({ make }, index) => make(index * 10));
+      for (const part of parts) await oneByOne.load(batchOf(runId, part));
 
-        let pending: Part[] = [];
-        const flush = async () => {
-          await batched.load(
-            batchOf(runId, {
-              documents: pending.flatMap((part) => part.documents),
-              sets: pending.flatMap((part) => part.sets),
-              removed: pending.flatMap((part) => part.removed),
-            }),
-          );
-          pending = [];
-        };
-        for (const [index, part] of parts.entries()) {
-          if (steps[index]?.slices) {
-            for (const document of part.documents.slice(0, -1)) {
-              pending.push(only([document]));
-              await flush();
-            }
-            pending.push({ ...part, documents: part.documents.slice(-1) });
-          } else pending.push(part);
-          // What is removed says nothing of when: it stands for the end of its batch.
-          if (steps[index]?.cut || part.removed.length > 0) await flush();
-        }
-        await flush();
+      let pending: Part[] = [];
+      const flush = async () => {
+        await batched.load(
+          batchOf(runId, {
+            documents: pending.flatMap((part) => part.documents),
+            sets: pending.flatMap((part) => part.sets),
+            removed: pending.flatMap((part) => part.removed),
+          }),
+        );
+        pending = [];
+      };
+      for (const [index, part] of parts.entries()) {
+        if (steps[index]?.slices) {
+          for (const document of part.documents.slice(0, -1)) {
+            pending.push(only([document]));
+            await flush();
+          }
+          pending.push({ ...part, documents: part.documents.slice(-1) });
+        } else pending.push(part);
+        // What is removed says nothing of when: it stands for the end of its batch.
+        if (steps[index]?.cut || part.removed.length > 0) await flush();
+      }
+      await flush();
 
-        await oneByOne.refreshDerived();
-        await batched.refreshDerived();
-        const expected = await contents(oneByOne);
-        expect(await contents(batched)).toEqual(expected);
+      await oneByOne.refreshDerived();
+      await batched.refreshDerived();
+      const expected = await contents(oneByOne);
+      expect(await contents(batched)).toEqual(expected);
 
-        await batched.rebuild();
-        expect(await contents(batched)).toEqual(expected);
-        expect(await batched.checkKeys()).toEqual([]);
-      }),
-      { numRuns: runs },
-    );
-  },
-  runs * 10_000,
-);
+      await batched.rebuild();
+      expect(await contents(batched)).toEqual(expected);
+      expect(await batched.checkKeys()).toEqual([]);
+    }),
+    { numRuns: propertyRuns(2, 30) },
+  );
+});
 
 test.each([
   { kinds: ['channels', 'channel'], again: 'channels', stamp: 20 },

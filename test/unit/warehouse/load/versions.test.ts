@@ -6,6 +6,7 @@ import { type Batch, batchOf, type Document } from '../../../../src/warehouse/lo
 import { observation, parseVersions, readVersions } from '../../../../src/warehouse/load/versions.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { at, doc, emptyDir, members, open, runId } from '../support.js';
 
 const all = readVersions(join(sqlDir, 'versions'));
@@ -428,51 +429,40 @@ describe('whatever is observed', () => {
   });
   afterAll(() => oneByOne.close());
 
-  /** A few each time, in which years of runs add up; more by hand when the loader changes. */
-  const runs = Number(process.env.RUNS ?? 5);
-
-  test(
-    'and however it is cut into batches, the versions tell it as it was told',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(answers, async (steps) => {
-          await empty(oneByOne);
-          await empty(warehouse);
-          let second = 0;
-          const told = new Map<number, string[]>();
-          let pending: Document[] = [];
-          for (const { items, later, cut } of steps) {
-            second += later;
-            const documents = items.map(({ kind, id, said }) => doc(kind, id, second, said));
-            await oneByOne.load(batchOf(runId, { documents }));
-            told.set(second, await rowsNow(oneByOne));
-            pending.push(...documents);
-            if (!cut) continue;
-            await warehouse.load(batchOf(runId, { documents: pending }));
-            pending = [];
-          }
+  test('and however it is cut into batches, the versions tell it as it was told', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, async (steps) => {
+        await empty(oneByOne);
+        await empty(warehouse);
+        let second = 0;
+        const told = new Map<number, string[]>();
+        let pending: Document[] = [];
+        for (const { items, later, cut } of steps) {
+          second += later;
+          const documents = items.map(({ kind, id, said }) => doc(kind, id, second, said));
+          await oneByOne.load(batchOf(runId, { documents }));
+          told.set(second, await rowsNow(oneByOne));
+          pending.push(...documents);
+          if (!cut) continue;
           await warehouse.load(batchOf(runId, { documents: pending }));
+          pending = [];
+        }
+        await warehouse.load(batchOf(runId, { documents: pending }));
 
-          expect(await unsound(warehouse)).toEqual([]);
-          expect(await asOf(warehouse, at(-1))).toEqual([]);
-          for (const [moment, rows] of told) {
-            expect(await asOf(warehouse, at(moment))).toEqual(rows);
-            expect(await asOf(warehouse, at(moment + 9))).toEqual(rows);
-          }
-          expect(await warehouse.checkKeys()).toEqual([]);
+        expect(await unsound(warehouse)).toEqual([]);
+        expect(await asOf(warehouse, at(-1))).toEqual([]);
+        for (const [moment, rows] of told) {
+          expect(await asOf(warehouse, at(moment))).toEqual(rows);
+          expect(await asOf(warehouse, at(moment + 9))).toEqual(rows);
+        }
+        expect(await warehouse.checkKeys()).toEqual([]);
 
-          const before = await Promise.all(
-            all.map(({ table }) => warehouse.all(`FROM ${table} ORDER BY ALL`)),
-          );
-          await warehouse.rebuild();
-          const after = await Promise.all(
-            all.map(({ table }) => warehouse.all(`FROM ${table} ORDER BY ALL`)),
-          );
-          expect(after).toEqual(before);
-        }),
-        { numRuns: runs },
-      );
-    },
-    runs * 10_000,
-  );
+        const before = await Promise.all(all.map(({ table }) => warehouse.all(`FROM ${table} ORDER BY ALL`)));
+        await warehouse.rebuild();
+        const after = await Promise.all(all.map(({ table }) => warehouse.all(`FROM ${table} ORDER BY ALL`)));
+        expect(after).toEqual(before);
+      }),
+      { numRuns: propertyRuns(2, 30) },
+    );
+  });
 });

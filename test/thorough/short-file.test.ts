@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openWarehouse } from '../../../../src/warehouse/store/open.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
 
 let dataDir: string;
 beforeEach(() => {
@@ -51,4 +51,4 @@ test('free blocks at the end of a file need not be there; blocks in use must', a
   const broken = await open();
   expect(broken.restored?.reason).toBeTruthy();
   await broken.close();
-}, 60_000);
+});
