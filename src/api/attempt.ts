@@ -2,23 +2,53 @@ import type { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { Budget } from './budget.js';
-import type { ApiEvents, Attempt, Paused } from './events.js';
-import { Failure } from './failure.js';
-import { header } from './rate-hints.js';
-import type { Prepared } from './request.js';
-import type { Reply, Transport } from './transport.js';
-import { judge } from './verdict.js';
+import type { Budget, Pause } from './budget.js';
+import { Failure, type FailureKind } from './failure.js';
+import type { PreparedRequest } from './request.js';
+import { type HttpResponse, header, readResponse } from './response.js';
+import type { Transport } from './transport.js';
 
-/** A good answer. */
-export interface Arrival {
+/** One attempt, answered or not: the source of `ops.requests` and of the metrics. Never holds the key. */
+export interface Attempt {
+  readonly endpoint: string;
+  readonly method: string;
+  /** Relative to the base URL, query included. */
+  readonly path: string;
+  readonly startedAt: Date;
+  /** From the send to the end of the response, without the wait for a slot. */
+  readonly ms: number;
+  /** Size of the body, decompressed; 0 without a response. */
+  readonly bytes: number;
+  /** 1 for the first attempt of a call. */
+  readonly attempt: number;
+  readonly status?: number | undefined;
+  readonly errorKind?: FailureKind | undefined;
+  /** The server's X-Request-Id or Request-Id. */
+  readonly requestId?: string | undefined;
+  /** The Date header of the response: the server's clock, in whole seconds. */
+  readonly serverDate?: Date | undefined;
+}
+
+/** A 429 and the pause that follows it. */
+export interface Paused extends Pause {
+  readonly endpoint: string;
+}
+
+/** Events of the client, for `node:events`. */
+export interface ApiEvents {
+  attempt: [Attempt];
+  paused: [Paused];
+}
+
+/** A good response. */
+export interface ApiResponse {
   /**
-   * The parsed JSON, not checked against any schema, with Unread where the call left lists unread; null for a write
-   * that was answered without a body.
+   * The parsed JSON, not checked against any schema, with an UnparsedList for each list that the call left unparsed;
+   * null for a write that was answered without a body.
    */
   readonly body: unknown;
   readonly status: number;
-  /** When the whole answer had arrived. */
+  /** When the last byte of the response arrived. */
   readonly arrivedAt: Date;
   /** Size of the body, decompressed. */
   readonly bytes: number;
@@ -32,11 +62,11 @@ export interface AttemptsOptions {
   readonly events: EventEmitter<ApiEvents>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Taken out of everything that the server says. */
+  /** Removed from every text that comes from the server. */
   readonly secret: string;
 }
 
-/** Makes single attempts: sends, judges the answer, reports it, and lets the budget know of a 429. */
+/** Makes single attempts: sends the request, reads the response, emits the event, and tells the budget of a 429. */
 export class Attempts {
   readonly #options: AttemptsOptions;
 
@@ -44,20 +74,21 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** What came of attempt number `attempt` of a call. Never rejects for what the server or the network did. */
-  async make(prepared: Prepared, attempt: number): Promise<Arrival | Failure> {
+  /** Makes attempt number `attempt` of a call. Never rejects because of the server or the network. */
+  async make(request: PreparedRequest, attempt: number): Promise<ApiResponse | Failure> {
     const { transport, budget, clock } = this.#options;
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
-    const { reply, failure: unanswered } = await this.#send(transport, prepared);
+    const sent = await orFailure(() => transport.send(request));
     const ms = clock.monotonic() - start;
     const arrivedAt = new Date(clock.now());
-    const outcome = reply ? this.#judge(reply, prepared, arrivedAt) : unanswered;
+    const outcome = sent instanceof Failure ? sent : await this.#read(sent, request, arrivedAt);
 
+    const response = sent instanceof Failure ? undefined : sent;
     const failure = outcome instanceof Failure ? outcome : undefined;
-    const status = reply?.status ?? failure?.detail.status;
-    const { endpoint, method, path } = prepared.where;
-    if (failure?.kind === 'limited') this.#pause(endpoint, failure.detail.askedMs);
+    const status = response?.status ?? failure?.detail.status;
+    const { endpoint, method, path } = request.where;
+    if (failure?.kind === 'limited') this.#pause(endpoint, failure.detail.retryAfterMs);
     else if (status !== undefined) budget.accepted();
     this.#emit('attempt', {
       endpoint,
@@ -65,72 +96,65 @@ export class Attempts {
       path,
       startedAt,
       ms,
-      bytes: reply?.body.length ?? 0,
+      bytes: response?.body.length ?? 0,
       attempt,
       status,
       errorKind: failure?.kind,
-      requestId: reply && this.#requestId(reply),
-      serverDate: reply && dateOf(reply),
+      requestId: response && this.#requestId(response),
+      serverDate: response && dateOf(response),
     });
     return outcome;
   }
 
-  async #send(transport: Transport, prepared: Prepared): Promise<Sent> {
-    try {
-      return { reply: await transport.send(prepared) };
-    } catch (error) {
-      if (error instanceof Failure) return { failure: error };
-      throw error;
-    }
+  #read(response: HttpResponse, request: PreparedRequest, arrivedAt: Date): Promise<ApiResponse | Failure> {
+    const { method, unparsed } = request;
+    return orFailure(() => ({
+      body: readResponse(response, { method, now: arrivedAt.getTime(), scrub: this.#scrub, unparsed }),
+      status: response.status,
+      arrivedAt,
+      bytes: response.body.length,
+      requestId: this.#requestId(response),
+    }));
   }
 
-  #judge(reply: Reply, prepared: Prepared, arrivedAt: Date): Arrival | Failure {
-    const { method, unread } = prepared;
-    try {
-      const body = judge(reply, { method, now: arrivedAt.getTime(), scrub: this.#scrub, unread });
-      return {
-        body,
-        status: reply.status,
-        arrivedAt,
-        bytes: reply.body.length,
-        requestId: this.#requestId(reply),
-      };
-    } catch (error) {
-      if (error instanceof Failure) return error;
-      throw error;
-    }
-  }
-
-  #pause(endpoint: string, askedMs: number | undefined): void {
-    const pause = this.#options.budget.limited(askedMs);
+  #pause(endpoint: string, retryAfterMs: number | undefined): void {
+    const pause = this.#options.budget.rateLimited(retryAfterMs);
     const text = pause.capped
-      ? 'the API limits us (429) and asks for a longer pause than is waited for: trying again sooner'
-      : 'the API limits us (429): pausing';
+      ? 'rate limited (429): the API asks for a longer pause than this client waits; requests resume sooner'
+      : 'rate limited (429): no requests until the pause is over';
     this.#options.log.warn({ endpoint, ...pause }, text);
     this.#emit('paused', { endpoint, ...pause });
   }
 
-  #requestId(reply: Reply): string | undefined {
-    const id = header(reply.headers, 'x-request-id') ?? header(reply.headers, 'request-id');
+  #requestId(response: HttpResponse): string | undefined {
+    const id = header(response.headers, 'x-request-id') ?? header(response.headers, 'request-id');
     return id === undefined ? undefined : this.#scrub(id).slice(0, 200);
   }
 
   readonly #scrub = (text: string): string => text.replaceAll(this.#options.secret, '[redacted]');
 
-  /** A listener that throws must not turn a request that went through into one that failed. */
+  /** A listener that throws must not turn a request that succeeded into one that failed. */
   #emit(...event: ['attempt', Attempt] | ['paused', Paused]): void {
     try {
       if (event[0] === 'attempt') this.#options.events.emit('attempt', event[1]);
       else this.#options.events.emit('paused', event[1]);
     } catch (error) {
-      this.#options.log.error({ event: event[0], problem: messageOf(error) }, 'a listener failed');
+      this.#options.log.error({ event: event[0], problem: messageOf(error) }, 'an event listener failed');
     }
   }
 }
 
-type Sent = { reply: Reply; failure?: never } | { reply?: never; failure: Failure };
+/** The result of `work`, or the Failure that it throws. Other errors are bugs and are thrown on. */
+async function orFailure<T>(work: () => T | Promise<T>): Promise<T | Failure> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
 
-function dateOf(reply: Reply): Date | undefined {
-  const at = Date.parse(header(reply.headers, 'date') ?? '');
+function dateOf(response: HttpResponse): Date | undefined {
+  const at = Date.parse(header(response.headers, 'date') ?? '');
   return Number.isNaN(at) ? undefined : new Date(at);
 }

@@ -1,83 +1,91 @@
 import type { Clock } from '../base/clock.js';
-import { Releases } from './releases.js';
-import type { Entry, SpendingLog } from './spending-log.js';
 
 export interface BudgetOptions {
   /** Attempts per window ("120 requests per minute per API key"); Infinity lifts the limit. */
   readonly requests: number;
   readonly windowMs: number;
-  /** After a 429, at least this long a pause, whatever the server asks for. Never more than a quarter window. */
+  /** The shortest pause after a 429, whatever the server asks for. Capped at a quarter of the window. */
   readonly floorMs?: number | undefined;
-  /** After a 429, at most this long a pause, whatever the server asks for. */
+  /** The longest pause after a 429, whatever the server asks for. */
   readonly maxPauseMs?: number | undefined;
 }
 
-/** The right to make one attempt. Whoever took it ends it exactly once, when the answer arrived or was given up. */
+/** The right to make one attempt. Its holder ends it exactly once, when the response arrived or was given up. */
 export interface Slot {
   end(): void;
 }
 
-/** What a 429 led to. */
+/** The slots that other processes hold with the same key. */
+export interface SharedSpending {
+  /** The slots that others hold now. */
+  held(): number;
+  /** The moment (monotonic) before which no slot of others comes free; undefined when they hold none. */
+  nextFreeAt(): number | undefined;
+  /** Takes a slot if others hold fewer than `limit` slots; undefined otherwise. */
+  claim(limit: number): Slot | undefined;
+}
+
+/** The effect of a 429. */
 export interface Pause {
-  /** How long nothing is sent from now on. */
+  /** No request is sent for this long. */
   readonly waitMs: number;
-  /** What the server asked for; undefined when it did not say. */
-  readonly askedMs: number | undefined;
+  /** The wait that the server asked for; undefined when it named none. */
+  readonly retryAfterMs: number | undefined;
   /** True when the server asked for more than `maxPauseMs`. */
   readonly capped: boolean;
-  /** The attempts per window that we allow ourselves from now on. */
+  /** The attempts per window that the client allows itself from now on. */
   readonly limit: number;
 }
 
 /**
- * How much longer than the window a slot is kept, as a share of it: two clocks may run apart by 500 ppm while one of
- * them is being slewed, and a server may count in whole milliseconds.
+ * How much longer than the window a slot is held. As a share of the window: two clocks may differ by 500 ppm while one
+ * of them is being slewed. As a constant: a server may count in whole milliseconds.
  */
 const clockShare = 0.001;
 const clockMs = 2;
 
-/** The window plus what two clocks may disagree about in its course, in milliseconds. */
+/** The window plus the largest difference between two clocks in that time, in milliseconds. */
 export function guardedWindow(windowMs: number): number {
   return windowMs + windowMs * clockShare + clockMs;
 }
 
 /**
- * The rate budget of one key. The server counts a request at some moment between our send and its answer; so a slot
- * is taken when an attempt starts, and comes free one whole window after its answer arrived or was given up. Then no
- * window of the server's, fixed or sliding, however aligned, sees more than the limit.
+ * The rate budget of one key. The server counts a request at some moment between our send and its response. So a slot
+ * is taken when an attempt starts, and comes free one whole window after the response arrived or was given up. Then no
+ * window of the server, fixed or sliding and however aligned, sees more requests than the limit.
  *
- * Nothing here waits: `take` gives a slot or says no, and `nextFreeInMs` says when asking again makes sense.
+ * Nothing here waits: `take` returns a slot or undefined, and `nextFreeInMs` tells when to try again.
  */
 export class Budget {
   readonly requests: number;
   readonly windowMs: number;
   readonly #clock: Clock;
-  readonly #ledger: SpendingLog | undefined;
+  readonly #shared: SharedSpending | undefined;
   readonly #heldMs: number;
   readonly #floorMs: number;
   readonly #maxPauseMs: number;
-  readonly #releases = new Releases();
+  readonly #releases = new ReleaseQueue();
   #inFlight = 0;
   #allowance: { left: number; readonly onSpent: () => void } | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #pausesInARow = 0;
-  #lowered: { readonly to: number; readonly at: number; readonly climbsFrom: number } | undefined;
+  #lowered: { readonly to: number; readonly at: number; readonly risesFrom: number } | undefined;
 
-  constructor(options: BudgetOptions, clock: Clock, ledger?: SpendingLog) {
+  constructor(options: BudgetOptions, clock: Clock, shared?: SharedSpending) {
     this.requests = options.requests;
     this.windowMs = options.windowMs;
     this.#clock = clock;
-    this.#ledger = ledger;
+    this.#shared = shared;
     this.#heldMs = guardedWindow(options.windowMs);
     this.#floorMs = Math.min(options.floorMs ?? 250, options.windowMs / 4);
     this.#maxPauseMs = options.maxPauseMs ?? 600_000;
   }
 
-  /** The attempts per window that we allow ourselves now: lower than `requests` for a while after a 429. */
+  /** The attempts per window that are allowed now: lower than `requests` for a while after a 429. */
   get limit(): number {
     if (!this.#lowered) return this.requests;
-    const climbed = this.#windowsSince(this.#lowered.climbsFrom) * this.#step;
-    return Math.min(this.requests, this.#lowered.to + climbed);
+    const risen = this.#windowsSince(this.#lowered.risesFrom) * this.#step;
+    return Math.min(this.requests, this.#lowered.to + risen);
   }
 
   /** Slots that can be taken at this moment; 0 during a pause. */
@@ -90,8 +98,8 @@ export class Budget {
   }
 
   /**
-   * Allows this many attempts from now on, retries included, and no more. `onSpent` is called once the last of them has
-   * started (at once when none is allowed): whoever still waits would wait for ever, and is to be told.
+   * Allows this many more attempts, retries included. `onSpent` is called when the last of them has started (at once
+   * when none is allowed): callers that still wait would wait for ever, so `onSpent` must stop them.
    */
   allow(attempts: number, onSpent: () => void): void {
     this.#allowance = { left: Math.max(0, attempts), onSpent };
@@ -99,8 +107,8 @@ export class Budget {
   }
 
   /**
-   * Milliseconds until the next slot can come free: 0 when one is free now, never more than the truth. While every
-   * slot is in flight the truth is not known, except that it is at least a window away.
+   * Milliseconds until the next slot can come free: 0 when one is free now, and never too long. While every slot is in
+   * flight nobody can tell, except that it takes at least a window.
    */
   nextFreeInMs(): number {
     if (this.#allowance && this.#allowance.left <= 0) return this.#heldMs;
@@ -109,20 +117,20 @@ export class Budget {
     const surplus = this.#held() - this.limit + 1;
     if (surplus <= 0) return Math.max(0, pause);
     const own = this.#releases.nth(surplus) ?? Number.POSITIVE_INFINITY;
-    const others = this.#ledger?.nextFreeAt() ?? Number.POSITIVE_INFINITY;
-    const climb =
-      this.#lowered && this.limit < this.requests ? this.#nextClimbAt(this.#lowered.climbsFrom) : own;
-    const slot = Math.min(own, others, climb, now + this.#heldMs) - now;
+    const others = this.#shared?.nextFreeAt() ?? Number.POSITIVE_INFINITY;
+    const rise =
+      this.#lowered && this.limit < this.requests ? this.#nextRiseAt(this.#lowered.risesFrom) : own;
+    const slot = Math.min(own, others, rise, now + this.#heldMs) - now;
     return Math.max(0, pause, slot);
   }
 
-  /** Takes a slot, or gives undefined when none is free. */
+  /** Takes a slot; undefined when none is free. */
   take(): Slot | undefined {
     if (this.available() < 1) return undefined;
-    let entry: Entry | undefined;
-    if (this.#ledger) {
-      entry = this.#ledger.claim(this.limit - this.#own());
-      if (!entry) return undefined;
+    let sharedSlot: Slot | undefined;
+    if (this.#shared) {
+      sharedSlot = this.#shared.claim(this.limit - this.#own());
+      if (!sharedSlot) return undefined;
     }
     this.#inFlight++;
     this.#spend();
@@ -133,38 +141,39 @@ export class Budget {
         ended = true;
         this.#inFlight--;
         if (Number.isFinite(this.requests)) this.#releases.add(this.#clock.monotonic() + this.#heldMs);
-        entry?.end();
+        sharedSlot?.end();
       },
     };
   }
 
-  /** An answer other than 429 came: the next pause starts from the floor again. */
+  /** A response other than 429 arrived: the next pause starts from the floor again. */
   accepted(): void {
     this.#pausesInARow = 0;
   }
 
   /**
-   * A 429 came. Nothing is sent until the pause is over: what the server asked for, else one window; never less than
-   * the floor, which doubles while nothing but 429s comes back, and never more than `maxPauseMs`. Somebody else may
-   * be using the key, so the limit drops by a quarter, at most once a window, and climbs back a twentieth of the full
-   * limit with each window without a 429 after the pause.
+   * A 429 arrived. Nothing is sent during the pause that follows. It lasts as long as the server asked for, else one
+   * window; never less than the floor, which doubles while every response is a 429, and never more than `maxPauseMs`.
+   * Another program may use the same key, so the limit drops by a quarter, at most once per window, and rises by a
+   * twentieth of the full limit with each window without a 429 after the pause.
    */
-  limited(askedMs: number | undefined): Pause {
+  rateLimited(retryAfterMs: number | undefined): Pause {
     const now = this.#clock.monotonic();
     if (now >= this.#pausedUntil) this.#pausesInARow++;
     const floor = Math.min(this.#floorMs * 2 ** Math.min(this.#pausesInARow - 1, 30), this.windowMs);
-    const waitMs = Math.min(Math.max(askedMs ?? this.windowMs, floor), this.#maxPauseMs);
+    const waitMs = Math.min(Math.max(retryAfterMs ?? this.windowMs, floor), this.#maxPauseMs);
     this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs);
     if (Number.isFinite(this.requests)) {
-      const fresh = this.#lowered && now < this.#lowered.at + this.windowMs ? this.#lowered.at : undefined;
-      const to = fresh === undefined ? Math.max(1, Math.floor(this.limit * 0.75)) : this.limit;
-      this.#lowered = { to, at: fresh ?? now, climbsFrom: this.#pausedUntil };
+      const loweredAt =
+        this.#lowered && now < this.#lowered.at + this.windowMs ? this.#lowered.at : undefined;
+      const to = loweredAt === undefined ? Math.max(1, Math.floor(this.limit * 0.75)) : this.limit;
+      this.#lowered = { to, at: loweredAt ?? now, risesFrom: this.#pausedUntil };
     }
-    const capped = askedMs !== undefined && askedMs > this.#maxPauseMs;
-    return { waitMs: this.#pausedUntil - now, askedMs, capped, limit: this.limit };
+    const capped = retryAfterMs !== undefined && retryAfterMs > this.#maxPauseMs;
+    return { waitMs: this.#pausedUntil - now, retryAfterMs, capped, limit: this.limit };
   }
 
-  /** The caller starts its attempt first, and only then is everybody else told that nothing is left. */
+  /** Counts one attempt. `onSpent` is deferred, so that the caller starts its attempt before the others are stopped. */
   #spend(): void {
     if (!this.#allowance) return;
     this.#allowance.left -= 1;
@@ -177,7 +186,7 @@ export class Budget {
   }
 
   #held(): number {
-    return this.#own() + (this.#ledger?.held() ?? 0);
+    return this.#own() + (this.#shared?.held() ?? 0);
   }
 
   get #step(): number {
@@ -188,7 +197,49 @@ export class Budget {
     return Math.max(0, Math.floor((this.#clock.monotonic() - at) / this.windowMs));
   }
 
-  #nextClimbAt(since: number): number {
+  #nextRiseAt(since: number): number {
     return since + (this.#windowsSince(since) + 1) * this.windowMs;
   }
+}
+
+/**
+ * The moments at which spent slots come free, earliest first. A queue, not a sorted set: moments are added in order (an
+ * earlier one is raised to its predecessor), so that adding, dropping and counting cost the same however many requests
+ * fit into a window.
+ */
+export class ReleaseQueue {
+  #moments: number[] = [];
+  #head = 0;
+
+  get count(): number {
+    return this.#moments.length - this.#head;
+  }
+
+  /** The moment at which the `nth` slot (counted from 1) comes free; undefined when fewer are held. */
+  nth(nth: number): number | undefined {
+    return this.#moments[this.#head + nth - 1];
+  }
+
+  add(at: number): void {
+    const last = this.count > 0 ? this.#moments[this.#moments.length - 1] : undefined;
+    this.#moments.push(last === undefined ? at : Math.max(at, last));
+  }
+
+  /** Removes the slots that are free at `now`. */
+  drop(now: number): void {
+    while (this.#head < this.#moments.length && (this.#moments[this.#head] as number) <= now) this.#head++;
+    if (this.#head > 512 && this.#head * 2 > this.#moments.length) {
+      this.#moments = this.#moments.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}
+
+interface RateLimited {
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+}
+
+/** How many minutes this many requests take at the configured rate. */
+export function minutesFor(requests: number, { rateLimit }: RateLimited): number {
+  return (requests / rateLimit.requests) * (rateLimit.windowMs / 60_000);
 }

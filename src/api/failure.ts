@@ -7,49 +7,49 @@ import {
   type Where,
 } from '../base/errors.js';
 
-/** The ways in which one attempt fails. They are told apart by what is to be done, and named in events and metrics. */
+/** Why one attempt failed, classed by what to do about it. Events, metrics and ops.requests use these names. */
 export type FailureKind =
-  /** No connection: refused, unknown host, unreachable, TLS. */
+  /** No connection: refused, unknown host, unreachable host, TLS. */
   | 'connect'
   | 'connect_timeout'
   /** No first byte in time. */
   | 'headers_timeout'
-  /** The whole attempt took too long, e.g. an answer that dribbles. */
+  /** The whole attempt took too long, e.g. because the answer arrives byte by byte. */
   | 'total_timeout'
-  /** The connection broke before the answer was whole. */
+  /** The connection broke before the answer was complete. */
   | 'reset'
-  /** The answer ended early: less than announced, JSON that breaks off, nothing where a body must be. */
+  /** The answer ended early: shorter than announced, truncated JSON, or no body where one is required. */
   | 'cut_short'
   | 'not_http'
   | 'html'
   | 'not_json'
-  /** A Content-Encoding that was not asked for. */
+  /** A Content-Encoding that the request does not accept. */
   | 'encoding'
   | 'too_large'
   | 'redirect'
   /** 429. */
   | 'limited'
-  /** 5xx, and 408, which only an intermediary sends. */
+  /** 5xx; also 408, which only an intermediary sends. */
   | 'server_error'
   /** 401 and 403. */
   | 'refused'
   /** Any other 4xx. */
   | 'rejected'
-  /** We ended it ourselves. */
+  /** The client ended the attempt. */
   | 'stopped';
 
 export interface FailureDetail {
   readonly status?: number | undefined;
-  /** The error body's `code` and `data.reason`, when it had the documented form. */
+  /** `code` and `data.reason` of the error body, when it has the documented form. */
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
-  /** What the server asked us to wait. */
-  readonly askedMs?: number | undefined;
+  /** How long the server asks the client to wait. */
+  readonly retryAfterMs?: number | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** Why one attempt failed. Never leaves this folder: a call ends in an answer or in an error of base/errors. */
+/** The failure of one attempt. It never leaves this folder: a call ends with an answer or an error of base/errors. */
 export class Failure extends Error {
   constructor(
     readonly kind: FailureKind,
@@ -61,24 +61,24 @@ export class Failure extends Error {
   }
 }
 
-const proxyHint =
-  'Something between here and the service answers in its place: check the base URL and proxies.';
+const proxyHint = 'A proxy or another service answers in place of the API: check the base URL and proxies.';
 
 const hints: Partial<Record<FailureKind, string>> = {
   connect: 'Check the base URL and the network, then run again.',
   connect_timeout: 'Check the base URL and the network, then run again.',
-  headers_timeout: 'The service is slow; run again later, or raise api.timeouts.firstByteMs.',
-  total_timeout: 'The service is slow; run again later, or raise api.timeouts.totalMs.',
+  headers_timeout: 'The service is slow: run again later, or raise api.timeouts.firstByteMs.',
+  total_timeout: 'The service is slow: run again later, or raise api.timeouts.totalMs.',
   html: proxyHint,
   not_json: proxyHint,
   not_http: proxyHint,
   encoding: proxyHint,
-  redirect: 'The key is never sent where a redirect points: set the base URL to the final address.',
+  redirect:
+    'The client never sends the key to the target of a redirect: set the base URL to the final address.',
   too_large: 'Lower api.paging.pageSize, or raise api.maxAnswerBytes.',
-  limited: 'Others use the same key: lower rateLimit.requests, or run at another time.',
+  limited: 'Other programs use the same key: lower rateLimit.requests, or run at another time.',
 };
 
-/** The error that a call ends in: one type for each way of recovering. `attempts` is how often it was tried. */
+/** The error that ends a call: one type for each way to recover. `attempts` is the number of attempts made. */
 export function toError(failure: Failure, where: Where, attempts: number): SignalhouseError {
   const { status, code, reason } = failure.detail;
   const times = attempts > 1 ? ` (${attempts} attempts)` : '';

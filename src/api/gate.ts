@@ -1,19 +1,19 @@
+import { setMaxListeners } from 'node:events';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.js';
 import type { Budget, Slot } from './budget.js';
-import { follow } from './follow.js';
 
 export interface PassOptions {
   /** Higher goes first; first come, first served among equals. */
   readonly priority: number;
-  /** Ends the waiting with its reason; what has started is left to finish. */
+  /** Ends the wait with its reason; an attempt that has started continues. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Lets attempts out one at a time: in order of priority, at most `concurrency` of them in flight, and each only with
- * a slot of the budget. The queue is kept paused and released one by one when a slot is there, so that whoever waits
- * for the budget takes nobody's place: an urgent attempt that comes later still goes first.
+ * Starts attempts one at a time: by priority, at most `concurrency` of them in flight, and each only with a slot of the
+ * budget. The queue stays paused and is released for one attempt when a slot is free. So a call that waits for the
+ * budget does not occupy a place in flight, and an urgent call that comes later still goes first.
  */
 export class Gate {
   readonly #budget: Budget;
@@ -39,10 +39,10 @@ export class Gate {
     return this.#queue.size;
   }
 
-  /** Runs `attempt` when its turn has come; its slot is ended when it settles. */
+  /** Runs `attempt` when it is its turn, and ends its slot when it settles. */
   async pass<T>(attempt: () => Promise<T>, { priority, signal }: PassOptions): Promise<T> {
-    // The queue gives up on what runs, too, once a signal fires: so it follows the caller's only while waiting.
-    const waiting = follow([signal]);
+    // A signal makes the queue give up on running attempts too, so the queue sees the caller's signal only during the wait.
+    const waiting = linkSignals([signal]);
     const result = this.#queue.add(() => this.#run(attempt, waiting.release), {
       priority,
       signal: waiting.signal,
@@ -55,13 +55,13 @@ export class Gate {
     }
   }
 
-  /** Resolves once nothing waits and nothing is in flight. */
+  /** Resolves when nothing waits and nothing is in flight. */
   async idle(): Promise<void> {
     await this.#queue.onIdle();
   }
 
   async #run<T>(attempt: () => Promise<T>, started: () => void): Promise<T> {
-    // Exactly one is started for the slot at hand.
+    // One slot starts exactly one attempt.
     this.#queue.pause();
     started();
     const slot = this.#slot;
@@ -83,7 +83,7 @@ export class Gate {
       }
       this.#queue.start();
     }
-    // Nobody waits for a slot: a timer would only keep the process alive.
+    // Nothing waits for a slot: a timer would only keep the process alive.
     if (this.#queue.size === 0) this.#alarm?.abort();
   }
 
@@ -98,4 +98,31 @@ export class Gate {
     };
     this.#clock.sleep(ms, alarm.signal).then(wake, wake);
   }
+}
+
+/** A signal that fires with others until it is released. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Unlinks the signal: the others never fire it again. May be called more than once. */
+  release(): void;
+}
+
+/**
+ * Links a new signal to `signals`: it fires with the first of them. Unlike AbortSignal.any, the link can be released;
+ * AbortSignal.any stays attached to a long-lived signal for each of the thousands of requests of a run.
+ */
+export function linkSignals(signals: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const control = new AbortController();
+  const sources = signals.filter((signal) => signal !== undefined);
+  const fire = (event: Event) => control.abort((event.target as AbortSignal).reason);
+  const release = () => {
+    for (const signal of sources) signal.removeEventListener('abort', fire);
+  };
+  for (const signal of sources) {
+    // One signal stops thousands of requests; Node would report eleven listeners as a leak.
+    setMaxListeners(0, signal);
+    if (signal.aborted) control.abort(signal.reason);
+    else signal.addEventListener('abort', fire, { once: true });
+  }
+  return { signal: control.signal, release };
 }

@@ -1,34 +1,35 @@
 import { RejectedError } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
-import type { CallOptions } from './client.js';
-import { signatureOf } from './page-form.js';
-import { type Caller, PageReader, type ReadPage } from './page-reader.js';
-import type { AnyRequest, RequestOf } from './request.js';
+import { PageReader, type PagingClient, type ReadPage, signatureOf } from './page.js';
+import type { AnyRequest, CallOptions, RequestOf } from './request.js';
 
 export interface Page extends ReadPage {
-  /** True for exactly one page, the one that comes last. */
+  /** True for the last page only. */
   readonly last: boolean;
 }
 
-/** A list that does not say how long it is ends here; nobody waits a day for one list. */
-const mostPages = 10_000;
+/** The most pages of a list that gives no total, so that no scan takes a day. */
+const maxPages = 10_000;
 
-/** Items that arrive while a list is read push a page's items onto the next one; not so for page after page. */
-const mostRepeats = 2;
+/** New items move the items of a page to the next one during a scan, but not on many pages in a row. */
+const maxRepeats = 2;
 
-/** An endless list says `totalCount` like any other: it may grow while it is read, but not double. */
-const pagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / Math.max(1, size));
+/** How often a server may change its page size during one scan. */
+const maxSizeChanges = 3;
+
+/** The most pages of a list that gives a total: it may grow during the scan, but not double. An endless list gives one too. */
+const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / Math.max(1, size));
 
 /**
- * Reads a list page by page. What comes may overlap (pages shift while they are read, and a server may change the
- * size that it grants), so the caller tells items apart by their ids.
+ * Reads a list page by page. Pages may overlap (items move between pages during the scan, and a server may change the
+ * page size), so the caller must compare items by id.
  *
- * The first request carries a size but no number: its answer says where counting starts (0 or 1) and what size was
- * granted. A list whose form says neither is read for as long as asking for more brings more. Throws what `call`
- * throws, and a ContractError that names endpoint, page and setting when the pages make no sense.
+ * The first request has a page size but no page number: its answer tells the number of the first page (0 or 1) and the
+ * granted size. A list that tells neither is read until a request returns no new items. Throws the errors of `call`,
+ * and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
 export function pages<N extends EndpointName>(
-  api: Caller,
+  api: PagingClient,
   name: N,
   request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
   options: CallOptions = {},
@@ -36,9 +37,9 @@ export function pages<N extends EndpointName>(
   return pagesOf(api, name, request as AnyRequest, options);
 }
 
-/** The same for a list that is named by a value, such as a resource of the table. */
+/** Like `pages`, for a list whose endpoint is a value, such as a resource of the table. */
 export async function* pagesOf(
-  api: Caller,
+  api: PagingClient,
   name: string,
   request: AnyRequest,
   options: CallOptions = {},
@@ -50,56 +51,60 @@ export async function* pagesOf(
   else yield* unnumbered(reader, first);
 }
 
-/** Pages that say where they stand: read until they cover the latest total, or one is empty. */
+/** Reads pages that carry their number, until they cover the latest total or a page is empty. */
 async function* numbered(reader: PageReader, first: ReadPage, base: number): AsyncGenerator<Page> {
   if (base !== 0 && base !== 1) {
-    throw reader.broken(
-      `calls its first page ${base}: counting starts at 0 or 1`,
-      undefined,
-      'pageParameter',
-    );
+    throw reader.broken(`numbers its first page ${base}; expected 0 or 1`, undefined, 'pageParameter');
   }
   let page = first;
   let index = 0;
   let covered = 0;
   let size = sizeOf(first, first.items.length);
   let sizeChanges = 0;
-  const known = new Set<string>();
+  const signatures = new Set<string>();
   let repeats = 0;
   for (let count = 1; ; count++) {
     const start = index * size;
-    // A size that grew leaves a gap before this page, which is read next; one that shrank only makes pages overlap.
+    // A larger size leaves a gap before this page, which is read next; a smaller one only makes pages overlap.
     const gap = start > covered;
     if (!gap) covered = Math.max(covered, start + Math.max(size, page.items.length));
     const last = !gap && isLast(page, covered, size);
 
     const signature = signatureOf(page.items);
-    repeats = page.items.length > 0 && known.has(signature) ? repeats + 1 : 0;
-    if (repeats > mostRepeats) {
-      throw reader.broken('brings the same items page after page', base + index, 'pageParameter');
+    repeats = page.items.length > 0 && signatures.has(signature) ? repeats + 1 : 0;
+    if (repeats > maxRepeats) {
+      throw reader.broken('returned the same items on several pages in a row', base + index, 'pageParameter');
     }
-    known.add(signature);
+    signatures.add(signature);
     yield { ...page, last };
     if (last) return;
 
     if (
-      count >= (page.totalCount === null ? mostPages : pagesFor(first.totalCount ?? page.totalCount, size))
+      count >= (page.totalCount === null ? maxPages : maxPagesFor(first.totalCount ?? page.totalCount, size))
     ) {
-      throw reader.broken(`does not end: ${count} pages were read`, base + index, 'pageParameter');
+      throw reader.broken(`has no end: the scan stopped after ${count} pages`, base + index, 'pageParameter');
     }
     index = Math.floor(covered / size);
     page = await reader.page(base + index);
     if (page.page !== base + index) {
-      const got = page.page === null ? 'without a number' : `as page ${page.page}`;
-      throw reader.broken(`was answered ${got}, not as page ${base + index}`, base + index, 'pageParameter');
+      const returned = page.page === null ? 'a page without a number' : `page ${page.page}`;
+      throw reader.broken(
+        `returned ${returned}; expected page ${base + index}`,
+        base + index,
+        'pageParameter',
+      );
     }
     const granted = sizeOf(page, size);
     if (granted === size) continue;
-    if (++sizeChanges > 3) {
-      throw reader.broken('changes the size of its pages again and again', base + index, 'limitParameter');
+    if (++sizeChanges > maxSizeChanges) {
+      throw reader.broken(
+        `changed its page size more than ${maxSizeChanges} times`,
+        base + index,
+        'limitParameter',
+      );
     }
     size = granted;
-    known.clear();
+    signatures.clear();
   }
 }
 
@@ -112,20 +117,24 @@ function isLast(page: ReadPage, covered: number, size: number): boolean {
   return page.totalCount === null ? page.items.length < size : covered >= page.totalCount;
 }
 
-/** A list whose form is not shown and that does not number its pages. */
+/** Reads a list that does not number its pages. */
 async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<Page> {
   let next = isWhole(reader, first) ? undefined : await secondPage(reader, first);
   const signatures = new Set([signatureOf(first.items)]);
   let page = first;
   let read = first.items.length;
-  // A page is held back until it is known whether another one follows.
+  // A page is yielded only when it is clear whether another one follows.
   while (next) {
     yield { ...page, last: false };
     page = next.page;
     read += page.items.length;
     signatures.add(signatureOf(page.items));
-    if (signatures.size > mostPages) {
-      throw reader.broken(`does not end: ${signatures.size} pages were read`, next.number, 'pageParameter');
+    if (signatures.size > maxPages) {
+      throw reader.broken(
+        `has no end: the scan stopped after ${signatures.size} pages`,
+        next.number,
+        'pageParameter',
+      );
     }
     const short = page.totalCount === null ? page.items.length < first.items.length : read >= page.totalCount;
     const number = next.number + 1;
@@ -137,21 +146,21 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
 }
 
 /**
- * Whether a single answer is the whole list, as far as it can tell by itself. A list that is shorter than the size
- * that was asked for is whole, unless its length looks like a size that the server imposed in silence: 20 items of
- * 100 may be all there are, or a page of 20. Asking once more is cheaper than missing the rest.
+ * Whether the first answer is the whole list, judged by that answer alone. A list shorter than the requested size is
+ * whole, unless its length looks like a page size that the server chose without saying so: 20 items of 100 may be all
+ * items, or a page of 20. One more request is cheaper than missing the rest.
  */
 function isWhole(reader: PageReader, { items, limit, totalCount }: ReadPage): boolean {
   if (items.length === 0 || reader.learned.unpaged) return true;
   if (totalCount !== null) return items.length >= totalCount;
   if (limit !== null && limit > 0) return items.length < limit;
-  return reader.askedSize !== undefined && items.length < reader.askedSize && items.length % 5 !== 0;
+  return reader.requestedSize !== undefined && items.length < reader.requestedSize && items.length % 5 !== 0;
 }
 
 /**
- * The page after the first, when there is one. Where counting starts is not said: number 1 is the second page of a
- * list that starts at 0; if it brings the first page again, number 2 decides between a list that starts at 1 and one
- * that knows no pages at all.
+ * The page after the first, if there is one. Nothing tells the number of the first page. Number 1 is the second page of
+ * a list that starts at 0; if it returns the first page again, number 2 decides between a list that starts at 1 and one
+ * without pages.
  */
 async function secondPage(
   reader: PageReader,
@@ -169,7 +178,7 @@ async function secondPage(
   return undefined;
 }
 
-/** A page; undefined when the server does not know it, or knows no pages. */
+/** A page; undefined when the server has no such page, or no pages at all (400 or 404). */
 async function pageOrNone(reader: PageReader, number: number): Promise<ReadPage | undefined> {
   try {
     return await reader.page(number);

@@ -1,9 +1,19 @@
 import { ContractError, UsageError, type Where } from '../base/errors.js';
 import type { BodyOf, Endpoint, EndpointName, endpoints, ParamsOf, QueryOf } from '../contract/endpoints.js';
 import { idempotencyKeyLength } from '../contract/limits.js';
-import type { Outgoing } from './transport.js';
+import type { HttpRequest } from './transport.js';
 
-/** A part is required when something in it is. */
+/** The endpoints of an API, by name. */
+export type Contract = Readonly<Record<string, Endpoint>>;
+
+/** The endpoint of that name; a name that does not exist is a bug. */
+export function endpointOf(contract: Contract, name: string): Endpoint {
+  const endpoint = contract[name];
+  if (!endpoint) throw new Error(`there is no endpoint ${name}`);
+  return endpoint;
+}
+
+/** A part is required when a property in it is required. */
 type Part<K extends string, T> =
   Record<never, never> extends T ? { readonly [P in K]?: T } : { readonly [P in K]: T };
 
@@ -11,12 +21,12 @@ type WritePart<N extends EndpointName> = (typeof endpoints)[N] extends { readonl
   ? { readonly body?: never; readonly idempotencyKey?: never }
   : Part<'body', BodyOf<N>> & { readonly idempotencyKey?: string };
 
-/** What a call of endpoint `N` is made of, after the contract's table. */
+/** The request of endpoint `N`, as the table in contract/endpoints types it. */
 export type RequestOf<N extends EndpointName> = Part<'params', ParamsOf<N>> & {
   readonly query?: QueryOf<N>;
 } & WritePart<N>;
 
-/** The same for code that handles any endpoint. */
+/** The request of any endpoint. */
 export interface AnyRequest {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -24,21 +34,38 @@ export interface AnyRequest {
   readonly idempotencyKey?: string;
 }
 
-/** A request ready to be sent any number of times: always the same bytes. */
-export interface Prepared extends Outgoing {
-  readonly where: Where;
-  /** A GET, or a write that carries an Idempotency-Key. */
-  readonly repeatable: boolean;
-  /** Lists of its answer under this name are left unread. */
-  readonly unread?: string | undefined;
+export interface CallOptions {
+  /** Higher goes first; see Priority in client.ts. Default: detail. */
+  readonly priority?: number | undefined;
+  /** Ends every wait of the call with its reason. A request that was sent continues until its deadline. */
+  readonly signal?: AbortSignal | undefined;
+  /** False: a 5xx is thrown at once, for callers that must read the current state before they send again. */
+  readonly retryServerErrors?: boolean | undefined;
+  /** Lists under properties of this name are in the body as UnparsedList, to be compared before they are parsed. */
+  readonly unparsed?: string | undefined;
 }
 
-export function prepare(
+/** The request is optional when nothing in it is required. */
+export type CallArguments<N extends EndpointName> =
+  Record<never, never> extends RequestOf<N>
+    ? [request?: RequestOf<N>, options?: CallOptions]
+    : [request: RequestOf<N>, options?: CallOptions];
+
+/** A request that can be sent any number of times, with the same bytes each time. */
+export interface PreparedRequest extends HttpRequest {
+  readonly where: Where;
+  /** True for a GET, and for a write that carries an Idempotency-Key. */
+  readonly repeatable: boolean;
+  /** Lists under this name in its answer stay unparsed. */
+  readonly unparsed?: string | undefined;
+}
+
+export function prepareRequest(
   name: string,
   { method, path: template }: Pick<Endpoint, 'method' | 'path'>,
   request: AnyRequest,
-): Prepared {
-  const path = fillPath(name, method, template, request.params ?? {}) + toQuery(request.query ?? {});
+): PreparedRequest {
+  const path = fillPath(name, method, template, request.params ?? {}) + queryString(request.query ?? {});
   const { idempotencyKey } = request;
   if (idempotencyKey !== undefined) checkKey(idempotencyKey);
   return {
@@ -51,11 +78,8 @@ export function prepare(
   };
 }
 
-/**
- * The query as text, with its question mark; '' for none. Lists become repeated parameters; what is undefined or
- * null is left out.
- */
-export function toQuery(query: Readonly<Record<string, unknown>>): string {
+/** The query as text, with its question mark; '' for none. Lists become repeated parameters; undefined and null are omitted. */
+export function queryString(query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) {
@@ -66,7 +90,7 @@ export function toQuery(query: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Ids come from outside: one that would change the path into another is never sent. */
+/** Ids come from outside: an id that would change the path is never sent. */
 function fillPath(
   endpoint: string,
   method: string,
@@ -78,9 +102,11 @@ function fillPath(
     if (value === '' || value === '.' || value === '..' || /\p{Cs}/u.test(value)) {
       const quoted = JSON.stringify(value);
       throw new ContractError(
-        `${endpoint}: ${method} ${template} cannot be asked for ${name} ${quoted}`,
+        `${endpoint}: ${method} ${template} cannot be sent with ${name} ${quoted}`,
         { endpoint, method, path: template },
-        { hint: 'An id that is empty or cannot stand in a path names nothing: look where it came from.' },
+        {
+          hint: 'An empty id, or one that is not valid in a path, identifies nothing: check where it comes from.',
+        },
       );
     }
     return encodeURIComponent(value);
@@ -89,7 +115,7 @@ function fillPath(
 
 function checkKey(key: string): void {
   if (key.length <= idempotencyKeyLength && /^[\x21-\x7e]+$/.test(key)) return;
-  throw new UsageError('The Idempotency-Key is not usable', [
+  throw new UsageError('The Idempotency-Key is not valid', [
     { setting: 'idempotencyKey', problem: `must be 1 to ${idempotencyKeyLength} visible ASCII characters` },
   ]);
 }

@@ -1,33 +1,33 @@
 import type { FailureKind } from './failure.js';
 
 export interface RetryOptions {
-  /** How often one call may fail before it is given up; 429s do not count. */
+  /** How often one call may fail before the client gives up; 429s do not count. */
   readonly attempts: number;
-  /** The ceiling of the first pause; it doubles with each failure. */
+  /** The longest first pause; it doubles with each failure. */
   readonly baseMs: number;
-  /** The ceiling of every pause that the server did not ask for. */
+  /** The longest pause that the server did not ask for. */
   readonly maxMs: number;
-  /** How long one call may meet nothing but 429s. */
-  readonly limitedMs: number;
+  /** How long one call may receive nothing but 429s. */
+  readonly rateLimitedMs: number;
   /** The longest pause that a server may ask for with a 5xx. */
-  readonly maxAskedMs: number;
+  readonly maxRetryAfterMs: number;
 }
 
-export interface Setback {
+export interface FailedAttempt {
   readonly kind: FailureKind;
-  /** GETs, and writes that carry an Idempotency-Key. */
+  /** True for a GET, and for a write that carries an Idempotency-Key. */
   readonly repeatable: boolean;
-  /** Failures of this call so far, this one included, 429s not. */
+  /** Failures of this call so far, this one included, 429s excluded. */
   readonly failures: number;
-  /** Milliseconds since the first 429 of this call in an unbroken row; 0 for the first. */
-  readonly limitedForMs: number;
-  readonly askedMs: number | undefined;
+  /** Milliseconds since the first of the latest uninterrupted 429s of this call; 0 for the first. */
+  readonly rateLimitedForMs: number;
+  readonly retryAfterMs: number | undefined;
 }
 
-export type Step = { readonly again: true; readonly afterMs: number } | { readonly again: false };
+export type RetryDecision = { readonly retry: true; readonly delayMs: number } | { readonly retry: false };
 
-/** Whether asking the same again can give something else. */
-const passing: Record<FailureKind, boolean> = {
+/** Whether the same request can succeed when it is sent again. */
+const transient: Record<FailureKind, boolean> = {
   connect: true,
   connect_timeout: true,
   headers_timeout: true,
@@ -48,18 +48,18 @@ const passing: Record<FailureKind, boolean> = {
 };
 
 /** What to do after a failed attempt. `random` is drawn from [0, 1). */
-export function nextStep(setback: Setback, options: RetryOptions, random: number): Step {
-  if (!setback.repeatable || !passing[setback.kind]) return { again: false };
-  if (setback.kind === 'limited') {
-    // The budget is paused by now, for everybody: a pause of our own would come on top of it.
-    return setback.limitedForMs < options.limitedMs ? { again: true, afterMs: 0 } : { again: false };
+export function decideRetry(failed: FailedAttempt, options: RetryOptions, random: number): RetryDecision {
+  if (!failed.repeatable || !transient[failed.kind]) return { retry: false };
+  if (failed.kind === 'limited') {
+    // The budget pauses all requests after a 429: a pause of this call would be added to that one.
+    return failed.rateLimitedForMs < options.rateLimitedMs ? { retry: true, delayMs: 0 } : { retry: false };
   }
-  if (setback.failures >= options.attempts) return { again: false };
-  const asked = Math.min(setback.askedMs ?? 0, options.maxAskedMs);
-  return { again: true, afterMs: Math.max(asked, backoffMs(setback.failures, options, random)) };
+  if (failed.failures >= options.attempts) return { retry: false };
+  const retryAfterMs = Math.min(failed.retryAfterMs ?? 0, options.maxRetryAfterMs);
+  return { retry: true, delayMs: Math.max(retryAfterMs, backoffMs(failed.failures, options, random)) };
 }
 
-/** Exponential backoff with full jitter: anything between nothing and the doubled ceiling, so that many do not meet. */
+/** Exponential backoff with full jitter: between 0 and a ceiling that doubles, so that many clients do not collide. */
 export function backoffMs(
   failures: number,
   options: Pick<RetryOptions, 'baseMs' | 'maxMs'>,

@@ -3,8 +3,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } fr
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { Releases } from './releases.js';
-import { formatRecord, parseRecord, type SpendingRecord } from './spending-record.js';
+import { ReleaseQueue, type SharedSpending, type Slot } from './budget.js';
 
 export interface SpendingLogOptions {
   readonly path: string;
@@ -12,37 +11,32 @@ export interface SpendingLogOptions {
   readonly heldMs: number;
   /** The longest that an attempt can last: its total deadline. */
   readonly attemptMs: number;
-  /** Attempts per window; says how much of the file's tail can matter at the start. */
+  /** Attempts per window: determines how much of the end of the file is read at the start. */
   readonly requests: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the process that wrote a record at `at` may still run. */
+  /** Whether the process that wrote a record at `at` may still be running. */
   readonly mayRun?: (pid: number, at: number) => boolean;
 }
 
-/** One attempt of ours in the ledger. */
-export interface Entry {
-  end(): void;
-}
-
-/** Beyond this size the file is emptied, at a moment when nothing in it matters any more. */
+/** Above this size the file is emptied, once every record in it is older than a window. */
 const trimBytes = 1 << 20;
 const longestRecord = 80;
 
 /**
  * The spending of one key on disk: an append-only file with the start and the end of each attempt, written as they
- * happen and never synced (it must survive the process, not the machine). Attempts of earlier commands, of killed
- * ones and of those running beside us hold slots here; our own are counted by the budget.
+ * happen and never synced (it must survive the process, not the machine). It counts the slots that other commands
+ * hold: earlier ones, killed ones and those that run now. The budget counts our own.
  *
- * Two processes that find the same last slot free are told apart by the file: appends are ordered, and whoever comes
- * second withdraws (`claim`). A ledger that cannot be read or written (disk full, read-only directory) says so once
- * and then holds nothing: the request matters more than its record.
+ * When two processes find the same last slot free, the file decides: appends are ordered, and the process whose record
+ * comes second withdraws (`claim`). A log that cannot be read or written (disk full, read-only directory) warns once
+ * and then counts nothing: the request matters more than its record.
  */
-export class SpendingLog {
+export class SpendingLog implements SharedSpending {
   readonly #options: SpendingLogOptions;
   readonly #writer = randomBytes(4).toString('hex');
-  readonly #releases = new Releases();
-  /** Attempts of others without an end: the moment at which their slot is free even if no end is ever written. */
+  readonly #releases = new ReleaseQueue();
+  /** Attempts of others without an end: the moment at which the slot comes free even if no end is ever written. */
   readonly #open = new Map<string, number>();
   readonly #ours = new Map<number, number>();
   #fd: number | undefined;
@@ -57,32 +51,29 @@ export class SpendingLog {
     this.#options = options;
     this.#safely(() => {
       this.#fd = openSync(options.path, 'a+', 0o600);
-      // Older records than fit into the tail cannot matter: more than two lines a slot are never within a window.
+      // Older records do not matter: one window never holds more than two lines per slot.
       const tail = Math.max(1 << 16, Math.min(options.requests, 1e5) * 4 * longestRecord);
       this.#offset = Math.max(0, fstatSync(this.#fd).size - tail);
       this.#read();
     });
   }
 
-  /** The slots that others hold now. */
   held(): number {
     this.#safely(() => this.#read());
     return this.#held();
   }
 
-  /** The moment (monotonic) before which no slot of others comes free; undefined when they hold none. */
   nextFreeAt(): number | undefined {
     if (this.#held() === 0) return undefined;
     const now = this.#options.clock.monotonic();
-    // An attempt that is open now frees its slot a window from now at the earliest; by then its end will be read.
+    // An attempt that is open now frees its slot a window from now at the earliest; its end is read before that.
     const open =
       this.#open.size > 0 ? Math.min(now + this.#options.heldMs, ...this.#open.values()) : Infinity;
     return Math.min(this.#releases.nth(1) ?? Infinity, open);
   }
 
-  /** Records the start of an attempt, provided that others hold fewer than `room` slots; else undefined. */
-  claim(room: number): Entry | undefined {
-    if (this.held() >= room) return undefined;
+  claim(limit: number): Slot | undefined {
+    if (this.held() >= limit) return undefined;
     this.#safely(() => this.#trim());
     const id = this.#count++;
     const at = this.#options.clock.now();
@@ -90,7 +81,7 @@ export class SpendingLog {
     this.#append({ kind: 'start', writer: this.#writer, id, at, pid: process.pid });
     let before = 0;
     this.#safely(() => this.#read(id, () => (before = this.#held())));
-    if (before >= room) {
+    if (before >= limit) {
       this.#ours.delete(id);
       this.#append({ kind: 'withdrawn', writer: this.#writer, id, at });
       return undefined;
@@ -125,11 +116,11 @@ export class SpendingLog {
     });
   }
 
-  /** Reads what was appended since the last time; calls `reached` when it meets our own start with that id. */
+  /** Reads the records appended since the last call; calls `reached` at our own start record with that id. */
   #read(id?: number, reached?: () => void): void {
     if (this.#fd === undefined) return;
     const size = fstatSync(this.#fd).size;
-    if (size < this.#offset) this.#emptied();
+    if (size < this.#offset) this.#startOver();
     while (this.#offset < size) {
       const chunk = Buffer.alloc(Math.min(size - this.#offset, 1 << 18));
       const got = readSync(this.#fd, chunk, 0, chunk.length, this.#offset);
@@ -147,8 +138,8 @@ export class SpendingLog {
   }
 
   /**
-   * Counts a record of somebody else. Its age is taken from the wall clock, which may have been set meanwhile; it is
-   * never believed to lie in the future, so that no record holds a slot longer than if it were written now.
+   * Counts a record of another process. Its age comes from the wall clock, which may have been set in the meantime. An
+   * age is never negative, so that no record holds a slot longer than one that is written now.
    */
   #apply(record: SpendingRecord): void {
     const { clock, heldMs, attemptMs, mayRun = runs } = this.#options;
@@ -178,11 +169,11 @@ export class SpendingLog {
   }
 
   /**
-   * Somebody emptied the file, which they do only when they have seen nothing of the last window. Should an append of
-   * ours have slipped in between, it is lost: what we have under way is written again. (An end without its start
-   * holds a slot by itself, so that even in between nothing goes uncounted for longer than the attempt lasts.)
+   * Another process emptied the file, which it does only when it found no record of the last window. An append of ours
+   * that came in between is lost, so the attempts in flight are written again. (An end without its start holds a slot by
+   * itself: even in between, no attempt goes uncounted for longer than it lasts.)
    */
-  #emptied(): void {
+  #startOver(): void {
     this.#offset = 0;
     this.#partial = '';
     for (const [id, at] of this.#ours) {
@@ -199,13 +190,13 @@ export class SpendingLog {
       const { path, log } = this.#options;
       log.warn(
         { path, problem: messageOf(error) },
-        'spending is not kept on disk: other commands cannot see it',
+        'spending cannot be recorded on disk: other commands that use this key do not see these requests',
       );
     }
   }
 }
 
-/** A pid that nobody has, or that was given to us after the record was written, belongs to a dead process. */
+/** Whether the writer of a record is alive. A pid that does not exist, or that is ours but was written before we started, is not. */
 function runs(pid: number, at: number): boolean {
   if (pid === process.pid) return at >= performance.timeOrigin;
   try {
@@ -214,4 +205,27 @@ function runs(pid: number, at: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/** One line of the file. `at` is the wall clock in milliseconds: a monotonic clock means nothing to other processes. */
+type SpendingRecord =
+  | { kind: 'start'; writer: string; id: number; at: number; pid: number }
+  | { kind: 'end' | 'withdrawn'; writer: string; id: number; at: number };
+
+const letters = { start: 's', end: 'e', withdrawn: 'w' } as const;
+
+/** One line, without its newline. */
+export function formatRecord(record: SpendingRecord): string {
+  const pid = record.kind === 'start' ? ` ${record.pid}` : '';
+  return `${letters[record.kind]} ${record.writer} ${record.id} ${Math.round(record.at)}${pid}`;
+}
+
+/** Reads one line; undefined for the remains of a full disk or of another program. */
+export function parseRecord(line: string): SpendingRecord | undefined {
+  const match = /^([sew]) ([0-9a-f]{8}) (\d+) (\d+)(?: (\d+))?$/.exec(line);
+  if (!match) return undefined;
+  const [, letter, writer = '', id, at, pid] = match;
+  const common = { writer, id: Number(id), at: Number(at) };
+  if (letter === 's') return pid === undefined ? undefined : { kind: 'start', ...common, pid: Number(pid) };
+  return { kind: letter === 'e' ? 'end' : 'withdrawn', ...common };
 }

@@ -1,47 +1,39 @@
+import { isIP } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { messageOf, UsageError } from '../base/errors.js';
-import { parseBaseUrl } from './base-url.js';
 import { Failure, type FailureKind } from './failure.js';
-import { type Headers, header } from './rate-hints.js';
+import { type HttpResponse, header } from './response.js';
 
 export interface TransportOptions {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly userAgent: string;
-  /** Connections kept open at most; the caller has no more attempts in flight than that. */
+  /** The most open connections; the caller never has more attempts in flight. */
   readonly connections: number;
   readonly timeouts: {
     readonly connectMs: number;
-    /** From the start of the attempt to the answer's first byte. */
+    /** From the start of the attempt to the first byte of the answer. */
     readonly firstByteMs: number;
-    /** The whole attempt, connecting and the last byte of the answer included. */
+    /** The whole attempt, from connecting to the last byte of the answer. */
     readonly totalMs: number;
   };
-  /** Cap on an answer's body, after decompression. */
+  /** The largest body of an answer, after decompression. */
   readonly maxAnswerBytes: number;
 }
 
-export interface Outgoing {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
-  /** Behind the base URL, query included. */
+  /** Relative to the base URL, query included. */
   readonly path: string;
   readonly body?: Buffer | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A whole answer, whatever its status. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Decompressed. */
-  readonly body: Buffer;
-}
-
 /**
- * Makes single attempts over kept-alive connections: one request, one whole answer, within its deadlines. It follows
- * no redirect, repeats nothing, and fails with a Failure only.
+ * Makes single attempts over kept-alive connections: one request, one complete answer, within its deadlines. Follows no
+ * redirect, retries nothing, and throws a Failure only.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -49,14 +41,17 @@ export class Transport {
   readonly #prefix: string;
   readonly #agent: Agent;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #underWay = new Set<AbortController>();
+  readonly #inFlight = new Set<AbortController>();
 
   constructor(options: TransportOptions) {
     const { origin, prefix } = parseBaseUrl(options.baseUrl);
-    // A key with a line break in it would be rejected by the HTTP library with an error that quotes it.
+    // The HTTP library rejects a key with a line break, with an error that quotes the key.
     if (!/^[\x21-\x7e]+$/.test(options.apiKey)) {
-      throw new UsageError('The API key is not usable', [
-        { setting: 'SIGNALHOUSE_API_KEY', problem: 'is empty, or holds spaces or characters outside ASCII' },
+      throw new UsageError('The API key is not valid', [
+        {
+          setting: 'SIGNALHOUSE_API_KEY',
+          problem: 'is empty, or contains spaces or characters outside ASCII',
+        },
       ]);
     }
     this.#options = options;
@@ -72,28 +67,23 @@ export class Transport {
       connections: options.connections,
       pipelining: 1,
       connect: { timeout: options.timeouts.connectMs },
-      // The deadlines of `send` cover both, to the millisecond; and an idle timeout never fires on a dribbling body.
+      // The deadlines in `send` cover both, to the millisecond. An idle timeout never fires on a body that arrives byte by byte.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  async send(outgoing: Outgoing): Promise<Reply> {
+  async send(outgoing: HttpRequest): Promise<HttpResponse> {
     const { firstByteMs, totalMs } = this.#options.timeouts;
     const control = new AbortController();
     const firstByte = deadline(
       control,
       firstByteMs,
       'headers_timeout',
-      `was not answered within ${firstByteMs} ms`,
+      `got no answer within ${firstByteMs} ms`,
     );
-    const total = deadline(
-      control,
-      totalMs,
-      'total_timeout',
-      `was not answered in full within ${totalMs} ms`,
-    );
-    this.#underWay.add(control);
+    const total = deadline(control, totalMs, 'total_timeout', `got no complete answer within ${totalMs} ms`);
+    this.#inFlight.add(control);
     try {
       const answer = await this.#agent.request(this.#request(outgoing, control.signal));
       clearTimeout(firstByte);
@@ -104,7 +94,7 @@ export class Transport {
     } finally {
       clearTimeout(firstByte);
       clearTimeout(total);
-      this.#underWay.delete(control);
+      this.#inFlight.delete(control);
     }
   }
 
@@ -113,13 +103,13 @@ export class Transport {
     if (!this.#agent.closed && !this.#agent.destroyed) await this.#agent.close();
   }
 
-  /** Ends everything that is under way, at once. */
+  /** Ends all attempts at once. */
   async destroy(): Promise<void> {
-    for (const control of this.#underWay) control.abort(new Failure('stopped', 'was stopped'));
+    for (const control of this.#inFlight) control.abort(new Failure('stopped', 'was stopped'));
     if (!this.#agent.destroyed) await this.#agent.destroy();
   }
 
-  #request(outgoing: Outgoing, signal: AbortSignal): Dispatcher.RequestOptions {
+  #request(outgoing: HttpRequest, signal: AbortSignal): Dispatcher.RequestOptions {
     const { body, idempotencyKey } = outgoing;
     const headers = {
       ...this.#headers,
@@ -133,7 +123,7 @@ export class Transport {
   async #readBody(answer: Dispatcher.ResponseData, control: AbortController): Promise<Buffer> {
     const { maxAnswerBytes } = this.#options;
     const detail = { status: answer.statusCode };
-    const tooLarge = () => new Failure('too_large', `answered more than ${maxAnswerBytes} bytes`, detail);
+    const tooLarge = () => new Failure('too_large', `returned more than ${maxAnswerBytes} bytes`, detail);
     const chunks: Buffer[] = [];
     let bytes = 0;
     if (Number(header(answer.headers, 'content-length') ?? 0) > maxAnswerBytes) control.abort(tooLarge());
@@ -161,7 +151,7 @@ const decoders = {
   br: createBrotliDecompress,
 };
 
-/** The body as it was before it was compressed; codings are undone in the reverse of their order. */
+/** The decompressed body. Several codings are undone in reverse order. */
 function decoded(body: Readable, encoding: string | undefined, control: AbortController): Readable {
   const codings = (encoding ?? '')
     .toLowerCase()
@@ -172,10 +162,12 @@ function decoded(body: Readable, encoding: string | undefined, control: AbortCon
     if (name === '' || name === 'identity') continue;
     const decoder = decoders[name as keyof typeof decoders];
     if (!decoder) {
-      control.abort(new Failure('encoding', `answered in an encoding that was not asked for (${name})`));
+      control.abort(
+        new Failure('encoding', `returned an encoding that the request does not accept (${name})`),
+      );
       return stream;
     }
-    // A failure reaches whoever reads the last stream; the callback is only there because it is required.
+    // The reader of the last stream gets the error; `pipeline` requires a callback.
     stream = pipeline(stream, decoder(), () => undefined);
   }
   return stream;
@@ -199,15 +191,51 @@ function toFailure(error: unknown, timeouts: TransportOptions['timeouts']): Fail
   const kind = error instanceof errors.HTTPParserError ? 'not_http' : (byCode[code] ?? byFamily(code));
   const text: Partial<Record<FailureKind, string>> = {
     connect_timeout: `could not connect within ${timeouts.connectMs} ms`,
-    reset: 'lost its connection before the answer was whole',
-    cut_short: 'was answered with a body that breaks off',
-    not_http: 'was not answered in HTTP',
+    reset: 'lost the connection before the answer was complete',
+    cut_short: 'returned a truncated body',
+    not_http: 'got an answer that is not HTTP',
   };
   const fallback = `could not be sent (${code === '' ? messageOf(error) : code})`;
   return new Failure(kind, text[kind] ?? fallback, { cause: error });
 }
 
-/** Brotli has a code for each way in which data can make no sense; the rest is the network's. */
+/** Brotli has an error code for each kind of invalid data; all other codes come from the network. */
 function byFamily(code: string): FailureKind {
   return code.startsWith('ERR__ERROR_FORMAT') || code.startsWith('ERR_BROTLI') ? 'cut_short' : 'connect';
+}
+
+interface BaseUrl {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The start of every path, without a slash at its end, e.g. `/v1`. */
+  readonly prefix: string;
+}
+
+/**
+ * Reads the base URL of the API. Throws a UsageError unless it is https or loopback, because the key is sent there, and
+ * when it holds credentials, a query or a fragment.
+ */
+function parseBaseUrl(text: string): BaseUrl {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem = url ? problemOf(url) : 'is not a URL';
+  if (url && !problem) return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+  throw new UsageError(`The base URL ${problem}`, [
+    { setting: 'SIGNALHOUSE_BASE_URL', problem: problem ?? 'is not a URL' },
+  ]);
+}
+
+function problemOf(url: URL): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is neither https nor http';
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return 'must be https: plain http would send the key in clear text (http is for loopback only)';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials';
+  if (url.search !== '' || url.hash !== '') return 'must not hold a query or a fragment';
+  return undefined;
+}
+
+/** Stricter than base/loopback: DNS may resolve other names under `.localhost` to another machine. */
+function isLoopback(hostname: string): boolean {
+  if (isIP(hostname) === 4) return hostname.startsWith('127.');
+  return hostname === 'localhost' || hostname === '[::1]';
 }

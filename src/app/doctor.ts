@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
+import type { Attempt } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
-import type { Attempt } from '../api/events.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
 import { type Identity, whoAmI } from '../run/identity.js';

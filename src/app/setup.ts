@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Attempt } from '../api/attempt.js';
 import { Api } from '../api/client.js';
-import type { Attempt } from '../api/events.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
-import { pinoPretty } from './pretty.js';
+import { PinoPretty } from 'pino-pretty';
 
 export type Log = Logger;
 
@@ -43,3 +43,14 @@ function withoutSecrets(
 
 /** A logger that drops everything, for parts that run without one. */
 export const silentLog: Log = pino({ level: 'silent' });
+
+/** Human-readable log lines on stderr, written synchronously so that none is lost when the process ends. */
+function pinoPretty(): { write(text: string): unknown } {
+  return PinoPretty({
+    destination: 2,
+    sync: true,
+    colorize: process.stderr.isTTY === true && process.env.NO_COLOR === undefined,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss',
+  });
+}

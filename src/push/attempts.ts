@@ -1,4 +1,4 @@
-import type { Attempt } from '../api/events.js';
+import type { Attempt } from '../api/attempt.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Delivery } from './judge.js';

@@ -1,4 +1,4 @@
-import { minutesFor } from '../api/budget-time.js';
+import { minutesFor } from '../api/budget.js';
 import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import { pathOf } from './attempts.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { grouped } from '../base/grouped.js';
+import { groupBy } from '../base/group-by.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import type { Values } from './fields.js';
@@ -41,7 +41,7 @@ export async function resume(context: PushContext, carryOut: Sender): Promise<vo
 
 /** The requests that are on their way, each with all its changes, oldest first. */
 export function onTheirWay({ queue }: { readonly queue: Pick<Queue, 'in'> }): Delivery[] {
-  const byKey = grouped(queue.in('sending'), ({ idempotencyKey }) => idempotencyKey);
+  const byKey = groupBy(queue.in('sending'), ({ idempotencyKey }) => idempotencyKey);
   return [...byKey].flatMap(([key, changes]) => {
     const [first] = changes;
     return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];

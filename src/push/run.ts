@@ -1,4 +1,4 @@
-import { minutesFor } from '../api/budget-time.js';
+import { minutesFor } from '../api/budget.js';
 import type { SignalhouseError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunParts, runLifecycle } from '../run/lifecycle.js';

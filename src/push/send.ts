@@ -1,5 +1,5 @@
 import { StoppedError } from '../base/errors.js';
-import { grouped } from '../base/grouped.js';
+import { groupBy } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import type { AttemptLog } from './attempts.js';
 import type { Change } from './change.js';
@@ -180,7 +180,7 @@ export function queuedById(
   const waiting = queue
     .in('queued')
     .filter((change) => change.entityType === entityType && !busy.has(change.entityId));
-  return grouped(waiting, ({ entityId }) => entityId);
+  return groupBy(waiting, ({ entityId }) => entityId);
 }
 
 export function fieldsIn(changes: readonly Change[]): string[] {

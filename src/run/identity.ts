@@ -1,5 +1,5 @@
+import type { Attempt } from '../api/attempt.js';
 import { type Api, Priority } from '../api/client.js';
-import type { Attempt } from '../api/events.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Organization } from '../warehouse/store/runs.js';

@@ -1,5 +1,5 @@
+import type { Attempt } from '../api/attempt.js';
 import type { Api } from '../api/client.js';
-import type { Attempt } from '../api/events.js';
 import type { Clock } from '../base/clock.js';
 import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';

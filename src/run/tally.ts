@@ -1,4 +1,4 @@
-import type { Attempt } from '../api/events.js';
+import type { Attempt } from '../api/attempt.js';
 import type { Batch, Counts, Drift, Loaded, RequestRecord } from '../warehouse/load/batch.js';
 
 /** The requests of a run, every attempt counted. */

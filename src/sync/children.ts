@@ -59,8 +59,8 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
 }
 
 async function ask(context: Context, { child, entityId }: Task) {
-  const unread = child.answer.form === 'conversations' ? 'messages' : undefined;
-  const options = { priority: Priority.detail, signal: context.stop, unread };
+  const unparsed = child.answer.form === 'conversations' ? 'messages' : undefined;
+  const options = { priority: Priority.detail, signal: context.stop, unparsed };
   const get = (request: ReadRequest) => context.api.get(child.endpointName, request, options);
   try {
     return await get(requestFor(child, entityId));

@@ -46,7 +46,7 @@ async function readOnce(
   let before: Before | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
-  const options = { priority: Priority.detail, signal: context.stop, unread: 'messages' };
+  const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
   for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     const found = landGroups(landing, child, entityId, page.items);

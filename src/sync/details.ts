@@ -1,4 +1,4 @@
-import { minutesFor } from '../api/budget-time.js';
+import { minutesFor } from '../api/budget.js';
 import { UnavailableError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';

@@ -1,4 +1,4 @@
-import { minutesFor } from '../api/budget-time.js';
+import { minutesFor } from '../api/budget.js';
 import type { RunObserver } from '../base/observer.js';
 import { runLifecycle } from '../run/lifecycle.js';
 import { type SyncParts, syncContext } from './context.js';

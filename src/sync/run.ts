@@ -1,4 +1,4 @@
-import { minutesFor } from '../api/budget-time.js';
+import { minutesFor } from '../api/budget.js';
 import { messageOf, UsageError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { resources as builtIn, type Resources } from '../contract/resources.js';

@@ -131,8 +131,8 @@ describe('answers that are not those of the API', () => {
     expect(said[0]).toContain('items, more');
     expect(said[1]).toContain('HTML');
     expect(said[2]).toContain('502');
-    expect(said[3]).toContain('breaks off');
-    expect(said[4]).toContain('lost its connection');
+    expect(said[3]).toContain('truncated');
+    expect(said[4]).toContain('lost the connection');
     expect(report.failures.filter(({ hint }) => hint === null).map(({ endpoint }) => endpoint)).not.toContain(
       'companies',
     );

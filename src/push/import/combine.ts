@@ -1,4 +1,4 @@
-import { grouped } from '../../base/grouped.js';
+import { groupBy } from '../../base/group-by.js';
 import type { Value, Values } from '../fields.js';
 import type { ImportProblem } from './report.js';
 import type { Statement, Wanted } from './statement.js';
@@ -26,7 +26,7 @@ export function combine(statements: readonly Statement[]): Together {
   const combined: Combined[] = [];
   const problems: ImportProblem[] = [];
   let repeated = 0;
-  for (const [id, same] of grouped(statements, (one) => one.id)) {
+  for (const [id, same] of groupBy(statements, (one) => one.id)) {
     const found = contradictions(same);
     problems.push(...found);
     if (found.length > 0) continue;

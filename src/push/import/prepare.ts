@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { grouped } from '../../base/grouped.js';
+import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import type { Value } from '../fields.js';
@@ -72,7 +72,7 @@ export async function prepareImport(
   const ids = [...speaking, ...broken].map(({ id }) => id as string);
   const known = await lookUp(store, entityType, [...new Set(ids)]);
   const ours = queue.all().filter((change) => change.entityType === entityType);
-  const changes = grouped(ours, ({ entityId }) => entityId);
+  const changes = groupBy(ours, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
   const problems: ImportProblem[] = [
     ...read.flatMap((one) => one.problems),

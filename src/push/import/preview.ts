@@ -1,4 +1,4 @@
-import { minutesFor } from '../../api/budget-time.js';
+import { minutesFor } from '../../api/budget.js';
 import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
 import { isListed } from '../remote.js';
 import type { ChangeKind, ImportRow, Preview, RowOutcome } from './report.js';

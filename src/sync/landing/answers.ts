@@ -1,4 +1,4 @@
-import { listIn, seen } from '../../api/page-form.js';
+import { describeShape, findList } from '../../api/page.js';
 import { ContractError, type Where } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { historySummary } from '../../contract/history.js';
@@ -134,12 +134,12 @@ function objectIn(body: unknown, name: string, where: Where): Record<string, unk
   });
 }
 
-/** The list in an answer, as `listIn` finds it. @throws ContractError where there is none */
+/** The list in an answer, as `findList` finds it. @throws ContractError where there is none */
 export function arrayIn(body: unknown, names: readonly string[], where: Where): unknown[] {
-  const list = listIn(body, names);
+  const list = findList(body, names);
   if (list) return list;
   throw new ContractError(
-    `${where.endpoint}: the answer to ${where.path} holds no list named ${names[0]}: it is ${seen(body)}.`,
+    `${where.endpoint}: the answer to ${where.path} holds no list named ${names[0]}: it is ${describeShape(body)}.`,
     where,
     {
       hint: 'Check that SIGNALHOUSE_BASE_URL is the API itself and not a proxy or a page in front of it.',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Unread } from '../../api/unread.js';
+import { UnparsedList } from '../../api/unparsed-list.js';
 import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { author, message } from '../../contract/messages.js';
@@ -7,7 +7,7 @@ import type { Child, ChildOf } from '../../contract/resources.js';
 import { idOf, type Landing } from './landing.js';
 
 /** Each message is judged by itself, and none before it is known whether the conversation says anything new. */
-const messages = z.preprocess((list) => (list instanceof Unread ? [] : list), z.array(z.unknown()));
+const messages = z.preprocess((list) => (list instanceof UnparsedList ? [] : list), z.array(z.unknown()));
 
 const unreadSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
 
@@ -60,13 +60,13 @@ export function landGroups(
 /** Up to a dozen answers wait for their batch at a time, each of megabytes: what is landed is needed no more. */
 export function releaseMessages(items: readonly unknown[]): void {
   for (const item of items) {
-    if (isObject(item) && item.messages instanceof Unread) item.messages.release();
+    if (isObject(item) && item.messages instanceof UnparsedList) item.messages.release();
   }
 }
 
 /** The messages of a conversation, parsed where they are still text. @throws SyntaxError where that is malformed */
 export function messagesOf({ messages }: Record<string, unknown>): unknown {
-  return messages instanceof Unread ? messages.read() : messages;
+  return messages instanceof UnparsedList ? messages.parse() : messages;
 }
 
 function malformed(

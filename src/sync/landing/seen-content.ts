@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Unread } from '../../api/unread.js';
+import { UnparsedList } from '../../api/unparsed-list.js';
 
 /** So many things are remembered: 100 bytes each, and a run brings hardly ever more. */
 const most = 200_000;
@@ -36,6 +36,6 @@ export class SeenContent {
 }
 
 function digestOf(said: unknown): string {
-  if (said instanceof Unread) return said.digest();
+  if (said instanceof UnparsedList) return said.digest();
   return createHash('sha1').update(JSON.stringify(said)).digest('base64');
 }

@@ -1,4 +1,4 @@
-import { grouped } from '../../base/grouped.js';
+import { groupBy } from '../../base/group-by.js';
 import { identifier, literal } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
@@ -67,7 +67,7 @@ async function addRows(
 }
 
 function sharing(models: readonly DocumentModel[]): Shared[] {
-  const alike = grouped(models, ({ scope, documents }) => `${scope.document} ${documents.join(' ')}`);
+  const alike = groupBy(models, ({ scope, documents }) => `${scope.document} ${documents.join(' ')}`);
   return [...alike.values()].flatMap((same) => {
     const [first] = same;
     return first ? { documents: first.documents, column: first.scope.document, models: same } : [];

@@ -1,4 +1,4 @@
-import { grouped } from '../../base/grouped.js';
+import { groupBy } from '../../base/group-by.js';
 import type { Cell, Statements } from '../store/session.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
 import type { Families } from './families.js';
@@ -98,7 +98,7 @@ function hasOutsiders({ documents, sets }: Batch): boolean {
   const parentOf = ({ endpoint, parentId }: Pick<DocumentKey, 'endpoint' | 'parentId'>) =>
     `${endpoint} ${parentId}`;
   const named = sets.map((set) => ({ parent: parentOf(set), ids: new Set(set.ids) }));
-  const ofParent = grouped(named, ({ parent }) => parent);
+  const ofParent = groupBy(named, ({ parent }) => parent);
   return documents.some((document) =>
     ofParent.get(parentOf(document))?.some(({ ids }) => !ids.has(document.id)),
   );
@@ -124,7 +124,7 @@ function repeatedIn({ documents }: Batch, { familyName, withinOf }: Families): S
 
 /** Kind by kind, so that they are stored like that, and a scan for one kind skips whole vectors of the others. */
 function* byKind(documents: readonly Document[]): Generator<Cell[]> {
-  for (const ofKind of grouped(documents.entries(), ([, { endpoint }]) => endpoint).values()) {
+  for (const ofKind of groupBy(documents.entries(), ([, { endpoint }]) => endpoint).values()) {
     for (const [seq, it] of ofKind) yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt];
   }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { askedWait } from '../../../src/api/rate-hints.js';
-import { Releases } from '../../../src/api/releases.js';
-import { toQuery } from '../../../src/api/request.js';
-import { backoffMs, nextStep, type Setback } from '../../../src/api/retry.js';
+import { ReleaseQueue } from '../../../src/api/budget.js';
+import { queryString } from '../../../src/api/request.js';
+import { retryAfterMs } from '../../../src/api/response.js';
+import { backoffMs, decideRetry, type FailedAttempt } from '../../../src/api/retry.js';
 
 describe('what the server asks us to wait', () => {
   const now = Date.parse('2025-03-01T12:00:00Z');
@@ -27,14 +27,14 @@ describe('what the server asks us to wait', () => {
     [{ 'retry-after': '' }, undefined],
     [{}, undefined],
   ])('%j', (headers, wait) => {
-    expect(askedWait(headers as Record<string, string>, now)).toBe(wait);
+    expect(retryAfterMs(headers as Record<string, string>, now)).toBe(wait);
   });
 
   test('is never negative and never not a number', () => {
     const name = fc.constantFrom('retry-after', 'ratelimit-reset', 'x-ratelimit-reset', 'ratelimit');
     fc.assert(
       fc.property(fc.dictionary(name, fc.oneof(fc.string(), fc.double().map(String))), (headers) => {
-        const wait = askedWait(headers, now);
+        const wait = retryAfterMs(headers, now);
         expect(wait === undefined || wait >= 0).toBe(true);
       }),
     );
@@ -42,13 +42,13 @@ describe('what the server asks us to wait', () => {
 });
 
 describe('retries', () => {
-  const options = { attempts: 4, baseMs: 100, maxMs: 1000, limitedMs: 60_000, maxAskedMs: 5000 };
-  const setback = (more: Partial<Setback>): Setback => ({
+  const options = { attempts: 4, baseMs: 100, maxMs: 1000, rateLimitedMs: 60_000, maxRetryAfterMs: 5000 };
+  const failed = (more: Partial<FailedAttempt>): FailedAttempt => ({
     kind: 'reset',
     repeatable: true,
     failures: 1,
-    limitedForMs: 0,
-    askedMs: undefined,
+    rateLimitedForMs: 0,
+    retryAfterMs: undefined,
     ...more,
   });
 
@@ -60,37 +60,40 @@ describe('retries', () => {
   });
 
   test('are given up after so many failures', () => {
-    expect(nextStep(setback({ failures: 3 }), options, 0)).toEqual({ again: true, afterMs: 0 });
-    expect(nextStep(setback({ failures: 4 }), options, 0)).toEqual({ again: false });
+    expect(decideRetry(failed({ failures: 3 }), options, 0)).toEqual({ retry: true, delayMs: 0 });
+    expect(decideRetry(failed({ failures: 4 }), options, 0)).toEqual({ retry: false });
   });
 
   test('a 429 uses up time, not attempts', () => {
     const limited = { kind: 'limited', failures: 99 } as const;
-    expect(nextStep(setback({ ...limited, limitedForMs: 59_999 }), options, 0.5)).toEqual({
-      again: true,
-      afterMs: 0,
+    expect(decideRetry(failed({ ...limited, rateLimitedForMs: 59_999 }), options, 0.5)).toEqual({
+      retry: true,
+      delayMs: 0,
     });
-    expect(nextStep(setback({ ...limited, limitedForMs: 60_000 }), options, 0.5)).toEqual({ again: false });
+    expect(decideRetry(failed({ ...limited, rateLimitedForMs: 60_000 }), options, 0.5)).toEqual({
+      retry: false,
+    });
   });
 
   test('a server that asks for time gets it, up to a cap', () => {
-    const asked = (askedMs: number) => nextStep(setback({ kind: 'server_error', askedMs }), options, 1);
-    expect(asked(3000)).toEqual({ again: true, afterMs: 3000 });
-    expect(asked(1e9)).toEqual({ again: true, afterMs: 5000 });
-    expect(asked(10)).toEqual({ again: true, afterMs: 100 });
+    const asked = (retryAfterMs: number) =>
+      decideRetry(failed({ kind: 'server_error', retryAfterMs }), options, 1);
+    expect(asked(3000)).toEqual({ retry: true, delayMs: 3000 });
+    expect(asked(1e9)).toEqual({ retry: true, delayMs: 5000 });
+    expect(asked(10)).toEqual({ retry: true, delayMs: 100 });
   });
 
   test.each(['refused', 'rejected', 'redirect', 'too_large', 'encoding', 'stopped'] as const)(
     'never after %s',
     (kind) => {
-      expect(nextStep(setback({ kind }), options, 0)).toEqual({ again: false });
+      expect(decideRetry(failed({ kind }), options, 0)).toEqual({ retry: false });
     },
   );
 
   test.each(['reset', 'limited', 'server_error'] as const)(
     'never for what must not be repeated (%s)',
     (kind) => {
-      expect(nextStep(setback({ kind, repeatable: false }), options, 0)).toEqual({ again: false });
+      expect(decideRetry(failed({ kind, repeatable: false }), options, 0)).toEqual({ retry: false });
     },
   );
 });
@@ -101,7 +104,7 @@ describe('releases', () => {
       fc.property(
         fc.array(fc.tuple(fc.nat(50), fc.nat(5000)), { minLength: 1200, maxLength: 1500 }),
         (steps) => {
-          const releases = new Releases();
+          const releases = new ReleaseQueue();
           let model: number[] = [];
           let now = 0;
           for (const [wait, hold] of steps) {
@@ -129,7 +132,7 @@ describe('the query', () => {
     const query = fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(value, fc.array(value)));
     fc.assert(
       fc.property(query, (parts) => {
-        const read = new URLSearchParams(toQuery(parts));
+        const read = new URLSearchParams(queryString(parts));
         for (const [name, given] of Object.entries(parts)) {
           expect(read.getAll(name)).toEqual((Array.isArray(given) ? given : [given]).map(String));
         }
@@ -138,7 +141,7 @@ describe('the query', () => {
   });
 
   test('is empty when nothing is asked', () => {
-    expect(toQuery({})).toBe('');
-    expect(toQuery({ a: undefined, b: null, c: [] })).toBe('');
+    expect(queryString({})).toBe('');
+    expect(queryString({ a: undefined, b: null, c: [] })).toBe('');
   });
 });

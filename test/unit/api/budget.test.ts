@@ -28,7 +28,7 @@ const plans = (most: number) =>
     { minLength: 1, maxLength: most },
   );
 
-/** The moments at which a server counts the requests of callers who go by `gate`. */
+/** The moments at which a server counts the requests of callers that pass `gate`. */
 async function play(clock: SimulatedClock, gate: Gate, calls: readonly Plan[]): Promise<number[]> {
   const moments: number[] = [];
   const call = async ({ at, latency, counted }: Plan) => {
@@ -43,7 +43,7 @@ async function play(clock: SimulatedClock, gate: Gate, calls: readonly Plan[]): 
   return moments;
 }
 
-/** The most that any window of that length holds, both of its ends included, wherever it starts. */
+/** The most requests in any window of that length, wherever it starts; both of its ends are included. */
 function mostInSlidingWindow(moments: readonly number[], windowMs: number): number {
   const sorted = [...moments].sort((a, b) => a - b);
   return Math.max(
@@ -51,7 +51,7 @@ function mostInSlidingWindow(moments: readonly number[], windowMs: number): numb
   );
 }
 
-/** The most in any of the windows that follow one another from `start` on. */
+/** The most requests in any of the consecutive windows from `start` on. */
 function mostInFixedWindow(moments: readonly number[], windowMs: number, start: number): number {
   const counts = new Map<number, number>();
   for (const at of moments) {
@@ -108,7 +108,7 @@ describe('the budget', () => {
     );
   });
 
-  test('is shared by processes through the ledger, also when they find the same last slot free', async () => {
+  test('is shared by processes through the spending log, even when they find the same last slot free', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -118,7 +118,7 @@ describe('the budget', () => {
           const folder = mkdtempSync(join(tmpdir(), 'budget-'));
           const clock = new SimulatedClock();
           const windowMs = 300;
-          const ledgers = callers.map(() => {
+          const logs = callers.map(() => {
             const heldMs = guardedWindow(windowMs);
             const path = join(folder, 'spending.log');
             return new SpendingLog({
@@ -131,12 +131,12 @@ describe('the budget', () => {
               mayRun: () => true,
             });
           });
-          const gates = ledgers.map(
-            (ledger) => new Gate(new Budget({ requests, windowMs }, clock, ledger), concurrency, clock),
+          const gates = logs.map(
+            (log) => new Gate(new Budget({ requests, windowMs }, clock, log), concurrency, clock),
           );
           const all = Promise.all(callers.map((calls, index) => play(clock, gates[index]!, calls)));
           const moments = (await clock.run(all)).flat();
-          for (const ledger of ledgers) ledger.close();
+          for (const log of logs) log.close();
           rmSync(folder, { recursive: true });
           expect(moments).toHaveLength(callers.flat().length);
           expect(mostInSlidingWindow(moments, windowMs)).toBeLessThanOrEqual(requests);
@@ -146,7 +146,7 @@ describe('the budget', () => {
     );
   });
 
-  test('says when the next slot comes free, and is right', () => {
+  test('tells correctly when the next slot comes free', () => {
     const clock = new SimulatedClock();
     const budget = new Budget({ requests: 2, windowMs: 1000 }, clock);
     expect(budget.nextFreeInMs()).toBe(0);
@@ -168,7 +168,7 @@ describe('the budget', () => {
     expect(budget.available()).toBe(2);
   });
 
-  test('carries a hundred thousand slots', () => {
+  test('handles a hundred thousand slots', () => {
     const clock = new SimulatedClock();
     const budget = new Budget({ requests: 100_000, windowMs: 1000 }, clock);
     for (let round = 0; round < 3; round++) {
@@ -179,7 +179,7 @@ describe('the budget', () => {
     expect(budget.available()).toBe(100_000);
   });
 
-  test('has no end when the limit is lifted', () => {
+  test('is unlimited when the limit is lifted', () => {
     const budget = new Budget({ requests: Number.POSITIVE_INFINITY, windowMs: 1000 }, new SimulatedClock());
     for (let i = 0; i < 1000; i++) expect(budget.take()).toBeDefined();
     expect(budget.available()).toBe(Number.POSITIVE_INFINITY);
@@ -195,70 +195,70 @@ describe('after a 429', () => {
 
   test('pauses for as long as the server asks, else for a window', () => {
     const { clock, budget } = fresh();
-    expect(budget.limited(3000)).toMatchObject({ waitMs: 3000, askedMs: 3000, capped: false });
+    expect(budget.rateLimited(3000)).toMatchObject({ waitMs: 3000, retryAfterMs: 3000, capped: false });
     clock.skip(2999);
     expect(budget.take()).toBeUndefined();
     expect(budget.nextFreeInMs()).toBe(1);
     clock.skip(1);
     expect(budget.take()).toBeDefined();
-    expect(budget.limited(undefined).waitMs).toBe(1000);
+    expect(budget.rateLimited(undefined).waitMs).toBe(1000);
   });
 
-  test('never spins: the floor doubles while nothing but 429s comes back', () => {
+  test('never spins: the floor doubles while every response is a 429', () => {
     const { clock, budget } = fresh();
     const waits = [1, 2, 3, 4, 5, 6].map(() => {
-      const { waitMs } = budget.limited(0);
+      const { waitMs } = budget.rateLimited(0);
       clock.skip(waitMs);
       return waitMs;
     });
     expect(waits).toEqual([100, 200, 400, 800, 1000, 1000]);
     budget.accepted();
-    expect(budget.limited(0).waitMs).toBe(100);
+    expect(budget.rateLimited(0).waitMs).toBe(100);
   });
 
   test('the floor is no more than a quarter of a squeezed window', () => {
     const { budget } = fresh({ windowMs: 80 });
-    expect(budget.limited(0).waitMs).toBe(20);
+    expect(budget.rateLimited(0).waitMs).toBe(20);
   });
 
   test('does not wait for a day', () => {
     const { budget } = fresh({ maxPauseMs: 5000 });
-    expect(budget.limited(86_400_000)).toMatchObject({ waitMs: 5000, capped: true });
+    expect(budget.rateLimited(86_400_000)).toMatchObject({ waitMs: 5000, capped: true });
   });
 
-  test('several answers of one burst are one pause and lower the limit once', () => {
+  test('several 429s of one burst cause one pause and lower the limit once', () => {
     const { budget } = fresh();
-    for (let i = 0; i < 8; i++) budget.limited(0);
+    for (let i = 0; i < 8; i++) budget.rateLimited(0);
     expect(budget.limit).toBe(30);
     expect(budget.nextFreeInMs()).toBe(100);
   });
 
-  test('lowers the limit for the following windows, further if need be, and climbs back', () => {
+  test('lowers the limit for the following windows, further if necessary, and raises it again', () => {
     const { clock, budget } = fresh();
-    budget.limited(undefined);
+    budget.rateLimited(undefined);
     expect(budget.limit).toBe(30);
     clock.skip(1000);
-    expect(budget.limited(undefined).limit).toBe(22);
+    expect(budget.rateLimited(undefined).limit).toBe(22);
     clock.skip(1000);
     expect(budget.limit).toBe(22);
-    const climb = Array.from({ length: 11 }, () => {
+    const limits = Array.from({ length: 11 }, () => {
       clock.skip(1000);
       return budget.limit;
     });
-    expect(climb).toEqual([24, 26, 28, 30, 32, 34, 36, 38, 40, 40, 40]);
+    expect(limits).toEqual([24, 26, 28, 30, 32, 34, 36, 38, 40, 40, 40]);
   });
 
-  test('keeps to the lower limit, and knows when that climbs', () => {
+  test('keeps to the lower limit, and knows when it rises', () => {
     const { clock, budget } = fresh({ requests: 4 });
     for (let i = 0; i < 4; i++) budget.take()?.end();
-    budget.limited(0);
+    budget.rateLimited(0);
     expect(budget.limit).toBe(3);
     clock.skip(guardedWindow(1000) - 1);
     expect(budget.available()).toBe(0);
     clock.skip(1);
     expect(budget.available()).toBe(3);
     for (let i = 0; i < 3; i++) budget.take();
-    // All are in flight: the climb to 4 is what comes next.
+    // All are in flight: the rise to 4 comes next.
     expect(budget.nextFreeInMs()).toBeLessThan(200);
     clock.skip(budget.nextFreeInMs());
     expect(budget.available()).toBe(1);

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/api/client.js';
-import type { Caller } from '../../../src/api/page-reader.js';
+import { type PagingClient, PagingMemory } from '../../../src/api/page.js';
 import { type Page, pages } from '../../../src/api/paging.js';
-import { PagingMemory } from '../../../src/api/paging-memory.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { ContractError, RejectedError } from '../../../src/base/errors.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
@@ -35,10 +34,10 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     const body = server(one, asked.length);
     return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
   };
-  return { api: { get, paging, contract: endpoints } satisfies Caller, asked };
+  return { api: { get, paging, contract: endpoints } satisfies PagingClient, asked };
 }
 
-async function read(api: Caller, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {
+async function read(api: PagingClient, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {
   const all: Page[] = [];
   for await (const page of pages(api, name, {})) all.push(page);
   expect(all.map((page) => page.last)).toEqual(all.map((_, index) => index === all.length - 1));
@@ -178,7 +177,7 @@ describe('a server that errs', () => {
     [
       'ignores the page',
       ({ limit = 10 }) => ({ data: items(limit), page: 0, limit, totalCount: 99 }),
-      /^topics: GET \/topics\?page=1&limit=10 was answered as page 0, not as page 1/,
+      /^topics: GET \/topics\?page=1&limit=10 returned page 0; expected page 1/,
       /api\.paging\.pageParameter/,
     ],
     [
@@ -188,35 +187,35 @@ describe('a server that errs', () => {
         totalCount: 99,
         ...(page === 0 && { page, limit: 10 }),
       }),
-      /was answered without a number/,
+      /returned a page without a number; expected page 1/,
       /api\.paging\.pageParameter/,
     ],
     [
       'repeats a page for ever',
       ({ page = 1 }) => ({ data: items(10), page, limit: 10, totalCount: 99 }),
-      /page=4&limit=10 brings the same items page after page/,
+      /page=4&limit=10 returned the same items on several pages in a row/,
       /api\.paging\.pageParameter/,
     ],
     [
       'promises more and more',
       ({ page = 0 }) => ({ data: items(10, page * 10), page, limit: 10, totalCount: page * 10 + 30 }),
-      /does not end/,
+      /has no end/,
       /api\.paging\.pageParameter/,
     ],
     [
       'grants another size each time',
       ({ page = 0 }, count) => ({ data: items(2, page * 9), page, limit: 10 - (count % 2), totalCount: 500 }),
-      /changes the size/,
+      /changed its page size/,
       /api\.paging\.limitParameter/,
     ],
     [
       'has no list',
       () => ({ topics: {}, meta: 1 }),
-      /^topics: GET \/topics\?limit=10 has no list in its first page: it is an object with topics, meta/,
+      /^topics: GET \/topics\?limit=10 returned no list for its first page: the body is an object with topics, meta/,
       /document/,
     ],
     ['has two lists', () => ({ a: [], b: [] }), /an object with a, b/, /document/],
-    ['answers null', () => null, /it is null/, /document/],
+    ['answers null', () => null, /the body is null/, /document/],
   ])('%s: an error that names endpoint, page and setting', async (_, server, message, hint) => {
     const { api } = against(server);
     const error = await read(api).catch((thrown: unknown) => thrown);

@@ -12,8 +12,12 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Budget, guardedWindow } from '../../../src/api/budget.js';
-import { SpendingLog, type SpendingLogOptions } from '../../../src/api/spending-log.js';
-import { formatRecord, parseRecord } from '../../../src/api/spending-record.js';
+import {
+  formatRecord,
+  parseRecord,
+  SpendingLog,
+  type SpendingLogOptions,
+} from '../../../src/api/spending-log.js';
 import { silentLog } from '../../../src/base/log.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 
@@ -27,25 +31,25 @@ let clock: SimulatedClock;
 const opened: SpendingLog[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  folder = mkdtempSync(join(tmpdir(), 'spending-log-'));
   path = join(folder, 'spending.log');
   clock = new SimulatedClock();
 });
 afterEach(() => {
-  for (const ledger of opened.splice(0)) ledger.close();
+  for (const log of opened.splice(0)) log.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A command that opens the ledger; `mayRun` says whether the others still run. */
+/** A command that opens the spending log; `mayRun` says whether the others still run. */
 function open(more: Partial<SpendingLogOptions> = {}): SpendingLog {
   const defaults = { path, heldMs, attemptMs, requests: 10, clock, log: silentLog, mayRun: () => true };
-  const ledger = new SpendingLog({ ...defaults, ...more });
-  opened.push(ledger);
-  return ledger;
+  const log = new SpendingLog({ ...defaults, ...more });
+  opened.push(log);
+  return log;
 }
 
-describe('the ledger', () => {
-  test('a command sees what the one before it spent, until a window after the end of each attempt', () => {
+describe('the spending log', () => {
+  test('a command sees the spending of the one before it, until a window after the end of each attempt', () => {
     const first = open();
     for (let i = 0; i < 3; i++) {
       first.claim(10)?.end();
@@ -62,7 +66,7 @@ describe('the ledger', () => {
     expect(second.nextFreeAt()).toBeUndefined();
   });
 
-  test('what a killed command had under way holds a slot for a window', () => {
+  test('an attempt of a killed command holds a slot for a window', () => {
     open().claim(10);
     clock.skip(50);
     const next = open({ mayRun: () => false });
@@ -71,7 +75,7 @@ describe('the ledger', () => {
     expect(next.held()).toBe(0);
   });
 
-  test('what a command that runs has under way holds a slot until a window after its deadline, or its end', () => {
+  test('an attempt of a running command holds a slot until a window after its deadline or its end', () => {
     const other = open();
     const entry = other.claim(10);
     other.claim(10);
@@ -85,7 +89,7 @@ describe('the ledger', () => {
     expect(ours.held()).toBe(0);
   });
 
-  test('two commands at once see each other', () => {
+  test('two commands that run at the same time see each other', () => {
     const one = open();
     const two = open();
     const entry = one.claim(1);
@@ -98,7 +102,7 @@ describe('the ledger', () => {
     expect(one.claim(1)).toBeUndefined();
   });
 
-  test('of two that find the same last slot free, the one that is later in the file withdraws', () => {
+  test('when two commands find the same last slot free, the one that is later in the file withdraws', () => {
     let meanwhile = () => undefined as unknown;
     const interrupted = Object.assign(Object.create(clock) as SimulatedClock, {
       monotonic: () => clock.monotonic(),
@@ -118,7 +122,7 @@ describe('the ledger', () => {
     expect(slow.held()).toBe(1);
   });
 
-  test('the budget counts others in', () => {
+  test('the budget counts the slots of other commands', () => {
     const budget = new Budget({ requests: 3, windowMs }, clock, open());
     const other = new Budget({ requests: 3, windowMs }, clock, open());
     expect(other.take()).toBeDefined();
@@ -134,7 +138,7 @@ describe('the ledger', () => {
   test.each([
     ['back', -3_600_000],
     ['forward', 3_600_000],
-  ])('a clock that is set %s blocks nobody for longer than a window', (_, jump) => {
+  ])('a clock that is set %s blocks no command for longer than a window', (_, jump) => {
     const first = open();
     first.claim(10)?.end();
     first.claim(10);
@@ -145,7 +149,7 @@ describe('the ledger', () => {
     expect(next.claim(1)).toBeDefined();
   });
 
-  test('passes over what is not a record, such as half a line that a full disk left', () => {
+  test('skips what is not a record, such as half a line that a full disk left', () => {
     writeFileSync(path, 's 0000\n\u0000\u0000garbage\ne 12345678 1\n');
     const first = open();
     first.claim(10)?.end();
@@ -153,7 +157,7 @@ describe('the ledger', () => {
     expect(open().held()).toBe(1);
   });
 
-  test('takes a line that is being written for what it is once it is whole', () => {
+  test('reads a line that is being written once it is complete', () => {
     const ours = open();
     const line = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() });
     appendFileSync(path, line.slice(0, 9));
@@ -162,7 +166,7 @@ describe('the ledger', () => {
     expect(ours.held()).toBe(1);
   });
 
-  test('is emptied when it is large and nothing in it matters, and others notice', () => {
+  test('is emptied when it is large and holds nothing of the last window, and other commands notice', () => {
     const old = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() - 10 * heldMs });
     writeFileSync(path, `${old}\n`.repeat(40_000));
     const other = open();
@@ -180,7 +184,7 @@ describe('the ledger', () => {
     expect(other.claim(1)).toBeUndefined();
   });
 
-  test('what is under way is written again when the file was emptied beneath it', () => {
+  test('attempts in flight are written again when another command empties the file', () => {
     const ours = open();
     const entry = ours.claim(10);
     writeFileSync(path, '');
@@ -190,28 +194,25 @@ describe('the ledger', () => {
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
   });
 
-  test('that cannot be opened says so once, and stands in nobody’s way', () => {
+  test('a log that cannot be opened warns once and blocks no request', () => {
     const lines: string[] = [];
     const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
-    const ledger = open({ path: join(folder, 'missing', 'spending.log'), log });
-    for (let i = 0; i < 5; i++) ledger.claim(1)?.end();
-    expect(ledger.held()).toBe(0);
+    const spending = open({ path: join(folder, 'missing', 'spending.log'), log });
+    for (let i = 0; i < 5; i++) spending.claim(1)?.end();
+    expect(spending.held()).toBe(0);
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('spending is not kept on disk');
+    expect(lines[0]).toContain('spending cannot be recorded on disk');
   });
 
-  test.runIf(existsSync('/dev/full'))(
-    'that is on a full disk says so once, and stands in nobody’s way',
-    () => {
-      const lines: string[] = [];
-      const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
-      const ledger = open({ path: '/dev/full', log });
-      expect(ledger.claim(1)).toBeDefined();
-      expect(ledger.claim(1)).toBeDefined();
-      expect(lines).toHaveLength(1);
-      expect(lines[0]).toContain('ENOSPC');
-    },
-  );
+  test.runIf(existsSync('/dev/full'))('a log on a full disk warns once and blocks no request', () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const spending = open({ path: '/dev/full', log });
+    expect(spending.claim(1)).toBeDefined();
+    expect(spending.claim(1)).toBeDefined();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('ENOSPC');
+  });
 
   test('a record is read as it was written', () => {
     for (const record of [

@@ -12,7 +12,7 @@ export function options(baseUrl: string, more: Partial<ApiOptions> = {}): ApiOpt
     concurrency: 4,
     timeouts: { connectMs: 60_000, firstByteMs: 60_000, totalMs: 60_000 },
     maxAnswerBytes: 1 << 20,
-    retry: { attempts: 3, baseMs: 1, maxMs: 4, limitedMs: 5000 },
+    retry: { attempts: 3, baseMs: 1, maxMs: 4, rateLimitedMs: 5000 },
     paging: { pageParameter: 'page', limitParameter: 'limit', pageSize: 100 },
     log: silentLog,
     ...more,

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../src/api/events.js';
+import type { Attempt } from '../../../src/api/attempt.js';
 import {
   RefusedError,
   type SignalhouseError,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../../src/api/events.js';
+import type { Attempt } from '../../../src/api/attempt.js';
 import { RunTally, requestRecord } from '../../../src/run/tally.js';
 import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/load/batch.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/api/client.js';
-import { PagingMemory } from '../../../src/api/paging-memory.js';
+import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { systemClock } from '../../../src/base/clock.js';
 import { RejectedError } from '../../../src/base/errors.js';

@@ -41,7 +41,7 @@ const report: SyncReport = {
 const failure = (number: number) => ({
   endpoint: 'topic_groups',
   entityId: `0198c2f4-0000-7000-8000-00000000000${number}`,
-  message: 'GET /topics/… was answered 500: an explanation that goes on and on, well beyond one line of text',
+  message: 'GET /topics/… returned 500: an explanation that goes on and on, well beyond one line of text',
   hint: 'Try again later.',
 });
 

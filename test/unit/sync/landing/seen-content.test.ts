@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cutLists, putBack } from '../../../../src/api/unread.js';
+import { extractLists, restoreLists } from '../../../../src/api/unparsed-list.js';
 import { ContractError } from '../../../../src/base/errors.js';
 import { entries } from '../../../../src/contract/resources.js';
 import { landGroups, releaseMessages } from '../../../../src/sync/landing/conversations.js';
@@ -64,8 +64,8 @@ describe('a conversation whose messages are still text', () => {
   const texts = (...lists: string[]) =>
     lists.map((list, index) => {
       const item = `{"group":{"id":"g${index + 1}"},"topic":{},"messages":${list}}`;
-      const { rest, lists: cut } = cutLists(Buffer.from(item), 'messages');
-      return JSON.parse(rest.toString(), putBack(cut));
+      const { rest, lists: cut } = extractLists(Buffer.from(item), 'messages');
+      return JSON.parse(rest.toString(), restoreLists(cut));
     });
   const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
   const land = (second: number, recent: SeenContent, items: unknown[]) => {

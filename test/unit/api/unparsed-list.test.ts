@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutLists, putBack, Unread } from '../../../src/api/unread.js';
+import { extractLists, restoreLists, UnparsedList } from '../../../src/api/unparsed-list.js';
 
 /** What an answer says when its lists are read afterwards. */
 function readLater(bytes: Buffer): { said: unknown; lists: number } {
-  const { rest, lists } = cutLists(bytes, 'messages');
-  const cut = JSON.parse(rest.toString('utf8'), putBack(lists));
+  const { rest, lists } = extractLists(bytes, 'messages');
+  const cut = JSON.parse(rest.toString('utf8'), restoreLists(lists));
   return { said: plain(cut), lists: lists.length };
 }
 
 function plain(value: unknown): unknown {
-  if (value instanceof Unread) return value.read();
+  if (value instanceof UnparsedList) return value.parse();
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
@@ -89,16 +89,16 @@ describe('a list that is left unread', () => {
 
   test('has the digest of its text, wherever it stands', () => {
     const digest = (text: string) =>
-      cutLists(Buffer.from(text), 'messages').lists.map((list) => list.digest());
+      extractLists(Buffer.from(text), 'messages').lists.map((list) => list.digest());
     const [one] = digest('{"messages":["a"],"more":1}');
     expect(digest('{"b":{"messages": ["a"]}}')).toEqual([one]);
     expect(digest('{"messages":["b"]}')).not.toEqual([one]);
   });
 
   test('stands as the list that it is in a text, and is empty once it is let go of', () => {
-    const [list] = cutLists(Buffer.from('{"messages":[1,{"a":2}]}'), 'messages').lists;
+    const [list] = extractLists(Buffer.from('{"messages":[1,{"a":2}]}'), 'messages').lists;
     expect(JSON.stringify({ list })).toBe('{"list":[1,{"a":2}]}');
     list?.release();
-    expect(list?.read()).toEqual([]);
+    expect(list?.parse()).toEqual([]);
   });
 });

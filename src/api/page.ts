@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto';
+import { ContractError, RejectedError } from '../base/errors.js';
+import { isObject } from '../base/json.js';
+import type { Endpoint } from '../contract/endpoints.js';
+import type { ApiResponse } from './attempt.js';
+import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRequest } from './request.js';
+
+export interface PagingSettings {
+  /** Name of the query parameter for the page number (not in the API's document). */
+  readonly pageParameter: string;
+  /** Name of the query parameter for the page size (not in the API's document). */
+  readonly limitParameter: string;
+  /** The page size to request; the server may grant another one. */
+  readonly pageSize: number;
+}
+
+/** What a scan learned about the paging of an endpoint, so that the next scan spends no requests on it. */
+interface LearnedPaging {
+  /** The server answers 400 to a request with a page size. */
+  sizeRefused?: boolean;
+  /** The list has no pages: one answer holds all of it. */
+  unpaged?: boolean;
+  /** The number of the first page, for a list that does not say so. */
+  base?: 0 | 1;
+}
+
+/** The paging settings, and what this client has learned about each endpoint. */
+export class PagingMemory {
+  readonly #learned = new Map<string, LearnedPaging>();
+
+  constructor(readonly settings: PagingSettings) {}
+
+  about(name: string): LearnedPaging {
+    const learned = this.#learned.get(name) ?? {};
+    this.#learned.set(name, learned);
+    return learned;
+  }
+}
+
+/** One page, as the server returned it. */
+export interface ReadPage extends ListAnswer {
+  readonly arrivedAt: Date;
+  readonly bytes: number;
+}
+
+/** The part of the client that paging uses. */
+export interface PagingClient {
+  readonly contract: Contract;
+  readonly paging: PagingMemory;
+  get(
+    name: string,
+    request?: AnyRequest,
+    options?: CallOptions,
+  ): Promise<Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes'>>;
+}
+
+/** Requests single pages of one list. */
+export class PageReader {
+  readonly learned: LearnedPaging;
+  readonly #api: PagingClient;
+  readonly #name: string;
+  readonly #endpoint: Endpoint;
+  readonly #request: AnyRequest;
+  readonly #options: CallOptions;
+
+  constructor(api: PagingClient, name: string, request: AnyRequest, options: CallOptions) {
+    this.#api = api;
+    this.#name = name;
+    this.#endpoint = endpointOf(api.contract, name);
+    this.#request = request;
+    this.#options = options;
+    this.learned = api.paging.about(name);
+  }
+
+  /** Whether the contract has pages for this endpoint; other lists are returned whole. */
+  get pageable(): boolean {
+    return 'page' in (this.#endpoint.query?.shape ?? {});
+  }
+
+  /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
+  get requestedSize(): number | undefined {
+    const { limitParameter, pageSize } = this.#api.paging.settings;
+    const own = this.#request.query?.[limitParameter];
+    if (own !== undefined) return Number(own);
+    return this.pageable && !this.learned.sizeRefused ? pageSize : undefined;
+  }
+
+  /** The first page, requested without a number. After a 400 to our page size it is requested again without a size. */
+  async first(): Promise<ReadPage> {
+    const { limitParameter } = this.#api.paging.settings;
+    const sizeIsOurs =
+      this.requestedSize !== undefined && this.#request.query?.[limitParameter] === undefined;
+    try {
+      return await this.#read(undefined);
+    } catch (error) {
+      if (!sizeIsOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
+      this.learned.sizeRefused = true;
+      try {
+        return await this.#read(undefined);
+      } catch {
+        // The page size was not the reason: the first error tells more.
+        delete this.learned.sizeRefused;
+        throw error;
+      }
+    }
+  }
+
+  /** The page with that number. */
+  async page(number: number): Promise<ReadPage> {
+    return this.#read(number);
+  }
+
+  /** The error for pages that make no sense: names endpoint, page and the setting that may be wrong. */
+  broken(
+    problem: string,
+    number: number | undefined,
+    setting: 'pageParameter' | 'limitParameter',
+  ): ContractError {
+    const { where } = prepareRequest(this.#name, this.#endpoint, this.#queryFor(number));
+    const parameter = this.#api.paging.settings[setting];
+    return new ContractError(`${this.#name}: ${where.method} ${where.path} ${problem}`, where, {
+      hint: `Check the setting api.paging.${setting} (now '${parameter}'): the service may use another name.`,
+    });
+  }
+
+  async #read(number: number | undefined): Promise<ReadPage> {
+    const request = this.#queryFor(number);
+    const answer = await this.#api.get(this.#name, request, this.#options);
+    const list = readList(answer.body, this.#endpoint.path);
+    if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
+    const { where } = prepareRequest(this.#name, this.#endpoint, request);
+    const page = number === undefined ? 'first page' : `page ${number}`;
+    throw new ContractError(
+      `${this.#name}: ${where.method} ${where.path} returned no list for its ${page}: the body is ${describeShape(answer.body)}`,
+      where,
+      {
+        hint: "The service may have changed, or the base URL may be wrong: compare the answer with the API's document.",
+      },
+    );
+  }
+
+  #queryFor(number: number | undefined): AnyRequest {
+    const { pageParameter, limitParameter } = this.#api.paging.settings;
+    const size = this.requestedSize;
+    const query = {
+      ...this.#request.query,
+      ...(number !== undefined && { [pageParameter]: number }),
+      ...(size !== undefined && { [limitParameter]: size }),
+    };
+    return { ...this.#request, query };
+  }
+}
+
+/** The list in an answer, with the page number, size and total that the answer gives. */
+interface ListAnswer {
+  readonly items: readonly unknown[];
+  /** `paged`: an object with a page number; `property`: an array in an object without one; `array`: a bare array. */
+  readonly form: 'paged' | 'property' | 'array';
+  readonly page: number | null;
+  readonly limit: number | null;
+  readonly totalCount: number | null;
+}
+
+/**
+ * Finds the list in an answer: `{data, limit, page, totalCount}` as documented; where the document does not show the
+ * form, a bare array, the property `data`, the property named like the resource, or the only property that holds an
+ * array. Undefined when there is no list, or several possible ones.
+ */
+export function readList(body: unknown, path: string): ListAnswer | undefined {
+  if (Array.isArray(body)) return { items: body, form: 'array', page: null, limit: null, totalCount: null };
+  if (!isObject(body)) return undefined;
+  const resource = path.slice(path.lastIndexOf('/') + 1);
+  const camel = resource.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const items = findList(body, ['data', resource, camel]);
+  if (!items) return undefined;
+  const page = wholeNumber(body.page);
+  return {
+    items,
+    form: page === null ? 'property' : 'paged',
+    page,
+    limit: wholeNumber(body.limit),
+    totalCount: wholeNumber(body.totalCount),
+  };
+}
+
+/**
+ * The list in an answer: a bare array, else the first of the named properties that holds an array, else the only array.
+ * Undefined when there is no list, or several possible ones.
+ */
+export function findList(body: unknown, names: readonly string[]): unknown[] | undefined {
+  if (Array.isArray(body)) return body;
+  if (!isObject(body)) return undefined;
+  for (const name of names) {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (Array.isArray(value)) return value;
+  }
+  const arrays = Object.values(body).filter(Array.isArray);
+  return arrays.length === 1 ? arrays[0] : undefined;
+}
+
+/** Describes a body that holds no list, for the error message: its keys, never its values. */
+export function describeShape(body: unknown): string {
+  if (isObject(body)) {
+    const keys = Object.keys(body).slice(0, 12);
+    return keys.length === 0
+      ? 'an empty object'
+      : `an object with ${keys.map((key) => key.slice(0, 40)).join(', ')}`;
+  }
+  return body === null ? 'null' : `a ${typeof body}`;
+}
+
+/** The identity of an item, for comparing pages: its id or slug, else the whole item. */
+function identityOf(item: unknown): string {
+  if (isObject(item)) {
+    for (const holder of [item, item.group, item.draft]) {
+      if (!isObject(holder)) continue;
+      for (const key of ['id', 'slug']) {
+        const value = holder[key];
+        if (typeof value === 'string' || typeof value === 'number') return String(value);
+      }
+    }
+  }
+  return JSON.stringify(item) ?? '';
+}
+
+/** Equal for two pages with the same items in the same order. Short, because a scan keeps one for each page. */
+export function signatureOf(items: readonly unknown[]): string {
+  return createHash('sha1')
+    .update(JSON.stringify(items.map(identityOf)))
+    .digest('base64');
+}
+
+function wholeNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}

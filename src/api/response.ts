@@ -1,0 +1,168 @@
+import { isObject } from '../base/json.js';
+import { errorBody } from '../contract/service.js';
+import { Failure, type FailureKind } from './failure.js';
+import { extractLists, restoreLists } from './unparsed-list.js';
+
+/** Header names in lower case; a header that was sent more than once is an array. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A complete answer of any status. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Decompressed. */
+  readonly body: Buffer;
+}
+
+export interface ReadOptions {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  /** Wall clock in milliseconds, for dates in retry hints. */
+  readonly now: number;
+  /** Removes the key from the server's texts. */
+  readonly scrub: (text: string) => string;
+  /** Lists under properties of this name stay unparsed. */
+  readonly unparsed?: string | undefined;
+}
+
+/** The JSON of a good response. Throws the Failure of any other. */
+export function readResponse(response: HttpResponse, options: ReadOptions): unknown {
+  const { status, headers } = response;
+  if (status >= 200 && status < 300) return parseBody(response, options);
+  if (status >= 300 && status < 400) {
+    const target = options.scrub(oneLine((header(headers, 'location') ?? '').replace(/[?#].*/s, '')));
+    const to = target === '' ? '' : ` to ${target}`;
+    throw new Failure('redirect', `returned a redirect (${status})${to}`, { status });
+  }
+  throw errorOf(response, options);
+}
+
+/**
+ * A GET must return JSON. A successful write may return no body (the document does not show the answers of many
+ * writes); the result is then null.
+ */
+function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }: ReadOptions): unknown {
+  const { rest, lists } = unparsed === undefined ? { rest: body, lists: [] } : extractLists(body, unparsed);
+  const text = textOf(rest);
+  if (text.trim() === '') {
+    if (method !== 'GET') return null;
+    throw new Failure('cut_short', `returned ${status} without a body`, { status });
+  }
+  try {
+    return lists.length === 0 ? JSON.parse(text) : JSON.parse(text, restoreLists(lists));
+  } catch {
+    const type = header(headers, 'content-type') ?? '';
+    if (/html/i.test(type) || text.trimStart().startsWith('<')) {
+      throw new Failure('html', `returned ${status} with an HTML page instead of JSON`, { status });
+    }
+    if (/json/i.test(type) || /^\s*[[{]/.test(text)) {
+      throw new Failure('cut_short', `returned ${status} with truncated or malformed JSON`, {
+        status,
+      });
+    }
+    throw new Failure('not_json', `returned ${status} with a body that is not JSON`, { status });
+  }
+}
+
+/** The Failure of a 4xx or 5xx, with code, message and reason of the error body when it has the documented form. */
+function errorOf({ status, headers, body }: HttpResponse, { scrub, now }: ReadOptions): Failure {
+  const error = errorBody.safeParse(jsonOrUndefined(textOf(body)));
+  const code = error.success ? scrub(oneLine(error.data.code)) : undefined;
+  const message = error.success ? `: ${scrub(oneLine(error.data.message))}` : '';
+  const detail = {
+    status,
+    code,
+    reason: error.success ? reasonOf(error.data.data, scrub) : undefined,
+    retryAfterMs: status === 429 || status >= 500 ? retryAfterMs(headers, now) : undefined,
+    hint: hintFor(status, error.success),
+  };
+  return new Failure(kindOf(status), `returned ${code ? `${status} ${code}` : status}${message}`, detail);
+}
+
+function kindOf(status: number): FailureKind {
+  if (status === 401 || status === 403) return 'refused';
+  if (status === 429) return 'limited';
+  return status >= 500 || status === 408 ? 'server_error' : 'rejected';
+}
+
+function hintFor(status: number, documented: boolean): string | undefined {
+  if (status === 401) {
+    return 'The key is missing, invalid or expired: check SIGNALHOUSE_API_KEY or SIGNALHOUSE_API_KEY_FILE.';
+  }
+  if (status === 403) {
+    return documented
+      ? 'The key belongs to another organization, or this endpoint does not accept its type: check SIGNALHOUSE_API_KEY.'
+      : 'The answer does not come from the API: a firewall may block this address. Check SIGNALHOUSE_API_KEY and SIGNALHOUSE_BASE_URL.';
+  }
+  if (documented || status >= 500 || status === 429) return undefined;
+  return 'The answer does not come from the API: check SIGNALHOUSE_BASE_URL (it ends in /v1) and proxies.';
+}
+
+function reasonOf(data: unknown, scrub: (text: string) => string): string | undefined {
+  const reason = isObject(data) ? data.reason : undefined;
+  return typeof reason === 'string' ? scrub(oneLine(reason)) : undefined;
+}
+
+function textOf(body: Buffer): string {
+  const text = body.toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text of the server as one short line without control characters: it is shown on terminals and in logs. */
+function oneLine(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}
+
+/** The first value of a header, trimmed; undefined when it is absent or empty. */
+export function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  const first = (Array.isArray(value) ? value[0] : value)?.trim();
+  return first === '' ? undefined : first;
+}
+
+/**
+ * How long the server asks the client to wait, in milliseconds from `now`; undefined when no header says so. The API's
+ * document does not show these headers ("retry hints: not shown"), so the common ones are read: Retry-After (seconds or
+ * an HTTP date), then RateLimit-Reset, X-RateLimit-Reset (seconds, or a moment in seconds or milliseconds since the
+ * epoch) and the `reset` or `t` of a combined RateLimit header.
+ */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const retryAfter = header(headers, 'retry-after');
+  const waitMs =
+    retryAfter === undefined ? undefined : (seconds(retryAfter) ?? untilDate(retryAfter, headers, now));
+  if (waitMs !== undefined) return waitMs;
+  for (const name of ['ratelimit-reset', 'x-ratelimit-reset']) {
+    const resetMs = untilReset(Number(header(headers, name) ?? Number.NaN), now);
+    if (resetMs !== undefined) return resetMs;
+  }
+  const combined = /(?:^|[;,\s])(?:reset|t)=(\d+)/.exec(header(headers, 'ratelimit') ?? '')?.[1];
+  return combined === undefined ? undefined : seconds(combined);
+}
+
+function seconds(text: string): number | undefined {
+  return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+/** An HTTP date is compared with the server's own `Date` header, so that a difference between the clocks does not matter. */
+function untilDate(text: string, headers: Headers, now: number): number | undefined {
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) return undefined;
+  const sent = Date.parse(header(headers, 'date') ?? '');
+  return Math.max(0, at - (Number.isNaN(sent) ? now : sent));
+}
+
+/** A number above 30 years is a moment since the epoch, in seconds or in milliseconds. */
+function untilReset(value: number, now: number): number | undefined {
+  if (!Number.isFinite(value) || value < 0) return undefined;
+  if (value >= 1e12) return Math.max(0, value - now);
+  if (value >= 1e9) return Math.max(0, value * 1000 - now);
+  return value * 1000;
+}
