@@ -8,8 +8,8 @@ import type { FaultRule } from './faults.js';
 const jsonType = 'application/json; charset=utf-8';
 
 /**
- * Strikes before the request runs, for the faults that keep it from running. Answers by itself (or never does)
- * and returns true; false when this fault strikes later.
+ * Applies a fault that keeps the request from running: it answers (or never does) and returns true. Returns false for a
+ * fault that changes the answer of a request that runs.
  */
 export function applyFaultBefore(rule: FaultRule, request: FastifyRequest, reply: FastifyReply): boolean {
   if (!('commit' in rule) || rule.commit) return false;
@@ -35,7 +35,7 @@ export function applyFaultBefore(rule: FaultRule, request: FastifyRequest, reply
   }
 }
 
-/** Strikes the answer of a request that has run: returns what goes out in its place. */
+/** Applies a fault to the answer of a request that has run. Returns what is sent instead of `payload`. */
 export async function applyFaultAfter(
   rule: FaultRule,
   request: FastifyRequest,
@@ -59,7 +59,7 @@ export async function applyFaultAfter(
       await closed(request);
       return payload;
     case 'slow': {
-      if (rule.dribble) return paced(reply, payload, rule.ms, rule.pieces);
+      if (rule.dribble) return dribbled(reply, payload, rule.ms, rule.pieces);
       await delay(rule.ms);
       return payload;
     }
@@ -67,7 +67,7 @@ export async function applyFaultAfter(
       const bytes = Buffer.from(payload);
       if (rule.clean) return bytes.subarray(0, rule.bytes).toString('utf8');
       void reply.header('content-length', bytes.length);
-      return Readable.from(cut(bytes.subarray(0, rule.bytes)));
+      return Readable.from(truncated(bytes.subarray(0, rule.bytes)));
     }
     case 'replace':
       if (rule.body !== undefined) return JSON.stringify(rule.body);
@@ -79,7 +79,7 @@ export async function applyFaultAfter(
 
 function statusBody(rule: FaultRule & { kind: 'status' }): string {
   if (rule.body !== undefined) return typeof rule.body === 'string' ? rule.body : JSON.stringify(rule.body);
-  return JSON.stringify(bodyOf(new HttpError(rule.status, `Status ${rule.status}, as the fault rule says`)));
+  return JSON.stringify(bodyOf(new HttpError(rule.status, `Status ${rule.status}, set by a fault rule`)));
 }
 
 function htmlPage(status: number): string {
@@ -93,7 +93,7 @@ function closed(request: FastifyRequest): Promise<void> {
     : new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-function paced(reply: FastifyReply, payload: string, ms: number, pieces: number): Readable {
+function dribbled(reply: FastifyReply, payload: string, ms: number, pieces: number): Readable {
   const bytes = Buffer.from(payload);
   void reply.header('content-length', bytes.length);
   const step = Math.max(1, Math.ceil(bytes.length / pieces));
@@ -107,30 +107,30 @@ function paced(reply: FastifyReply, payload: string, ms: number, pieces: number)
   );
 }
 
-/** Yields what is let through, then breaks the answer off, so that the connection is closed inside the body. */
-async function* cut(head: Buffer): AsyncGenerator<Buffer> {
+/** Yields `head`, then fails, so that the connection is closed in the middle of the body. */
+async function* truncated(head: Buffer): AsyncGenerator<Buffer> {
   yield head;
-  // The head has to leave the process first: closing at once could swallow it.
+  // The head has to leave the process first: closing at once could drop it.
   await delay(10);
-  throw new Error('cut off, as the fault rule says');
+  throw new Error('truncated by a fault rule');
 }
 
 /**
  * Sets and deletes values inside a JSON value, in place. A path is made of keys and indexes with dots between them;
- * `*` stands for every key or index of where it is. What a path does not reach stays as it is.
+ * `*` stands for every key or index at its place. A path that does not exist changes nothing.
  */
-export function edit(
+function edit(
   value: unknown,
   set: readonly { path: string; value: unknown }[],
   remove: readonly string[],
 ): unknown {
   for (const { path, value: wanted } of set) {
-    reach(value, path, (holder, key) => {
+    forEachMatch(value, path, (holder, key) => {
       holder[key] = wanted;
     });
   }
   for (const path of remove) {
-    reach(value, path, (holder, key) => {
+    forEachMatch(value, path, (holder, key) => {
       if (Array.isArray(holder)) holder.splice(Number(key), 1);
       else delete holder[key];
     });
@@ -140,13 +140,13 @@ export function edit(
 
 type Holder = Record<string, unknown>;
 
-function reach(value: unknown, path: string, act: (holder: Holder, key: string) => void): void {
+function forEachMatch(value: unknown, path: string, act: (holder: Holder, key: string) => void): void {
   const [first = '', ...rest] = path.split('.');
   if (!isObject(value) && !Array.isArray(value)) return;
   const holder = value as Holder;
   // From the end, so that deleting from an array does not shift what comes next.
   for (const key of first === '*' ? Object.keys(holder).reverse() : [first]) {
     if (rest.length === 0) act(holder, key);
-    else reach(holder[key], rest.join('.'), act);
+    else forEachMatch(holder[key], rest.join('.'), act);
   }
 }

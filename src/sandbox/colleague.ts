@@ -21,7 +21,7 @@ const ids = z.array(id).min(1);
 const text = z.string();
 
 /** A change as data: what it needs, and what it does. */
-function kind<T extends z.ZodRawShape>(
+function defineChange<T extends z.ZodRawShape>(
   shape: T,
   apply: (given: z.infer<z.ZodObject<T>>, context: Context) => unknown,
 ) {
@@ -63,93 +63,106 @@ const identity = { platform: text, platformId: text, platformUsername: text.null
 
 /** Every kind of change, by its name in world/changes.ts. */
 const kinds = {
-  createTopic: kind({ title: text, summary: text.default('') }, ({ title, summary }, { world, actor }) =>
-    changes.createTopic(world, { title, summary, issueType: null, keywords: [] }, actor),
+  createTopic: defineChange(
+    { title: text, summary: text.default('') },
+    ({ title, summary }, { world, actor }) =>
+      changes.createTopic(world, { title, summary, issueType: null, keywords: [] }, actor),
   ),
-  patchTopic: kind({ topicId: id, fields: topicFields }, ({ topicId, fields }, { world, actor }) =>
+  patchTopic: defineChange({ topicId: id, fields: topicFields }, ({ topicId, fields }, { world, actor }) =>
     changes.patchTopic(world, topicId, fields, actor),
   ),
-  archiveTopic: kind({ topicId: id, reason: text.optional() }, ({ topicId, reason }, { world, actor }) =>
-    changes.archiveTopic(world, topicId, reason, actor),
+  archiveTopic: defineChange(
+    { topicId: id, reason: text.optional() },
+    ({ topicId, reason }, { world, actor }) => changes.archiveTopic(world, topicId, reason, actor),
   ),
-  unarchiveTopic: kind({ topicId: id }, ({ topicId }, { world, actor }) =>
+  unarchiveTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor }) =>
     changes.unarchiveTopic(world, topicId, actor),
   ),
-  supersedeTopic: kind({ topicId: id, successorId: id.nullable() }, ({ topicId, successorId }, { world }) =>
-    changes.supersedeTopic(world, topicId, successorId),
+  supersedeTopic: defineChange(
+    { topicId: id, successorId: id.nullable() },
+    ({ topicId, successorId }, { world }) => changes.supersedeTopic(world, topicId, successorId),
   ),
-  migrateTopic: kind({ topicId: id }, ({ topicId }, { world }) => changes.migrateTopic(world, topicId)),
-  mergeTopics: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+  migrateTopic: defineChange({ topicId: id }, ({ topicId }, { world }) =>
+    changes.migrateTopic(world, topicId),
+  ),
+  mergeTopics: defineChange({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
     changes.mergeTopics(world, sourceIds, targetId, actor),
   ),
-  deleteTopic: kind({ topicId: id }, ({ topicId }, { world, actor, removed }) => {
+  deleteTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor, removed }) => {
     removed.topics.set(topicId, changes.deleteTopic(world, topicId, actor));
   }),
-  restoreTopic: kind({ topicId: id }, ({ topicId }, { world, actor, removed }) =>
-    changes.restoreTopic(world, taken(removed.topics, 'topic', topicId), actor),
+  restoreTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor, removed }) =>
+    changes.restoreTopic(world, takeRemoved(removed.topics, 'topic', topicId), actor),
   ),
 
-  createPerson: kind({ fields: personFields }, ({ fields }, { world, actor }) =>
+  createPerson: defineChange({ fields: personFields }, ({ fields }, { world, actor }) =>
     changes.createPerson(world, fields, actor),
   ),
-  patchPerson: kind({ personId: id, fields: personFields }, ({ personId, fields }, { world, actor }) =>
-    changes.patchPerson(world, personId, fields, actor),
+  patchPerson: defineChange(
+    { personId: id, fields: personFields },
+    ({ personId, fields }, { world, actor }) => changes.patchPerson(world, personId, fields, actor),
   ),
-  mergePeople: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+  mergePeople: defineChange({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
     changes.mergePeople(world, sourceIds, targetId, actor),
   ),
-  deletePerson: kind({ personId: id }, ({ personId }, { world, actor, removed }) => {
+  deletePerson: defineChange({ personId: id }, ({ personId }, { world, actor, removed }) => {
     removed.people.set(personId, changes.deletePerson(world, personId, actor));
   }),
-  restorePerson: kind({ personId: id }, ({ personId }, { world, actor, removed }) =>
-    changes.restorePerson(world, taken(removed.people, 'person', personId), actor),
+  restorePerson: defineChange({ personId: id }, ({ personId }, { world, actor, removed }) =>
+    changes.restorePerson(world, takeRemoved(removed.people, 'person', personId), actor),
   ),
-  employ: kind({ personId: id, companyId: id.nullable() }, ({ personId, companyId }, { world, actor }) =>
-    changes.employ(world, personId, companyId, actor),
+  employ: defineChange(
+    { personId: id, companyId: id.nullable() },
+    ({ personId, companyId }, { world, actor }) => changes.employ(world, personId, companyId, actor),
   ),
-  linkIdentity: kind({ personId: id, ...identity }, ({ personId, ...account }, { world, actor }) =>
+  linkIdentity: defineChange({ personId: id, ...identity }, ({ personId, ...account }, { world, actor }) =>
     changes.linkIdentity(world, personId, account, actor),
   ),
 
-  createCompany: kind({ fields: companyFields }, ({ fields }, { world, actor }) =>
+  createCompany: defineChange({ fields: companyFields }, ({ fields }, { world, actor }) =>
     changes.createCompany(world, fields, actor),
   ),
-  patchCompany: kind({ companyId: id, fields: companyFields }, ({ companyId, fields }, { world, actor }) =>
-    changes.patchCompany(world, companyId, fields, actor),
+  patchCompany: defineChange(
+    { companyId: id, fields: companyFields },
+    ({ companyId, fields }, { world, actor }) => changes.patchCompany(world, companyId, fields, actor),
   ),
-  mergeCompanies: kind({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
-    changes.mergeCompanies(world, sourceIds, targetId, actor),
+  mergeCompanies: defineChange(
+    { sourceIds: ids, targetId: id },
+    ({ sourceIds, targetId }, { world, actor }) => changes.mergeCompanies(world, sourceIds, targetId, actor),
   ),
-  deleteCompany: kind({ companyId: id }, ({ companyId }, { world, actor, removed }) => {
+  deleteCompany: defineChange({ companyId: id }, ({ companyId }, { world, actor, removed }) => {
     removed.companies.set(companyId, changes.deleteCompany(world, companyId, actor));
   }),
-  restoreCompany: kind({ companyId: id }, ({ companyId }, { world, actor, removed }) =>
-    changes.restoreCompany(world, taken(removed.companies, 'company', companyId), actor),
+  restoreCompany: defineChange({ companyId: id }, ({ companyId }, { world, actor, removed }) =>
+    changes.restoreCompany(world, takeRemoved(removed.companies, 'company', companyId), actor),
   ),
-  linkCompanyIdentity: kind({ companyId: id, ...identity }, ({ companyId, ...record }, { world, actor }) =>
-    changes.linkCompanyIdentity(world, companyId, record, actor),
+  linkCompanyIdentity: defineChange(
+    { companyId: id, ...identity },
+    ({ companyId, ...record }, { world, actor }) =>
+      changes.linkCompanyIdentity(world, companyId, record, actor),
   ),
 
-  addGroup: kind({ channelId: id, topicId: id.nullish(), title: text.nullish() }, (fields, { world }) =>
-    changes.addGroup(world, fields),
+  addGroup: defineChange(
+    { channelId: id, topicId: id.nullish(), title: text.nullish() },
+    (fields, { world }) => changes.addGroup(world, fields),
   ),
-  assignGroup: kind({ groupId: id, topicId: id.nullable() }, ({ groupId, topicId }, { world }) =>
+  assignGroup: defineChange({ groupId: id, topicId: id.nullable() }, ({ groupId, topicId }, { world }) =>
     changes.assignGroup(world, groupId, topicId),
   ),
-  addMessage: kind(
+  addMessage: defineChange(
     { groupId: id, authorId: id, content: text, isInternal: z.boolean().optional(), replyToId: id.nullish() },
     (fields, { world }) => changes.addMessage(world, fields),
   ),
-  editMessage: kind({ messageId: id, content: text }, ({ messageId, content }, { world }) =>
+  editMessage: defineChange({ messageId: id, content: text }, ({ messageId, content }, { world }) =>
     changes.editMessage(world, messageId, content),
   ),
-  deleteMessage: kind({ messageId: id }, ({ messageId }, { world }) =>
+  deleteMessage: defineChange({ messageId: id }, ({ messageId }, { world }) =>
     changes.deleteMessage(world, messageId),
   ),
-  removeMessage: kind({ messageId: id }, ({ messageId }, { world }) =>
+  removeMessage: defineChange({ messageId: id }, ({ messageId }, { world }) =>
     changes.removeMessage(world, messageId),
   ),
-  react: kind(
+  react: defineChange(
     { messageId: id, identifier: text, unicode: text.nullable() },
     ({ messageId, ...reaction }, { world }) => changes.react(world, messageId, reaction),
   ),
@@ -183,7 +196,7 @@ export class Colleague {
   }
 }
 
-function taken<T>(removed: Map<string, T>, what: string, id: string): T {
+function takeRemoved<T>(removed: Map<string, T>, what: string, id: string): T {
   const found = removed.get(id);
   if (!found) throw new changes.UnknownEntityError(`deleted ${what}`, id);
   removed.delete(id);

@@ -12,7 +12,7 @@ import {
   removeMessage,
 } from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
-import { need, tick } from './world/history.js';
+import { getOrThrow, tick } from './world/history.js';
 import { companyName, personName } from './world/names.js';
 import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
@@ -59,7 +59,7 @@ export type DriftRule = z.output<typeof driftRule>;
 export type DriftRuleInput = z.input<typeof driftRule>;
 
 /** The page that is asked for. */
-export interface PageAsked {
+export interface PageRequest {
   readonly list: DriftList;
   /** How many items of the list come on the pages before. */
   readonly before: number;
@@ -76,7 +76,7 @@ export interface DriftState {
   readonly hidden: Record<DriftList, string[]>;
 }
 
-interface Course {
+interface ListProgress {
   asked: number;
   turns: number;
   /** What is hidden, by id, with the turn in which it is listed again. */
@@ -89,8 +89,8 @@ interface Course {
  */
 export class Drift {
   #rule: DriftRule | null = null;
-  #courses = noCourses();
-  #done = nothingDone();
+  #courses = newProgress();
+  #done = zeroDone();
 
   constructor(
     private readonly world: World,
@@ -102,8 +102,8 @@ export class Drift {
   /** Begins anew by this rule; what an earlier one hides is listed again. @throws z.ZodError naming what is wrong */
   start(rule: DriftRuleInput): void {
     this.#rule = driftRule.parse(rule);
-    this.#courses = noCourses();
-    this.#done = nothingDone();
+    this.#courses = newProgress();
+    this.#done = zeroDone();
   }
 
   /** Lists hold still from now on, and what is hidden is listed again; what was done stays done. */
@@ -133,13 +133,13 @@ export class Drift {
   }
 
   /** The items that are listed: all but the hidden ones, in the same order. */
-  listed<T>(list: DriftList, items: readonly T[], idOf: (item: T) => string): readonly T[] {
+  visible<T>(list: DriftList, items: readonly T[], idOf: (item: T) => string): readonly T[] {
     const { hidden } = this.#courses[list];
     return hidden.size === 0 ? items : items.filter((item) => !hidden.has(idOf(item)));
   }
 
   /** To be told of each page right before it is answered; true when the organization was changed. */
-  pageAsked({ list, before, of }: PageAsked): boolean {
+  beforePage({ list, before, of }: PageRequest): boolean {
     const rule = this.#rule;
     if (rule === null || before <= 0 || !rule.lists.includes(list)) return false;
     const course = this.#courses[list];
@@ -151,12 +151,12 @@ export class Drift {
     return true;
   }
 
-  #turn(rule: DriftRule, { list, before, of }: PageAsked, course: Course): void {
+  #turn(rule: DriftRule, { list, before, of }: PageRequest, course: ListProgress): void {
     const moves = listMoves[list];
     // Each list has chances of its own: requests for another one in between change nothing.
     const random = new Random(rule.seed, 'drift', list, course.turns);
     const some = (): string | undefined => {
-      const ids = this.listed(list, moves.ids(this.world, of), (id) => id);
+      const ids = this.visible(list, moves.ids(this.world, of), (id) => id);
       const sides = [ids.slice(0, before), ids.slice(before)].filter((side) => side.length > 0);
       return sides.length === 0 ? undefined : random.pick(random.pick(sides));
     };
@@ -175,7 +175,7 @@ export class Drift {
       this.#done.return += 1;
     }
     for (const move of driftMoves) {
-      for (let left = howOften(random, rule[move]); left > 0; left -= 1) {
+      for (let left = drawCount(random, rule[move]); left > 0; left -= 1) {
         const id = move === 'insert' ? '' : some();
         if (id !== undefined && act[move](id)) this.#done[move] += 1;
       }
@@ -183,17 +183,17 @@ export class Drift {
   }
 }
 
-function howOften(random: Random, often: number): number {
+function drawCount(random: Random, often: number): number {
   const whole = Math.floor(often);
   return whole + (random.chance(often - whole) ? 1 : 0);
 }
 
-function noCourses(): Record<DriftList, Course> {
-  const course = (): Course => ({ asked: 0, turns: 0, hidden: new Map() });
-  return Object.fromEntries(driftLists.map((list) => [list, course()])) as Record<DriftList, Course>;
+function newProgress(): Record<DriftList, ListProgress> {
+  const course = (): ListProgress => ({ asked: 0, turns: 0, hidden: new Map() });
+  return Object.fromEntries(driftLists.map((list) => [list, course()])) as Record<DriftList, ListProgress>;
 }
 
-function nothingDone(): Record<DriftMove | 'return', number> {
+function zeroDone(): Record<DriftMove | 'return', number> {
   return { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
 }
 
@@ -221,7 +221,7 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
       return true;
     },
     toFront: (world, id) => {
-      need(world.topics, 'topic', id).updatedAt = tick(world);
+      getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
       return true;
     },
   },
@@ -234,11 +234,11 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
     },
     remove: (world, id) => {
       // There is always exactly one company that is the organization itself.
-      if (need(world.companies, 'company', id).isOrgCompany) return false;
+      if (getOrThrow(world.companies, 'company', id).isOrgCompany) return false;
       deleteCompany(world, id, agentActor);
       return true;
     },
-    toFront: (world, id) => putFirst(world.companies, 'company', id),
+    toFront: (world, id) => moveToFront(world.companies, 'company', id),
   },
 
   people: {
@@ -251,7 +251,7 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
       deletePerson(world, id, agentActor);
       return true;
     },
-    toFront: (world, id) => putFirst(world.people, 'person', id),
+    toFront: (world, id) => moveToFront(world.people, 'person', id),
   },
 
   groups: {
@@ -266,7 +266,7 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
     },
     // A conversation goes with its last message.
     remove: (world, id) => {
-      const { messageIds } = need(world.groups, 'group', id);
+      const { messageIds } = getOrThrow(world.groups, 'group', id);
       for (const messageId of [...messageIds]) removeMessage(world, messageId);
       return true;
     },
@@ -289,8 +289,8 @@ function authorOf(world: World, { companyId, personId }: GroupsOf): string | und
 }
 
 /** Lists of companies and people come in the order of their map, which stays the same object: others hold it too. */
-function putFirst<T>(map: Map<string, T>, kind: string, id: string): boolean {
-  const first = need(map, kind, id);
+function moveToFront<T>(map: Map<string, T>, kind: string, id: string): boolean {
+  const first = getOrThrow(map, kind, id);
   const rest = [...map].filter(([key]) => key !== id);
   map.clear();
   map.set(id, first);

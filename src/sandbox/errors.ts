@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../contract/service.js';
 
-/** The `code` of an error body by status. Only `NOT_FOUND` is shown; the others are named in its manner. */
+/** The `code` of an error body by status. The document shows only `NOT_FOUND`; the others follow its style. */
 const codes: Record<number, string> = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -16,10 +16,10 @@ const codes: Record<number, string> = {
 /** The statuses that every operation declares (Endpoints, general rules); a body says `defined: true` for these. */
 export const declaredStatuses: readonly number[] = [400, 401, 403, 404, 409, 429, 500];
 
-/** An answer other than 200, on its way to the client as the documented error body (Errors). */
+/** An answer other than 200; the client gets it as the documented error body (Errors). */
 export class HttpError extends Error {
   readonly data: unknown;
-  /** False where the error belongs to no operation, as for a path that does not exist. */
+  /** False when the error belongs to no operation, for example for an unknown path. */
   readonly defined: boolean;
 
   constructor(
@@ -34,17 +34,17 @@ export class HttpError extends Error {
   }
 }
 
-/** 400: the request failed validation; `issues` say where, as the body's `data.issues`. */
+/** 400: the request failed validation; `issues` say where, and become `data.issues` of the body. */
 export function invalid(message: string, issues?: readonly unknown[]): HttpError {
   return new HttpError(400, message, issues ? { data: { issues } } : {});
 }
 
-/** 404: the thing does not exist in the key's organization. */
+/** 404: the entity does not exist in the key's organization. */
 export function notFound(what: string, id: string): HttpError {
   return new HttpError(404, `${what} ${id} does not exist`);
 }
 
-/** The documented body of an error answer; what is not an {@link HttpError} is an unexpected 500. */
+/** The documented body of an error answer; any other error is an unexpected 500. */
 export function bodyOf(error: HttpError): ErrorBody {
   return {
     code: codes[error.status] ?? `HTTP_${error.status}`,
@@ -55,7 +55,7 @@ export function bodyOf(error: HttpError): ErrorBody {
   };
 }
 
-/** The answer to a path that the document does not name. */
+/** Answers a path that the document does not name. */
 export function noSuchPath(request: { method: string; url: string }): never {
   throw new HttpError(404, `${request.method} ${request.url.split('?')[0]} does not exist`, {
     defined: false,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Which requests a rule strikes; every part that is given must fit. An empty match fits every request under /v1. */
+/** The requests that a rule applies to; every given part must match. An empty match matches every request under /v1. */
 const match = z.strictObject({
-  /** The endpoint's name in contract/endpoints.ts. */
+  /** The name of the endpoint in contract/endpoints.ts. */
   route: z.string().optional(),
   method: z.string().optional(),
   /** A part of the path with its query. */
@@ -13,18 +13,18 @@ const match = z.strictObject({
 
 const common = {
   match: match.default({}),
-  /** So many matching requests are let through first. */
+  /** How many matching requests pass before the rule applies. */
   after: z.number().int().min(0).default(0),
-  /** Strikes so often, then never again; absent: for ever. */
+  /** How often the rule applies; absent: without end. */
   times: z.number().int().min(1).optional(),
-  /** Strikes a matching request with this chance, by a seeded generator. */
+  /** The chance that the rule applies to a matching request, drawn from a seeded generator. */
   probability: z.number().min(0).max(1).optional(),
 };
 
-/** Whether the request runs and is committed before the fault strikes its answer. */
+/** Whether the request runs and is committed before the fault replaces its answer. */
 const commit = z.boolean().default(false);
 
-/** How a paged list misbehaves: see paging.ts. */
+/** How a paged list misbehaves; see handlers/lists.ts. */
 export const pagingFaults = ['ignore-page', 'repeat-page', 'other-limit', 'refuse-limit'] as const;
 export type PagingFault = (typeof pagingFaults)[number];
 
@@ -39,20 +39,20 @@ export const faultRule = z.discriminatedUnion('kind', [
     body: z.unknown().optional(),
     commit,
   }),
-  /** A web page, as a proxy or firewall in front of the service would answer. */
+  /** A web page, as a proxy or firewall in front of the service would send. */
   z.strictObject({
     ...common,
     kind: z.literal('html'),
     status: z.number().int().min(200).max(599).default(502),
     commit,
   }),
-  /** The connection is reset before a byte of the answer. */
+  /** The connection is reset before the first byte of the answer. */
   z.strictObject({ ...common, kind: z.literal('reset'), commit }),
   /** A reset after the request ran and was committed. */
   z.strictObject({ ...common, kind: z.literal('commit-then-drop') }),
   /** No answer until the client gives up. */
   z.strictObject({ ...common, kind: z.literal('hang'), commit }),
-  /** The answer comes after `ms`; dribbling, it comes in `pieces` spread over that time. */
+  /** The answer comes after `ms`; with `dribble`, in `pieces` spread over that time. */
   z.strictObject({
     ...common,
     kind: z.literal('slow'),
@@ -60,7 +60,7 @@ export const faultRule = z.discriminatedUnion('kind', [
     dribble: z.boolean().default(false),
     pieces: z.number().int().min(2).default(10),
   }),
-  /** Only the first `bytes` of the body: with the full length announced and the connection cut, or (`clean`) as if whole. */
+  /** Only the first `bytes` of the body: the full length is announced and the connection closed, or (`clean`) the part is sent as if it were whole. */
   z.strictObject({
     ...common,
     kind: z.literal('truncate'),
@@ -78,14 +78,14 @@ export const faultRule = z.discriminatedUnion('kind', [
     set: z.array(z.strictObject({ path: z.string().min(1), value: z.unknown() })).optional(),
     delete: z.array(z.string().min(1)).optional(),
   }),
-  /** A paged list that does not page as it should. */
+  /** A paged list whose pages are wrong. */
   z.strictObject({ ...common, kind: z.literal('paging'), how: z.enum(pagingFaults) }),
 ]);
 export type FaultRule = z.output<typeof faultRule>;
-/** A rule as written: what has a default may be left out. */
+/** A rule as written: fields with a default may be left out. */
 export type FaultRuleInput = z.input<typeof faultRule>;
 
-/** What a rule may look at. */
+/** The parts of a request that a rule matches. */
 export interface FaultSubject {
   readonly route: string;
   readonly method: string;
@@ -93,16 +93,16 @@ export interface FaultSubject {
   readonly path: string;
 }
 
-interface Armed {
+interface ActiveRule {
   readonly rule: FaultRule;
   readonly pattern: RegExp | undefined;
   seen: number;
   struck: number;
 }
 
-/** The rules in force, first come first served, with how often each has been seen and has struck. */
-export class FaultBook {
-  #armed: Armed[] = [];
+/** The active rules in order, with how many requests each has matched (`seen`) and was applied to (`struck`). */
+export class FaultRules {
+  #active: ActiveRule[] = [];
   readonly #random: () => number;
 
   constructor(rules: readonly FaultRuleInput[] = [], seed = 1) {
@@ -110,39 +110,39 @@ export class FaultBook {
     this.add(rules);
   }
 
-  /** Adds rules behind those in force. @throws z.ZodError naming what is wrong with them. */
+  /** Adds rules after the active ones. @throws z.ZodError for a rule that is not valid */
   add(rules: readonly FaultRuleInput[]): void {
     for (const rule of z.array(faultRule).parse(rules)) {
       const pattern = rule.match.pattern === undefined ? undefined : new RegExp(rule.match.pattern);
-      this.#armed.push({ rule, pattern, seen: 0, struck: 0 });
+      this.#active.push({ rule, pattern, seen: 0, struck: 0 });
     }
   }
 
   clear(): void {
-    this.#armed = [];
+    this.#active = [];
   }
 
-  /** The rules in force, each with how many requests fitted it and how many it struck. */
+  /** The active rules, each with how many requests matched it and how many it was applied to. */
   list(): { rule: FaultRule; seen: number; struck: number }[] {
-    return this.#armed.map(({ rule, seen, struck }) => ({ rule, seen, struck }));
+    return this.#active.map(({ rule, seen, struck }) => ({ rule, seen, struck }));
   }
 
-  /** The rule that strikes this request, if any. */
-  take(subject: FaultSubject): FaultRule | undefined {
-    for (const armed of this.#armed) {
-      if (!fits(armed, subject)) continue;
-      armed.seen += 1;
-      const { after, times, probability } = armed.rule;
-      if (armed.seen <= after || (times !== undefined && armed.struck >= times)) continue;
+  /** The rule to apply to this request, if any; counts the match. */
+  match(subject: FaultSubject): FaultRule | undefined {
+    for (const active of this.#active) {
+      if (!matches(active, subject)) continue;
+      active.seen += 1;
+      const { after, times, probability } = active.rule;
+      if (active.seen <= after || (times !== undefined && active.struck >= times)) continue;
       if (probability !== undefined && this.#random() >= probability) continue;
-      armed.struck += 1;
-      return armed.rule;
+      active.struck += 1;
+      return active.rule;
     }
     return undefined;
   }
 }
 
-function fits({ rule, pattern }: Armed, subject: FaultSubject): boolean {
+function matches({ rule, pattern }: ActiveRule, subject: FaultSubject): boolean {
   const { route, method, path } = rule.match;
   return (
     (route === undefined || route === subject.route) &&
@@ -161,7 +161,7 @@ function compiles(source: string): boolean {
   }
 }
 
-/** Mulberry32: small, seeded and good enough to toss coins with. */
+/** Mulberry32: small, seeded, and random enough for a probability. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

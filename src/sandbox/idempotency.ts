@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { idempotencyWindowMs } from '../contract/limits.js';
 import { HttpError } from './errors.js';
 
-/** An answer as it went out: the status and the very bytes. */
+/** An answer as it was sent: the status and the exact bytes. */
 export interface StoredAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -17,7 +17,7 @@ interface Entry {
 
 /**
  * The five idempotency rules (Limits): a first request runs once and its answer is stored, a retry replays it verbatim
- * for 24 hours, a failure releases the key, and another payload or a request still in progress is 409.
+ * for 24 hours, a failure releases the key, and another payload or a request still in progress gets 409.
  */
 export class IdempotencyStore {
   readonly #entries = new Map<string, Entry>();
@@ -26,7 +26,7 @@ export class IdempotencyStore {
 
   /**
    * Claims `scope` (API key, method, path and Idempotency-Key) for a request with this payload. Returns the stored
-   * answer when there is one to replay, undefined when the request shall run.
+   * answer when there is one to replay, undefined when the request should run.
    * @throws HttpError 409 for another payload, or while the first request is in progress.
    */
   claim(scope: string, payload: string): StoredAnswer | undefined {
@@ -43,8 +43,8 @@ export class IdempotencyStore {
     return undefined;
   }
 
-  /** Ends a claim: a successful answer is stored, any other releases the key. */
-  settle(scope: string, answer: StoredAnswer): void {
+  /** Completes a claim: a successful answer is stored, any other answer releases the key. */
+  complete(scope: string, answer: StoredAnswer): void {
     const entry = this.#entries.get(scope);
     if (!entry) return;
     if (answer.status >= 200 && answer.status < 300) entry.answer = answer;

@@ -4,12 +4,12 @@ import type { DriftRuleInput } from './drift.js';
 import type { FaultRuleInput, PagingFault } from './faults.js';
 import type { StoredOrganization, World, WorldSizes } from './world/types.js';
 
-/** A key that the service knows. */
+/** A key that the service accepts. */
 export interface SandboxKey {
   readonly key: string;
   /** `jwt` stands for a service JWT, which `POST /automations` refuses with 403. Default: `organization`. */
   readonly kind?: 'organization' | 'jwt';
-  /** The organization it belongs to; absent: the world's own. Any other organization is there, and empty. */
+  /** The organization it belongs to; absent: the world's own. Any other organization exists and is empty. */
   readonly organization?: StoredOrganization;
   /** A revoked key is answered 401. */
   readonly revoked?: boolean;
@@ -27,7 +27,7 @@ export interface SandboxRate {
 /** The form of a list whose form the document does not show. */
 export type ListForm = 'paged' | 'property' | 'array';
 
-/** Where an automation's output goes when its request names no channel; null: nowhere, so that it is refused. */
+/** Where an automation's output goes when its request names no channel; null: nowhere, so the request is refused. */
 export interface OutputDestination {
   readonly channel: 'discord' | 'email' | 'msteams' | 'slack';
   readonly destinations: string[] | null;
@@ -39,11 +39,11 @@ export interface SandboxOptions {
   readonly host?: string;
   /** The port; 0 (the default) takes any that is free. */
   readonly port?: number;
-  /** The keys it knows, the first being the one handed out. Default: {@link defaultKeys}. */
+  /** The accepted keys; the first is the one that is printed. Default: {@link defaultKeys}. */
   readonly apiKeys?: readonly SandboxKey[];
-  /** How large an organization is generated; what is absent has the generator's default. */
+  /** The size of the generated organization; absent sizes have the generator's default. */
   readonly sizes?: Partial<WorldSizes>;
-  /** A ready-made organization instead of a generated one; it is changed by writes. */
+  /** An organization to use instead of a generated one; writes change it. */
   readonly world?: World;
   /** Default: the documented 120 in 60 s. */
   readonly rate?: Partial<SandboxRate>;
@@ -59,13 +59,13 @@ export interface SandboxOptions {
   readonly latencyMs?: readonly [number, number];
   /** The forms of lists whose form is not shown. Default: people paged, channels and templates as a property. */
   readonly forms?: Partial<SandboxForms>;
-  /** Faults in force from the start; see faults.ts. */
+  /** Faults that are active from the start; see faults.ts. */
   readonly faults?: readonly FaultRuleInput[];
   /** Makes every paged list misbehave; the same as a `paging` fault that matches everything. */
   readonly pagingFault?: PagingFault;
-  /** Lists change while they are read, from the start; see drift/rule.ts. Default: they hold still. */
+  /** Lists change while they are read, from the start; see drift.ts. Default: they do not. */
   readonly drift?: DriftRuleInput;
-  /** Avatar and logo addresses carry a signature that is another in each answer. Default false. */
+  /** Avatar and logo addresses carry a signature that differs in each answer. Default false. */
   readonly signedUrls?: boolean;
   /** The saved default output destination of automations. Default: Slack, any internal channel. */
   readonly defaultDestination?: OutputDestination | null;
@@ -81,7 +81,7 @@ export interface SandboxForms {
   readonly templates: ListForm;
 }
 
-/** The options with every default filled in, as the service's parts read them. */
+/** The options with every default filled in. */
 export interface SandboxSettings {
   readonly host: string;
   readonly port: number;
@@ -100,14 +100,14 @@ export interface SandboxSettings {
   readonly bodyLimit: number;
 }
 
-/** The organization of the second default key: there, and empty. */
+/** The organization of the second default key; it is empty. */
 export const otherOrganization: StoredOrganization = {
   id: 'org_other',
   name: 'Another Organization',
   slug: 'another-organization',
 };
 
-/** One key of each sort: good, another organization's, a service JWT, revoked and expired. */
+/** One key of each sort: valid, of another organization, a service JWT, revoked, expired. */
 export const defaultKeys: readonly SandboxKey[] = [
   { key: 'svc_sandbox' },
   { key: 'svc_other_organization', organization: otherOrganization },
@@ -117,7 +117,7 @@ export const defaultKeys: readonly SandboxKey[] = [
 ];
 
 /** Fills in the defaults. */
-export function settle(options: SandboxOptions): SandboxSettings {
+export function withDefaults(options: SandboxOptions): SandboxSettings {
   return {
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,

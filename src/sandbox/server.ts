@@ -13,23 +13,23 @@ import type { Service } from './service.js';
 import { v1 } from './v1.js';
 import { UnknownEntityError } from './world/changes/index.js';
 
-/** The server, ready to listen: the service under `/v1`, its description, and the controls of the sandbox. */
+/** Builds the server: the API under `/v1`, its OpenAPI description, and the sandbox's controls. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: service.settings.bodyLimit,
-    // A stopped sandbox is gone at once, even where a fault keeps a request hanging.
+    // A stopped sandbox closes at once, even while a fault keeps a request hanging.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 1000 },
   });
   app.setValidatorCompiler(validatorCompiler);
-  // Answers are rendered by their handlers; a schema here describes them in /openapi.json and is proven by tests.
+  // Handlers render their answers. The schemas only describe them in /openapi.json; tests check that they match.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   readJsonBodies(app);
   app.decorateRequest('principal', null);
   app.decorateRequest('fault', null);
   app.decorateRequest('claim', null);
-  app.decorateRequest('sentText', '');
-  app.decorateRequest('given', null);
+  app.decorateRequest('bodyText', '');
+  app.decorateRequest('rawBody', null);
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const http = httpErrorOf(error);
@@ -54,12 +54,12 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   return app;
 }
 
-/** JSON bodies, with the text as it was sent kept for the comparison of idempotent payloads; empty is no body. */
+/** Parses JSON bodies and keeps their text, which idempotency compares. An empty body counts as no body. */
 function readJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
-    request.sentText = text;
+    request.bodyText = text;
     if (text.trim() === '') return done(null, undefined);
     return parse(request, text, done);
   });

@@ -1,33 +1,48 @@
 import type { Log } from '../base/log.js';
 import { type Change, Colleague } from './colleague.js';
 import { Drift } from './drift.js';
-import { FaultBook } from './faults.js';
+import { FaultRules } from './faults.js';
 import { IdempotencyStore } from './idempotency.js';
 import type { SandboxKey, SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
-import { Lens } from './wire/renderer.js';
+import { Renderer } from './wire/renderer.js';
 import { advance, type DayCounts } from './world/advance.js';
 import { emptyWorld } from './world/generate.js';
 import type { DayShape, World } from './world/types.js';
 
-/** One organization with everything that a key of it can reach. */
+/** One organization, and the renderer of its answers. */
 export interface Tenant {
   readonly world: World;
-  readonly lens: Lens;
+  readonly renderer: Renderer;
 }
 
-/** A key that was accepted, and whose organization it reads and changes. */
+/** An accepted key and the organization it reads and changes. */
 export interface Principal {
   readonly key: SandboxKey;
   readonly tenant: Tenant;
 }
 
-/** Everything that one running sandbox is made of; its servers and handlers get it handed in. */
+/** The service's wall clock, which a test can move. Key expiry and the 24 hours of a stored answer depend on it. */
+class ServiceClock {
+  #skewMs = 0;
+
+  /** Milliseconds since the epoch, as the service sees them. */
+  now(): number {
+    return Date.now() + this.#skewMs;
+  }
+
+  /** Sets how far the service's clock is ahead of the machine's, in milliseconds (negative: behind). */
+  skew(skewMs: number): void {
+    this.#skewMs = skewMs;
+  }
+}
+
+/** The parts of one running sandbox. The server and the handlers receive it. */
 export class Service {
   readonly clock = new ServiceClock();
   readonly stats: Statistics;
-  readonly faults: FaultBook;
-  /** Of the organization of the first key, as advance and change are. */
+  readonly faults: FaultRules;
+  /** Applies to the organization of the first key, like `advance` and `change`. */
   readonly drift: Drift;
   readonly idempotency = new IdempotencyStore(() => this.clock.now());
   readonly tenant: Tenant;
@@ -40,7 +55,7 @@ export class Service {
     readonly log: Log,
   ) {
     this.stats = new Statistics(settings.rate.windowMs);
-    this.faults = new FaultBook(settings.faults, world.seed);
+    this.faults = new FaultRules(settings.faults, world.seed);
     this.drift = new Drift(world, settings.drift);
     this.tenant = this.#tenantOf(world);
     this.#colleague = new Colleague(world);
@@ -66,35 +81,20 @@ export class Service {
     try {
       return advance(this.world, days, shape);
     } finally {
-      this.tenant.lens.changed();
+      this.tenant.renderer.worldChanged();
     }
   }
 
-  /** Makes one change as somebody else in the organization; see colleague.ts. */
+  /** Makes one change as another member of the organization; see colleague.ts. */
   change(change: Change): unknown {
     try {
       return this.#colleague.change(change);
     } finally {
-      this.tenant.lens.changed();
+      this.tenant.renderer.worldChanged();
     }
   }
 
   #tenantOf(world: World): Tenant {
-    return { world, lens: new Lens(world, { signedUrls: this.settings.signedUrls }) };
-  }
-}
-
-/** The service's wall clock, which a test can move: key expiry and the 24 hours of a stored answer are read from it. */
-class ServiceClock {
-  #skewMs = 0;
-
-  /** Milliseconds since the epoch, as the service sees them. */
-  now(): number {
-    return Date.now() + this.#skewMs;
-  }
-
-  /** Sets how far the service's clock is ahead of the machine's, in milliseconds (negative: behind). */
-  skew(skewMs: number): void {
-    this.#skewMs = skewMs;
+    return { world, renderer: new Renderer(world, { signedUrls: this.settings.signedUrls }) };
   }
 }

@@ -7,7 +7,7 @@ export interface Touched {
   readonly fields: readonly string[];
 }
 
-/** One write that really ran; a replayed answer never appears here. */
+/** One write that was executed; a replayed answer never appears here. */
 export interface Write {
   /** When it ran, by the service's clock. */
   readonly at: string;
@@ -19,24 +19,62 @@ export interface Write {
 }
 
 export interface SandboxStats {
-  /** Requests that arrived with a known key, whatever became of them. */
+  /** Requests that arrived with a valid key, whatever their outcome. */
   readonly requests: number;
   /** By endpoint name (`unknown`: no such path), then by outcome: a status, or what a fault did (`reset`, `hang`). */
   readonly routes: Record<string, Record<string, number>>;
   readonly tooManyRequests: number;
-  /** The most requests of one key that fell into any window of the rate limit, however aligned. */
+  /** The most requests of one key in any window of the rate limit, however aligned. */
   readonly mostInAnyWindow: number;
   readonly mostInAnyWindowByKey: Record<string, number>;
   readonly windowMs: number;
   readonly writesExecuted: number;
   readonly replays: number;
-  /** How often each fault kind struck. */
+  /** How often each kind of fault was applied. */
   readonly faults: Record<string, number>;
 }
 
-/** Counts what the service did, for tests and for people who watch a client. */
+/**
+ * An independent measurement of the rate limit: the most requests of one key in any window, however aligned. It uses
+ * arrival times alone and shares nothing with the limiter that answers 429.
+ */
+export class PeakRequests {
+  readonly #keys = new Map<string, { stamps: number[]; first: number; byKey: number }>();
+
+  constructor(
+    private readonly windowMs: number,
+    private readonly monotonic: () => number = () => performance.now(),
+  ) {}
+
+  /** Counts a request of `key` that has just arrived. */
+  record(key: string): void {
+    const now = this.monotonic();
+    const seen = this.#keys.get(key) ?? { stamps: [], first: 0, byKey: 0 };
+    this.#keys.set(key, seen);
+    seen.stamps.push(now);
+    // A window is half open: two requests exactly one window apart never share one.
+    while ((seen.stamps[seen.first] ?? now) <= now - this.windowMs) seen.first += 1;
+    seen.byKey = Math.max(seen.byKey, seen.stamps.length - seen.first);
+    // Old stamps are dropped in bulk: shifting one by one is quadratic once a benchmark lifts the limit.
+    if (seen.first > 10_000) {
+      seen.stamps = seen.stamps.slice(seen.first);
+      seen.first = 0;
+    }
+  }
+
+  /** The most requests in any window, by key. */
+  most(): Record<string, number> {
+    return Object.fromEntries([...this.#keys].map(([key, seen]) => [key, seen.byKey]));
+  }
+
+  reset(): void {
+    this.#keys.clear();
+  }
+}
+
+/** Counts what the service did, for tests and for people who observe a client. */
 export class Statistics {
-  readonly meter: ArrivalMeter;
+  readonly peak: PeakRequests;
   #requests = 0;
   #replays = 0;
   #routes: Record<string, Record<string, number>> = {};
@@ -44,21 +82,21 @@ export class Statistics {
   #writes: Write[] = [];
 
   constructor(private readonly windowMs: number) {
-    this.meter = new ArrivalMeter(windowMs);
+    this.peak = new PeakRequests(windowMs);
   }
 
   arrived(key: string): void {
     this.#requests += 1;
-    this.meter.arrived(key);
+    this.peak.record(key);
   }
 
   answered(route: string, outcome: string): void {
     this.#routes[route] ??= {};
-    bump(this.#routes[route], outcome);
+    increment(this.#routes[route], outcome);
   }
 
-  struck(kind: string): void {
-    bump(this.#faults, kind);
+  faultApplied(kind: string): void {
+    increment(this.#faults, kind);
   }
 
   replayed(): void {
@@ -80,13 +118,13 @@ export class Statistics {
     for (const { type, id, fields } of this.#writes.flatMap((write) => write.touched)) {
       const counts = applied[`${type}:${id}`] ?? {};
       applied[`${type}:${id}`] = counts;
-      for (const field of fields) bump(counts, field);
+      for (const field of fields) increment(counts, field);
     }
     return applied;
   }
 
   read(): SandboxStats {
-    const byKey = this.meter.most();
+    const byKey = this.peak.most();
     return {
       requests: this.#requests,
       routes: structuredClone(this.#routes),
@@ -101,7 +139,7 @@ export class Statistics {
   }
 
   reset(): void {
-    this.meter.reset();
+    this.peak.reset();
     this.#requests = 0;
     this.#replays = 0;
     this.#routes = {};
@@ -110,44 +148,6 @@ export class Statistics {
   }
 }
 
-function bump(counts: Record<string, number>, name: string): void {
+function increment(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
-}
-
-/**
- * An independent measurement of the rate limit: the most requests of one key in any window, however aligned. It looks
- * at arrival stamps alone and shares nothing with the limiter that answers 429.
- */
-export class ArrivalMeter {
-  readonly #keys = new Map<string, { stamps: number[]; first: number; most: number }>();
-
-  constructor(
-    private readonly windowMs: number,
-    private readonly monotonic: () => number = () => performance.now(),
-  ) {}
-
-  /** Takes note of a request of `key` that has just arrived. */
-  arrived(key: string): void {
-    const now = this.monotonic();
-    const seen = this.#keys.get(key) ?? { stamps: [], first: 0, most: 0 };
-    this.#keys.set(key, seen);
-    seen.stamps.push(now);
-    // A window is half open: two requests exactly one window apart never share one.
-    while ((seen.stamps[seen.first] ?? now) <= now - this.windowMs) seen.first += 1;
-    seen.most = Math.max(seen.most, seen.stamps.length - seen.first);
-    // Old stamps go in bulk: shifting one by one is quadratic once the limit is lifted for a bench.
-    if (seen.first > 10_000) {
-      seen.stamps = seen.stamps.slice(seen.first);
-      seen.first = 0;
-    }
-  }
-
-  /** The most requests seen in any window, by key. */
-  most(): Record<string, number> {
-    return Object.fromEntries([...this.#keys].map(([key, seen]) => [key, seen.most]));
-  }
-
-  reset(): void {
-    this.#keys.clear();
-  }
 }

@@ -18,14 +18,32 @@ import type { FaultRule } from './faults.js';
 import type { Answer, Call, Handler } from './handlers/call.js';
 import { handlers } from './handlers/index.js';
 import type { Principal, Service } from './service.js';
-import type { Lens } from './wire/renderer.js';
+import type { Renderer } from './wire/renderer.js';
 
-/** Opt-in on POST and PATCH (Limits). Loose, since what a schema leaves out of the headers would be gone for good. */
+/** What the hooks below and in server.ts store on a request. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null;
+    /** The fault that applies to this request, if any. */
+    fault: FaultRule | null;
+    /** The body as it was sent, byte for byte (as text). */
+    bodyText: string;
+    /** The parsed body before validation. */
+    rawBody: unknown;
+    /** The idempotency claim that the answer completes. */
+    claim: string | null;
+  }
+  interface FastifyContextConfig {
+    endpoint?: EndpointName;
+  }
+}
+
+/** Opt-in on POST and PATCH (Limits). Loose, because fastify would drop every header that the schema does not name. */
 const writeHeaders = z.looseObject({
   'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional(),
 });
 
-/** Beyond what every operation declares, a body can be too large or of a type that is not JSON. */
+/** Besides the statuses that every operation declares: a body can be too large, or not JSON. */
 const bodyStatuses = [409, 413, 415];
 
 const jsonType = 'application/json; charset=utf-8';
@@ -34,21 +52,21 @@ const jsonType = 'application/json; charset=utf-8';
 export function v1(service: Service): FastifyPluginAsync {
   return async (app) => {
     await limitRequests(app, service);
-    app.addHook('onRequest', async (request, reply) => strikeEarly(service, request, reply));
+    app.addHook('onRequest', async (request, reply) => applyEarlyFault(service, request, reply));
     app.addHook('preValidation', async (request) => {
-      request.given = request.body;
+      request.rawBody = request.body;
     });
     app.addHook('preHandler', async (request, reply) => claimKey(service, request, reply));
     app.addHook('onSend', async (request, reply, payload) => {
       const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
       if (request.claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);
-        service.idempotency.settle(request.claim, {
+        service.idempotency.complete(request.claim, {
           status: reply.statusCode,
           contentType,
           payload: text(),
         });
-        // Once: an answer that is cut off on its way out comes through here again, as an error.
+        // Only once: an answer that is truncated on its way out passes this hook again, as an error.
         request.claim = null;
       }
       service.stats.answered(routeOf(request), outcomeOf(request, reply));
@@ -89,19 +107,32 @@ async function limitRequests(app: FastifyInstance, service: Service): Promise<vo
         `More than ${rate.requests} requests in ${rate.windowMs} ms; retry after backing off`,
       ),
   });
-  // As a hook of the whole scope, so that paths that do not exist count as well.
+  // A hook of the whole scope, so that requests to unknown paths count as well.
   app.addHook('onRequest', app.rateLimit());
 }
 
-function strikeEarly(
+/**
+ * The principal behind `Authorization: Bearer <API_KEY>` (Authentication 1, 5).
+ * @throws HttpError 401 when the key is missing, unknown, revoked or expired.
+ */
+function authenticate(request: FastifyRequest, service: Service): Principal {
+  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (key === undefined) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
+  const principal = service.principalOf(key);
+  if (!principal) throw new HttpError(401, 'The API key is invalid, revoked or expired');
+  return principal;
+}
+
+/** Applies a fault that keeps the request from running; a fault of the answer is kept for `onSend`. */
+function applyEarlyFault(
   service: Service,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | undefined {
   const path = request.url.replace(/^\/v1/, '');
-  const rule = service.faults.take({ route: routeOf(request), method: request.method, path });
+  const rule = service.faults.match({ route: routeOf(request), method: request.method, path });
   if (!rule) return undefined;
-  service.stats.struck(rule.kind);
+  service.stats.faultApplied(rule.kind);
   if ((rule.kind === 'reset' || rule.kind === 'hang') && !rule.commit) {
     service.stats.answered(routeOf(request), rule.kind);
   }
@@ -116,7 +147,7 @@ function claimKey(service: Service, request: FastifyRequest, reply: FastifyReply
   if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return undefined;
   const path = request.url.split('?')[0];
   const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
-  const stored = service.idempotency.claim(scope, request.sentText);
+  const stored = service.idempotency.claim(scope, request.bodyText);
   if (!stored) {
     request.claim = scope;
     return undefined;
@@ -136,17 +167,17 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
     handler: async (request, reply) => {
       await latency(service.settings.latencyMs);
       const principal = principalOf(request);
-      const { world, lens } = principal.tenant;
+      const { world, renderer } = principal.tenant;
       const pagingFault = request.fault?.kind === 'paging' ? request.fault.how : undefined;
-      const { params, query, body, given } = request;
-      const call = { service, principal, world, lens, params, query, body, given, pagingFault };
-      const { json, touched } = runOn(lens, endpoint, () => handle(call as Call<EndpointName>));
+      const { params, query, body, rawBody } = request;
+      const call = { service, principal, world, renderer, params, query, body, rawBody, pagingFault };
+      const { json, touched } = runOn(renderer, endpoint, () => handle(call as Call<EndpointName>));
       if (touched.length > 0) {
         service.stats.wrote({
           at: new Date(service.clock.now()).toISOString(),
           endpoint: name,
           touched,
-          body: given,
+          body: rawBody,
           idempotencyKey: (request.headers['idempotency-key'] as string | undefined) ?? null,
           executed: true,
         });
@@ -156,12 +187,12 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
   });
 }
 
-/** Runs a handler; after a write, even one that failed halfway, nothing rendered before is trusted. */
-function runOn(lens: Lens, endpoint: Endpoint, handle: () => Answer): Answer {
+/** Runs a handler. A write, even one that failed halfway, clears the rendered texts. */
+function runOn(renderer: Renderer, endpoint: Endpoint, handle: () => Answer): Answer {
   try {
     return handle();
   } finally {
-    if (endpoint.method !== 'GET') lens.changed();
+    if (endpoint.method !== 'GET') renderer.worldChanged();
   }
 }
 
@@ -196,39 +227,10 @@ function routeOf(request: FastifyRequest): string {
   return request.routeOptions.config.endpoint ?? 'unknown';
 }
 
-/** What the client gets to see: a status, or how it gets none. */
+/** What the client sees: a status, or the fault that kept it from getting one. */
 function outcomeOf(request: FastifyRequest, reply: FastifyReply): string {
   const { fault } = request;
   if (fault?.kind === 'status' || fault?.kind === 'html') return String(fault.status);
   if (fault?.kind === 'commit-then-drop') return 'reset';
   return fault?.kind === 'reset' || fault?.kind === 'hang' ? fault.kind : String(reply.statusCode);
-}
-
-/**
- * The principal behind `Authorization: Bearer <API_KEY>` (Authentication 1, 5).
- * @throws HttpError 401 when the key is missing, unknown, revoked or expired.
- */
-export function authenticate(request: FastifyRequest, service: Service): Principal {
-  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  if (key === undefined) throw new HttpError(401, 'Send an API key as Authorization: Bearer <API_KEY>');
-  const principal = service.principalOf(key);
-  if (!principal) throw new HttpError(401, 'The API key is invalid, revoked or expired');
-  return principal;
-}
-
-/** What the service notes on a request on its way through the hooks of server.ts. */
-declare module 'fastify' {
-  interface FastifyRequest {
-    principal: Principal | null;
-    /** The fault that strikes this request, if any. */
-    fault: FaultRule | null;
-    /** The body as it was sent, byte for byte (as text), and as it was before validation. */
-    sentText: string;
-    given: unknown;
-    /** The idempotency claim that the answer has to settle. */
-    claim: string | null;
-  }
-  interface FastifyContextConfig {
-    endpoint?: EndpointName;
-  }
 }

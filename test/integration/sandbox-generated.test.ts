@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.js';
 import { answerSchema } from '../../src/sandbox/assumed-schemas.js';
-import { settle } from '../../src/sandbox/options.js';
+import { withDefaults } from '../../src/sandbox/options.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start.js';
 import { undocumented } from '../unit/sandbox/undocumented.js';
 
@@ -23,7 +23,7 @@ async function answer(name: EndpointName, path: string): Promise<never> {
   const reply = await fetch(`${sandbox.baseUrl}${path}`, { headers: headers() });
   expect([path, reply.status]).toEqual([path, 200]);
   const body = await reply.json();
-  const schema: z.ZodType = answerSchema(name, settle({}).forms);
+  const schema: z.ZodType = answerSchema(name, withDefaults({}).forms);
   expect([path, schema.safeParse(body).error?.message]).toEqual([path, undefined]);
   expect([path, undocumented(schema, body)]).toEqual([path, []]);
   return body as never;

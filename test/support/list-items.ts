@@ -2,7 +2,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import { companyItemJson } from '../../src/sandbox/wire/companies.js';
 import { channelOf, storyItem } from '../../src/sandbox/wire/organization.js';
 import { personItemJson } from '../../src/sandbox/wire/people.js';
-import { Lens } from '../../src/sandbox/wire/renderer.js';
+import { Renderer } from '../../src/sandbox/wire/renderer.js';
 import { topicItemJson } from '../../src/sandbox/wire/topics.js';
 import { listedTopics } from './truth/topics.js';
 
@@ -21,17 +21,19 @@ export class ListItems {
 
 /** What the lists show now, without the copies of people and companies in it. */
 export function listItems({ world }: Sandbox): ListItems {
-  const lens = new Lens(world, { signedUrls: false });
+  const renderer = new Renderer(world, { signedUrls: false });
   const bare = (json: string) => {
     const { authors: _, persons: __, company, ...own } = JSON.parse(json);
     return JSON.stringify({ ...own, companyId: company?.id });
   };
   return new ListItems(
     new Map([
-      ...listedTopics(lens).map((topic) => [topic.id, bare(topicItemJson(lens, topic))] as const),
-      ...[...world.companies.values()].map((one) => [one.id, bare(companyItemJson(lens, one))] as const),
-      ...[...world.people.values()].map((one) => [one.id, bare(personItemJson(lens, one))] as const),
-      ...[...world.channels.values()].map((one) => [one.id, JSON.stringify(channelOf(lens, one))] as const),
+      ...listedTopics(renderer).map((topic) => [topic.id, bare(topicItemJson(renderer, topic))] as const),
+      ...[...world.companies.values()].map((one) => [one.id, bare(companyItemJson(renderer, one))] as const),
+      ...[...world.people.values()].map((one) => [one.id, bare(personItemJson(renderer, one))] as const),
+      ...[...world.channels.values()].map(
+        (one) => [one.id, JSON.stringify(channelOf(renderer, one))] as const,
+      ),
       ...[...world.stories.values()].map((one) => [one.slug, JSON.stringify(storyItem(one))] as const),
     ]),
   );

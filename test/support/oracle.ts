@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { Lens } from '../../src/sandbox/wire/renderer.js';
+import { Renderer } from '../../src/sandbox/wire/renderer.js';
 import { type Reader, read } from './published.js';
 import { misremembered, remembered } from './remembered.js';
 import { conversationTables } from './truth/conversations.js';
@@ -40,14 +40,14 @@ export async function differences(
 
 /** What every table must hold, as the organization is now. */
 export function truthOf(sandbox: Sandbox): ExpectedTable[] {
-  const lens = new Lens(sandbox.world, { signedUrls: false });
+  const renderer = new Renderer(sandbox.world, { signedUrls: false });
   return [
-    ...topicTables(lens),
-    ...peopleTables(lens),
-    ...companyTables(lens),
-    ...conversationTables(lens),
-    ...organizationTables(lens),
-    ...historyTables(lens),
+    ...topicTables(renderer),
+    ...peopleTables(renderer),
+    ...companyTables(renderer),
+    ...conversationTables(renderer),
+    ...organizationTables(renderer),
+    ...historyTables(renderer),
   ];
 }
 

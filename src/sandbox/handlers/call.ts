@@ -7,7 +7,7 @@ import type { PagingFault } from '../faults.js';
 import type { Principal, Service } from '../service.js';
 import type { Touched } from '../stats.js';
 import { isMerged } from '../wire/history.js';
-import type { Lens, Piece } from '../wire/renderer.js';
+import type { JsonChunk, Renderer } from '../wire/renderer.js';
 import { type Actor, UnknownEntityError } from '../world/changes/index.js';
 import type { EntityType, StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
 
@@ -16,19 +16,19 @@ export interface Call<N extends EndpointName> {
   readonly service: Service;
   readonly principal: Principal;
   readonly world: World;
-  readonly lens: Lens;
+  readonly renderer: Renderer;
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: N extends keyof AssumedBodies ? AssumedBodies[N] : BodyOf<N>;
   /** The body before validation dropped what the schema does not name. */
-  readonly given: unknown;
+  readonly rawBody: unknown;
   readonly pagingFault: PagingFault | undefined;
 }
 
 /** What a handler answers with status 200. */
 export interface Answer {
   /** The body, already rendered: the hot lists are put together from cached pieces. */
-  readonly json: Piece;
+  readonly json: JsonChunk;
   /** The entities that a write changed; empty for what only reads. */
   readonly touched: readonly Touched[];
 }
@@ -43,7 +43,7 @@ export function answer(value: unknown, touched: readonly Touched[] = []): Answer
 }
 
 /** An answer whose JSON text is at hand. */
-export function rendered(json: Piece): Answer {
+export function rendered(json: JsonChunk): Answer {
   return { json, touched: [] };
 }
 
@@ -51,39 +51,39 @@ export function rendered(json: Piece): Answer {
 export const keyActor: Actor = { by: 'user', userId: null };
 
 /** The topic of a path. @throws HttpError 404, with the documented reason for one archived in the migration. */
-export function topicAt(world: World, id: string): StoredTopic {
-  const topic = anyTopicAt(world, id);
+export function requireTopic(world: World, id: string): StoredTopic {
+  const topic = requireAnyTopic(world, id);
   if (topic.migrated) throw migrated(id);
   return topic;
 }
 
 /** The topic of a path, migrated or not. @throws HttpError 404. */
-export function anyTopicAt(world: World, id: string): StoredTopic {
+export function requireAnyTopic(world: World, id: string): StoredTopic {
   const topic = world.topics.get(id);
   if (!topic) throw notFound('Topic', id);
   return topic;
 }
 
 /** @throws HttpError 404 */
-export function personAt(world: World, id: string): StoredPerson {
+export function requirePerson(world: World, id: string): StoredPerson {
   const person = world.people.get(id);
   if (!person) throw notFound('Person', id);
   return person;
 }
 
 /** @throws HttpError 404 */
-export function companyAt(world: World, id: string): StoredCompany {
+export function requireCompany(world: World, id: string): StoredCompany {
   const company = world.companies.get(id);
   if (!company) throw notFound('Company', id);
   return company;
 }
 
 /** Checks that an entity has a history: it is there, or it went into another. @throws HttpError 404 */
-export function withHistory(world: World, type: EntityType, id: string): void {
+export function requireHistory(world: World, type: EntityType, id: string): void {
   if (isMerged(world, type, id)) return;
-  if (type === 'topic') topicAt(world, id);
-  else if (type === 'company') companyAt(world, id);
-  else personAt(world, id);
+  if (type === 'topic') requireTopic(world, id);
+  else if (type === 'company') requireCompany(world, id);
+  else requirePerson(world, id);
 }
 
 function migrated(id: string): HttpError {
@@ -93,14 +93,14 @@ function migrated(id: string): HttpError {
 }
 
 /** The texts among the values of a connections object. */
-export function onlyTexts(values: Record<string, unknown>): Record<string, string> {
+export function stringValues(values: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 }
 
 /** One result of a batch, with what its item changed. */
-export interface Done {
+export interface BatchResult {
   readonly data?: unknown;
   readonly touched: Touched;
 }
@@ -109,10 +109,10 @@ export interface Done {
  * Runs each item of a batch on its own: "a failing item has `success` false and an `error` string while the others
  * proceed" (Errors). `named` is what a result says of its item besides.
  */
-export function batch<T>(
+export function runBatch<T>(
   items: readonly T[],
   named: (item: T) => Record<string, unknown>,
-  apply: (item: T) => Done,
+  apply: (item: T) => BatchResult,
 ): { results: Record<string, unknown>[]; touched: Touched[] } {
   const results: Record<string, unknown>[] = [];
   const touched: Touched[] = [];

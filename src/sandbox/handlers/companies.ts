@@ -11,36 +11,46 @@ import {
   patchCompany,
 } from '../world/changes/index.js';
 import type { World } from '../world/types.js';
-import { answer, batch, companyAt, type Handlers, keyActor, onlyTexts, withHistory } from './call.js';
-import { listed, pagedAnswer } from './lists.js';
+import {
+  answer,
+  type Handlers,
+  keyActor,
+  requireCompany,
+  requireHistory,
+  runBatch,
+  stringValues,
+} from './call.js';
+import { pagedAnswer, visibleItems } from './lists.js';
 
 export const readCompanies: Pick<
   Handlers,
   'companies' | 'company' | 'company_activity' | 'company_history' | 'company_identities'
 > = {
   companies: (call) => {
-    const companies = listed(
+    const companies = visibleItems(
       call,
       'companies',
       call.query,
       () => [...call.world.companies.values()],
       ({ id }) => id,
     );
-    return pagedAnswer(call, call.query, companies, (company) => companyItemJson(call.lens, company));
+    return pagedAnswer(call, call.query, companies, (company) => companyItemJson(call.renderer, company));
   },
 
-  company: ({ lens, params, world }) => answer(companyOf(lens, companyAt(world, params.companyId))),
+  company: ({ renderer, params, world }) =>
+    answer(companyOf(renderer, requireCompany(world, params.companyId))),
 
-  company_activity: ({ lens, params, world }) => answer(activityOf(lens, companyAt(world, params.companyId))),
+  company_activity: ({ renderer, params, world }) =>
+    answer(activityOf(renderer, requireCompany(world, params.companyId))),
 
   company_history: ({ params, world }) => {
-    withHistory(world, 'company', params.companyId);
+    requireHistory(world, 'company', params.companyId);
     const records = recordsOf(world, 'company', params.companyId);
     return answer(historyOf(world, 'company', params.companyId, records, records.length));
   },
 
   company_identities: ({ params, world }) =>
-    answer({ identities: companyAt(world, params.companyId).identities }),
+    answer({ identities: requireCompany(world, params.companyId).identities }),
 };
 
 export const writeCompanies: Pick<
@@ -52,8 +62,8 @@ export const writeCompanies: Pick<
   | 'add_company_people'
   | 'identify'
 > = {
-  create_companies: ({ body, lens, world }) => {
-    const { results, touched } = batch(
+  create_companies: ({ body, renderer, world }) => {
+    const { results, touched } = runBatch(
       body.companies,
       ({ name }) => (name === undefined ? {} : { name }),
       ({ name, domain }) => {
@@ -62,7 +72,7 @@ export const writeCompanies: Pick<
         if (known) throw new HttpError(409, `Company ${known.id} already has the domain ${domain}`);
         const company = createCompany(world, { name, primaryDomain: domain }, keyActor);
         return {
-          data: companyOf(lens, company),
+          data: companyOf(renderer, company),
           touched: { type: 'company', id: company.id, fields: ['name', 'primaryDomain'] },
         };
       },
@@ -70,14 +80,14 @@ export const writeCompanies: Pick<
     return answer({ results }, touched);
   },
 
-  update_companies: ({ body, lens, world }) => {
-    const { results, touched } = batch(
+  update_companies: ({ body, renderer, world }) => {
+    const { results, touched } = runBatch(
       body.companies,
       ({ companyId }) => ({ companyId }),
       ({ companyId, ...item }) => {
-        const fields = change(world, companyId, item);
+        const fields = changeCompany(world, companyId, item);
         return {
-          data: writtenCompany(lens, companyAt(world, companyId)),
+          data: writtenCompany(renderer, requireCompany(world, companyId)),
           touched: { type: 'company', id: companyId, fields },
         };
       },
@@ -95,15 +105,15 @@ export const writeCompanies: Pick<
     ]);
   },
 
-  update_company: ({ body, lens, params, world }) => {
-    const company = companyAt(world, params.companyId);
-    const fields = change(world, company.id, body);
-    return answer(companyOf(lens, company), [{ type: 'company', id: company.id, fields }]);
+  update_company: ({ body, renderer, params, world }) => {
+    const company = requireCompany(world, params.companyId);
+    const fields = changeCompany(world, company.id, body);
+    return answer(companyOf(renderer, company), [{ type: 'company', id: company.id, fields }]);
   },
 
   add_company_people: ({ body, params, world }) => {
-    const company = companyAt(world, params.companyId);
-    const { results, touched } = batch(
+    const company = requireCompany(world, params.companyId);
+    const { results, touched } = runBatch(
       body.personIds,
       (personId) => ({ personId }),
       (personId) => {
@@ -115,7 +125,7 @@ export const writeCompanies: Pick<
   },
 
   identify: ({ body, world }) => {
-    const { results, touched } = batch(
+    const { results, touched } = runBatch(
       body.links,
       ({ personId, companyId }) => (personId === undefined ? { companyId } : { personId }),
       ({ personId, companyId, ...record }) => {
@@ -144,11 +154,11 @@ interface CompanyItem {
   readonly connections?: Record<string, unknown> | undefined;
 }
 
-function change(world: World, id: string, item: CompanyItem): string[] {
-  companyAt(world, id);
+function changeCompany(world: World, id: string, item: CompanyItem): string[] {
+  requireCompany(world, id);
   const { connections, ...rest } = item;
   const fields: CompanyFields =
-    connections === undefined ? rest : { ...rest, connections: onlyTexts(connections) };
+    connections === undefined ? rest : { ...rest, connections: stringValues(connections) };
   if (Object.keys(fields).length === 0) throw invalid('At least one field must be given');
   patchCompany(world, id, fields, keyActor);
   return Object.keys(fields);

@@ -3,7 +3,7 @@ import type { DriftList } from '../drift.js';
 import { invalid } from '../errors.js';
 import type { PagingFault } from '../faults.js';
 import type { ListForm } from '../options.js';
-import { joined, listOf, type Piece } from '../wire/renderer.js';
+import { concatJson, type JsonChunk, jsonArray } from '../wire/renderer.js';
 import type { GroupsOf } from '../world/counts.js';
 import { type Answer, type Call, rendered } from './call.js';
 
@@ -37,7 +37,7 @@ export interface Page<T> {
 function pageOf<T>(all: readonly T[], query: PageQuery, rules: PagingRules, fault?: PagingFault): Page<T> {
   if (fault === 'refuse-limit' && query.limit !== undefined)
     throw invalid('limit is not a parameter of this list');
-  const asked = sizeOf(query, rules);
+  const asked = pageSizeOf(query, rules);
   const limit = fault === 'other-limit' ? Math.max(1, Math.floor(asked / 2)) : asked;
   const page = fault === 'ignore-page' ? rules.pageBase : (query.page ?? rules.pageBase);
   if (page < rules.pageBase) throw invalid(`page starts at ${rules.pageBase}`);
@@ -47,10 +47,10 @@ function pageOf<T>(all: readonly T[], query: PageQuery, rules: PagingRules, faul
 
 /** How many items come on the pages before the one that is asked for, while the list holds still. */
 function itemsBefore(query: PageQuery, rules: PagingRules): number {
-  return ((query.page ?? rules.pageBase) - rules.pageBase) * sizeOf(query, rules);
+  return ((query.page ?? rules.pageBase) - rules.pageBase) * pageSizeOf(query, rules);
 }
 
-function sizeOf(query: PageQuery, rules: PagingRules): number {
+function pageSizeOf(query: PageQuery, rules: PagingRules): number {
   return Math.min(query.limit ?? rules.pageSize, rules.maxPageSize);
 }
 
@@ -58,8 +58,8 @@ function sizeOf(query: PageQuery, rules: PagingRules): number {
  * What a list shows at this moment, in its order: `all`, asked for after the list has drifted, without what is hidden.
  * The keys of other organizations have lists that hold still.
  */
-export function listed<T, N extends EndpointName>(
-  { lens, principal, service }: Call<N>,
+export function visibleItems<T, N extends EndpointName>(
+  { renderer, principal, service }: Call<N>,
   list: DriftList,
   query: PageQuery & GroupsOf,
   all: () => readonly T[],
@@ -67,8 +67,8 @@ export function listed<T, N extends EndpointName>(
 ): readonly T[] {
   if (principal.tenant !== service.tenant) return all();
   const before = itemsBefore(query, service.settings);
-  if (service.drift.pageAsked({ list, before, of: query })) lens.changed();
-  return service.drift.listed(list, all(), idOf);
+  if (service.drift.beforePage({ list, before, of: query })) renderer.worldChanged();
+  return service.drift.visible(list, all(), idOf);
 }
 
 /** One page of `all`, each item rendered by `json`, in the documented form of paged lists. */
@@ -76,15 +76,15 @@ export function pagedAnswer<T, N extends EndpointName>(
   call: Call<N>,
   query: PageQuery,
   all: readonly T[],
-  json: (item: T) => Piece,
+  json: (item: T) => JsonChunk,
 ): Answer {
   const { items, limit, page, totalCount } = pageOf(all, query, call.service.settings, call.pagingFault);
   const place = `"limit":${limit},"page":${page},"totalCount":${totalCount}`;
-  return rendered(joined(['{"data":', listOf(items.map(json)), `,${place}}`]));
+  return rendered(concatJson(['{"data":', jsonArray(items.map(json)), `,${place}}`]));
 }
 
 /** A list whose form is not shown, in the form that the service was told to use; only `paged` pages. */
-export function formedAnswer<T, N extends EndpointName>(
+export function listAnswer<T, N extends EndpointName>(
   call: Call<N>,
   form: { form: ListForm; property: string },
   query: PageQuery,

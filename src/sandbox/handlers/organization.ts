@@ -3,7 +3,7 @@ import { channelOf, storyItem, storyOf, viewerRelevance } from '../wire/organiza
 import { iso } from '../wire/renderer.js';
 import type { StoredStory } from '../world/types.js';
 import { answer, type Handlers } from './call.js';
-import { formedAnswer } from './lists.js';
+import { listAnswer } from './lists.js';
 
 /** The organization itself, its channels and its automation templates. */
 export const readService: Pick<
@@ -17,20 +17,20 @@ export const readService: Pick<
 
   channels: (call) => {
     const form = { form: call.service.settings.forms.channels, property: 'channels' };
-    return formedAnswer(call, form, call.query, [...call.world.channels.values()], (channel) =>
-      JSON.stringify(channelOf(call.lens, channel)),
+    return listAnswer(call, form, call.query, [...call.world.channels.values()], (channel) =>
+      JSON.stringify(channelOf(call.renderer, channel)),
     );
   },
 
-  channel: ({ lens, params, world }) => {
+  channel: ({ renderer, params, world }) => {
     const channel = world.channels.get(params.channelId);
     if (!channel) throw notFound('Channel', params.channelId);
-    return answer(channelOf(lens, channel));
+    return answer(channelOf(renderer, channel));
   },
 
   automation_templates: (call) => {
     const form = { form: call.service.settings.forms.templates, property: 'templates' };
-    return formedAnswer(call, form, call.query, [...call.world.templates.values()], (template) =>
+    return listAnswer(call, form, call.query, [...call.world.templates.values()], (template) =>
       JSON.stringify(template),
     );
   },

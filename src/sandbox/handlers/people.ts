@@ -5,8 +5,16 @@ import { identitiesOf, personItemJson, personOf, writtenPerson } from '../wire/p
 import { createPerson, mergePeople, type PersonFields, patchPerson } from '../world/changes/index.js';
 import { personCounts } from '../world/counts.js';
 import type { World } from '../world/types.js';
-import { answer, batch, type Handlers, keyActor, onlyTexts, personAt, withHistory } from './call.js';
-import { formedAnswer, listed } from './lists.js';
+import {
+  answer,
+  type Handlers,
+  keyActor,
+  requireHistory,
+  requirePerson,
+  runBatch,
+  stringValues,
+} from './call.js';
+import { listAnswer, visibleItems } from './lists.js';
 
 /** `GET /people/{personId}/history`: the documented default of `limit`. */
 const historyLimit = 20;
@@ -17,20 +25,20 @@ export const readPeople: Pick<
 > = {
   people: (call) => {
     const form = { form: call.service.settings.forms.people, property: 'people' };
-    const people = listed(
+    const people = visibleItems(
       call,
       'people',
       call.query,
       () => [...call.world.people.values()],
       ({ id }) => id,
     );
-    return formedAnswer(call, form, call.query, people, (person) => personItemJson(call.lens, person));
+    return listAnswer(call, form, call.query, people, (person) => personItemJson(call.renderer, person));
   },
 
-  person: ({ lens, params, world }) => answer(personOf(lens, personAt(world, params.personId))),
+  person: ({ renderer, params, world }) => answer(personOf(renderer, requirePerson(world, params.personId))),
 
   person_history: ({ params, query, world }) => {
-    withHistory(world, 'person', params.personId);
+    requireHistory(world, 'person', params.personId);
     const actors = query.changedByFilter ?? ['user', 'agent'];
     const records = recordsOf(world, 'person', params.personId).filter((record) =>
       actors.includes(record.changedBy),
@@ -39,19 +47,19 @@ export const readPeople: Pick<
     return answer(historyOf(world, 'person', params.personId, shown, records.length));
   },
 
-  person_identities: ({ lens, params, world }) =>
-    answer({ identities: identitiesOf(lens, personAt(world, params.personId)) }),
+  person_identities: ({ renderer, params, world }) =>
+    answer({ identities: identitiesOf(renderer, requirePerson(world, params.personId)) }),
 
   person_source_stats: ({ params, world }) =>
-    answer({ sourceStats: personCounts(world, personAt(world, params.personId).id).sourceStats }),
+    answer({ sourceStats: personCounts(world, requirePerson(world, params.personId).id).sourceStats }),
 };
 
 export const writePeople: Pick<
   Handlers,
   'create_people' | 'update_people' | 'merge_people' | 'update_person'
 > = {
-  create_people: ({ body, lens, world }) => {
-    const { results, touched } = batch(
+  create_people: ({ body, renderer, world }) => {
+    const { results, touched } = runBatch(
       body.people,
       ({ displayName }) => (displayName === undefined ? {} : { displayName }),
       (item) => {
@@ -61,7 +69,7 @@ export const writePeople: Pick<
         checkEmail(world, fields.primaryEmail, undefined);
         const person = createPerson(world, fields, keyActor);
         return {
-          data: writtenPerson(lens, person),
+          data: writtenPerson(renderer, person),
           touched: { type: 'person', id: person.id, fields: Object.keys(fields) },
         };
       },
@@ -69,14 +77,14 @@ export const writePeople: Pick<
     return answer({ results }, touched);
   },
 
-  update_people: ({ body, lens, world }) => {
-    const { results, touched } = batch(
+  update_people: ({ body, renderer, world }) => {
+    const { results, touched } = runBatch(
       body.people,
       ({ personId }) => ({ personId }),
       ({ personId, ...item }) => {
-        const fields = change(world, personId, item);
+        const fields = changePerson(world, personId, item);
         return {
-          data: writtenPerson(lens, personAt(world, personId)),
+          data: writtenPerson(renderer, requirePerson(world, personId)),
           touched: { type: 'person', id: personId, fields },
         };
       },
@@ -94,10 +102,10 @@ export const writePeople: Pick<
     ]);
   },
 
-  update_person: ({ body, lens, params, world }) => {
-    const person = personAt(world, params.personId);
-    const fields = change(world, person.id, body);
-    return answer(personOf(lens, person), [{ type: 'person', id: person.id, fields }]);
+  update_person: ({ body, renderer, params, world }) => {
+    const person = requirePerson(world, params.personId);
+    const fields = changePerson(world, person.id, body);
+    return answer(personOf(renderer, person), [{ type: 'person', id: person.id, fields }]);
   },
 };
 
@@ -111,8 +119,8 @@ const personItem = z.object({
   primaryEmail: z.string().optional(),
 });
 
-function change(world: World, id: string, item: PersonItem): string[] {
-  personAt(world, id);
+function changePerson(world: World, id: string, item: PersonItem): string[] {
+  requirePerson(world, id);
   const fields = fieldsOf(item);
   if (Object.keys(fields).length === 0) throw invalid('At least one field must be given');
   checkEmail(world, fields.primaryEmail, id);
@@ -123,7 +131,7 @@ function change(world: World, id: string, item: PersonItem): string[] {
 /** The documented fields alone: an item may hold others, which are ignored. */
 function fieldsOf(item: PersonItem): PersonFields {
   const { connections, ...fields } = personItem.parse(item);
-  return connections === undefined ? fields : { ...fields, connections: onlyTexts(connections) };
+  return connections === undefined ? fields : { ...fields, connections: stringValues(connections) };
 }
 
 function checkEmail(world: World, email: string | null | undefined, ownerId: string | undefined): void {

@@ -4,31 +4,31 @@ import { invalid } from '../errors.js';
 import type { Touched } from '../stats.js';
 import { historyOf, recordsOf } from '../wire/history.js';
 import { conversationJson } from '../wire/messages.js';
-import { joined, listOf } from '../wire/renderer.js';
+import { concatJson, jsonArray } from '../wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
 import { archiveTopic, mergeTopics, patchTopic, unarchiveTopic } from '../world/changes/index.js';
 import { groupSpan, listedTopics } from '../world/counts.js';
-import { need } from '../world/history.js';
+import { getOrThrow } from '../world/history.js';
 import type { StoredGroup, StoredTopic, World } from '../world/types.js';
 import {
   answer,
-  anyTopicAt,
-  batch,
   type Handlers,
   keyActor,
   rendered,
-  topicAt,
-  withHistory,
+  requireAnyTopic,
+  requireHistory,
+  requireTopic,
+  runBatch,
 } from './call.js';
-import { listed, pagedAnswer } from './lists.js';
+import { pagedAnswer, visibleItems } from './lists.js';
 
 export const readTopics: Pick<
   Handlers,
   'topics' | 'topic' | 'topic_groups' | 'topic_people' | 'topic_history'
 > = {
   topics: (call) => {
-    const { lens, query, world } = call;
-    const topics = listed(
+    const { renderer, query, world } = call;
+    const topics = visibleItems(
       call,
       'topics',
       query,
@@ -38,29 +38,29 @@ export const readTopics: Pick<
     if (query.embeddingSearch !== undefined) {
       const ranked = similarityTo(query.embeddingSearch, topics);
       return pagedAnswer(call, query, ranked, ({ topic, similarity }) =>
-        topicItemJson(lens, topic, similarity),
+        topicItemJson(renderer, topic, similarity),
       );
     }
     const words = query.search?.toLowerCase();
     const found = words ? topics.filter((topic) => mentions(topic, words)) : topics;
-    return pagedAnswer(call, query, found, (topic) => topicItemJson(lens, topic));
+    return pagedAnswer(call, query, found, (topic) => topicItemJson(renderer, topic));
   },
 
-  topic: ({ lens, params, world }) => answer(topicOf(lens, topicAt(world, params.topicId))),
+  topic: ({ renderer, params, world }) => answer(topicOf(renderer, requireTopic(world, params.topicId))),
 
-  topic_groups: ({ lens, params, query, world }) => {
-    const groups = groupsOf(world, topicAt(world, params.topicId));
+  topic_groups: ({ renderer, params, query, world }) => {
+    const groups = groupsOf(world, requireTopic(world, params.topicId));
     if (query.order === 'asc') groups.reverse();
-    const items = groups.map((group) => conversationJson(lens, group, { inTopic: true }));
-    return rendered(joined(['{"data":', listOf(items), '}']));
+    const items = groups.map((group) => conversationJson(renderer, group, { inTopic: true }));
+    return rendered(concatJson(['{"data":', jsonArray(items), '}']));
   },
 
   // The document says "v1 or v2" here, so that a migrated topic still names its people.
-  topic_people: ({ lens, params, world }) =>
-    answer({ data: topicPeople(lens, anyTopicAt(world, params.topicId)) }),
+  topic_people: ({ renderer, params, world }) =>
+    answer({ data: topicPeople(renderer, requireAnyTopic(world, params.topicId)) }),
 
   topic_history: ({ params, world }) => {
-    withHistory(world, 'topic', params.topicId);
+    requireHistory(world, 'topic', params.topicId);
     const records = recordsOf(world, 'topic', params.topicId);
     return answer(historyOf(world, 'topic', params.topicId, records, records.length));
   },
@@ -69,7 +69,7 @@ export const readTopics: Pick<
 /** The conversations of a topic, latest end first; those that end together stand in the order of their ids. */
 function groupsOf(world: World, topic: StoredTopic): StoredGroup[] {
   return topic.groupIds
-    .map((id) => ({ group: need(world.groups, 'group', id), end: groupSpan(world, id).end ?? 0 }))
+    .map((id) => ({ group: getOrThrow(world.groups, 'group', id), end: groupSpan(world, id).end ?? 0 }))
     .sort((a, b) => b.end - a.end || (a.group.id < b.group.id ? -1 : 1))
     .map(({ group }) => group);
 }
@@ -82,20 +82,20 @@ export const writeTopics: Pick<
   Handlers,
   'update_topic' | 'update_topics' | 'merge_topics' | 'archive_topic'
 > = {
-  update_topic: ({ body, given, lens, params, world }) => {
-    const topic = change(world, params.topicId, body, given);
-    return answer(topicOf(lens, topic), [touch(topic, body)]);
+  update_topic: ({ body, rawBody: given, renderer, params, world }) => {
+    const topic = changeTopic(world, params.topicId, body, given);
+    return answer(topicOf(renderer, topic), [touch(topic, body)]);
   },
 
-  update_topics: ({ body, lens, world }) => {
-    const { results, touched } = batch(
+  update_topics: ({ body, renderer, world }) => {
+    const { results, touched } = runBatch(
       body.topics,
       ({ topicId }) => ({ topicId }),
       ({ topicId, ...given }) => {
         const wanted = topicChange.safeParse(given);
         if (!wanted.success) throw invalid(wanted.error.issues.map((issue) => issue.message).join('; '));
-        const topic = change(world, topicId, wanted.data, given);
-        return { data: topicOf(lens, topic), touched: touch(topic, wanted.data) };
+        const topic = changeTopic(world, topicId, wanted.data, given);
+        return { data: topicOf(renderer, topic), touched: touch(topic, wanted.data) };
       },
     );
     return answer({ results }, touched);
@@ -104,7 +104,7 @@ export const writeTopics: Pick<
   merge_topics: ({ body, world }) => {
     const sources = body.sourceTopicIds.filter((id) => id !== body.targetTopicId);
     if (sources.length === 0) throw invalid('sourceTopicIds must name a topic other than the target');
-    for (const id of [...sources, body.targetTopicId]) topicAt(world, id);
+    for (const id of [...sources, body.targetTopicId]) requireTopic(world, id);
     const merge = mergeTopics(world, sources, body.targetTopicId, keyActor);
     return answer({ mergedCount: merge.sources.length }, [
       { type: 'topic', id: body.targetTopicId, fields: ['merges'] },
@@ -112,16 +112,16 @@ export const writeTopics: Pick<
     ]);
   },
 
-  archive_topic: ({ body, lens, params, world }) => {
-    const topic = topicAt(world, params.topicId);
+  archive_topic: ({ body, renderer, params, world }) => {
+    const topic = requireTopic(world, params.topicId);
     archiveTopic(world, topic.id, body?.archivedReason, keyActor);
-    return answer(topicOf(lens, topic), [{ type: 'topic', id: topic.id, fields: ['archived'] }]);
+    return answer(topicOf(renderer, topic), [{ type: 'topic', id: topic.id, fields: ['archived'] }]);
   },
 };
 
 /** Applies the documented rules of `PATCH /topics/{topicId}`; `given` is the body with what its schema leaves out. */
-function change(world: World, id: string, wanted: TopicChange, given: unknown): StoredTopic {
-  const topic = topicAt(world, id);
+function changeTopic(world: World, id: string, wanted: TopicChange, given: unknown): StoredTopic {
+  const topic = requireTopic(world, id);
   for (const derived of ['issueType', 'keywords']) {
     if (isObject(given) && derived in given) {
       throw invalid(`${derived} is derived by the topic pipeline and cannot be set`);

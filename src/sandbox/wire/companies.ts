@@ -1,37 +1,37 @@
 import { companyCounts } from '../world/counts.js';
 import type { StoredCompany } from '../world/types.js';
-import { iso, type Lens } from './renderer.js';
+import { iso, type Renderer } from './renderer.js';
 
 /** Company detail. */
-export function companyOf(lens: Lens, company: StoredCompany) {
+export function companyOf(renderer: Renderer, company: StoredCompany) {
   return {
     connections: company.connections,
     createdAt: iso(company.createdAt),
     id: company.id,
     isOrgCompany: company.isOrgCompany,
     isVip: company.isVip,
-    logoUrl: lens.url(company.logoUrl),
+    logoUrl: renderer.url(company.logoUrl),
     name: company.name,
     primaryDomain: company.primaryDomain,
   };
 }
 
 /** The `data` of a result of `PATCH /companies/bulk`. */
-export function writtenCompany(lens: Lens, company: StoredCompany) {
-  const { connections, id, isVip, logoUrl, name, primaryDomain } = companyOf(lens, company);
+export function writtenCompany(renderer: Renderer, company: StoredCompany) {
+  const { connections, id, isVip, logoUrl, name, primaryDomain } = companyOf(renderer, company);
   return { connections, id, isVip, logoUrl, name, primaryDomain };
 }
 
 /** Company list item as JSON text, with statistics over the company's people. */
-export function companyItemJson(lens: Lens, company: StoredCompany): string {
-  return lens.keptUnlessSigned(`company-item:${company.id}`, () => {
-    const counts = companyCounts(lens.world, company.id);
+export function companyItemJson(renderer: Renderer, company: StoredCompany): string {
+  return renderer.cachedUnlessSigned(`company-item:${company.id}`, () => {
+    const counts = companyCounts(renderer.world, company.id);
     return JSON.stringify({
       id: company.id,
       isOrgCompany: company.isOrgCompany,
       isVip: company.isVip,
       lastSeenAt: iso(counts.lastSeenAt),
-      logoUrl: lens.url(company.logoUrl),
+      logoUrl: renderer.url(company.logoUrl),
       messageCount: counts.messageCount,
       name: company.name,
       personCount: counts.personCount,
@@ -41,8 +41,8 @@ export function companyItemJson(lens: Lens, company: StoredCompany): string {
 }
 
 /** `GET /companies/{companyId}/activity`. */
-export function activityOf(lens: Lens, company: StoredCompany) {
-  const counts = companyCounts(lens.world, company.id);
+export function activityOf(renderer: Renderer, company: StoredCompany) {
+  const counts = companyCounts(renderer.world, company.id);
   return {
     messageCount: counts.messageCount,
     sourceStats: counts.sourceStats,

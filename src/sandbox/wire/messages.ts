@@ -1,15 +1,15 @@
 import { groupSpan } from '../world/counts.js';
 import type { StoredAuthor, StoredGroup, StoredMessage } from '../world/types.js';
-import { iso, joined, type Lens, type Piece } from './renderer.js';
+import { concatJson, iso, type JsonChunk, type Renderer } from './renderer.js';
 
 /** Author, as documented. */
-export function authorOf(lens: Lens, author: StoredAuthor) {
+export function authorOf(renderer: Renderer, author: StoredAuthor) {
   return {
     id: author.id,
     displayName: author.displayName,
     isBot: author.isBot,
     sourceAuthorId: author.sourceAuthorId,
-    sourceAvatarUrl: lens.url(author.sourceAvatarUrl),
+    sourceAvatarUrl: renderer.url(author.sourceAvatarUrl),
     sourceName: author.sourceName,
   };
 }
@@ -18,24 +18,24 @@ export function authorOf(lens: Lens, author: StoredAuthor) {
  * `messages` of a conversation as JSON text, oldest first. The same conversation is shown by its topic, by companies
  * and by people: its bytes are kept, or rendering and encoding them is half of what a full pull costs.
  */
-export function messagesJson(lens: Lens, group: StoredGroup): Buffer {
-  return lens.bytesUnlessSigned(`messages:${group.id}`, () => renderMessages(lens, group));
+export function messagesJson(renderer: Renderer, group: StoredGroup): Buffer {
+  return renderer.cachedBytes(`messages:${group.id}`, () => renderMessages(renderer, group));
 }
 
 /** Put together from pieces: the opening message of a thread stands in every answer to it. */
-function renderMessages(lens: Lens, group: StoredGroup): string {
+function renderMessages(renderer: Renderer, group: StoredGroup): string {
   const pieces = new Map<string, string>();
   const piece = (id: string | null): string | undefined => {
-    const message = id === null ? undefined : lens.world.messages.get(id);
+    const message = id === null ? undefined : renderer.world.messages.get(id);
     if (!message) return undefined;
-    const made = pieces.get(message.id) ?? pieceOf(lens, message);
+    const made = pieces.get(message.id) ?? pieceOf(renderer, message);
     pieces.set(message.id, made);
     return made;
   };
-  const channel = channelJson(lens, group.channelId);
+  const channel = channelJson(renderer, group.channelId);
   const texts: string[] = [];
   for (const id of group.messageIds) {
-    const message = lens.world.messages.get(id);
+    const message = renderer.world.messages.get(id);
     const own = piece(id);
     if (!message || own === undefined) continue;
     const replyTo = closed(piece(message.replyToId));
@@ -47,8 +47,8 @@ function renderMessages(lens: Lens, group: StoredGroup): string {
 }
 
 /** What a message and its copies in `replyTo` and `thread` have in common, as an object that is not closed yet. */
-function pieceOf(lens: Lens, message: StoredMessage): string {
-  const author = lens.world.authors.get(message.authorId);
+function pieceOf(renderer: Renderer, message: StoredMessage): string {
+  const author = renderer.world.authors.get(message.authorId);
   const open = JSON.stringify({
     id: message.id,
     content: message.content,
@@ -62,13 +62,13 @@ function pieceOf(lens: Lens, message: StoredMessage): string {
     sourceMessageId: message.sourceMessageId,
     sourceMessageType: message.sourceMessageType,
     sourceName: message.sourceName,
-    sourceReplyToId: sourceIdOf(lens, message.replyToId),
-    sourceThreadId: sourceIdOf(lens, message.threadId),
+    sourceReplyToId: sourceIdOf(renderer, message.replyToId),
+    sourceThreadId: sourceIdOf(renderer, message.threadId),
     sourceUrl: message.sourceUrl,
     title: message.title,
   }).slice(0, -1);
   const by = author
-    ? lens.keptUnlessSigned(`author:${author.id}`, () => JSON.stringify(authorOf(lens, author)))
+    ? renderer.cachedUnlessSigned(`author:${author.id}`, () => JSON.stringify(authorOf(renderer, author)))
     : 'null';
   return `${open},"author":${by}`;
 }
@@ -77,8 +77,8 @@ function closed(piece: string | undefined): string {
   return piece === undefined ? 'null' : `${piece}}`;
 }
 
-function channelJson(lens: Lens, id: string): string {
-  const channel = lens.world.channels.get(id);
+function channelJson(renderer: Renderer, id: string): string {
+  const channel = renderer.world.channels.get(id);
   if (!channel) return 'null';
   return JSON.stringify({ channelName: channel.channelName, id: channel.id, serverName: channel.serverName });
 }
@@ -90,13 +90,13 @@ function extrasJson({ id, quoteHighlights, reactions }: StoredMessage): string {
   return `${quotes},"reactions":${reactions.length > 0 ? JSON.stringify(counted) : '[]'}`;
 }
 
-function sourceIdOf(lens: Lens, id: string | null): string | null {
-  return id === null ? null : (lens.world.messages.get(id)?.sourceMessageId ?? null);
+function sourceIdOf(renderer: Renderer, id: string | null): string | null {
+  return id === null ? null : (renderer.world.messages.get(id)?.sourceMessageId ?? null);
 }
 
 /** Group; `title` and `similarityAtAssignment` are shown in a topic's groups only. */
-export function groupOf(lens: Lens, group: StoredGroup, inTopic: boolean) {
-  const { start, end } = groupSpan(lens.world, group.id);
+export function groupOf(renderer: Renderer, group: StoredGroup, inTopic: boolean) {
+  const { start, end } = groupSpan(renderer.world, group.id);
   return {
     archivedAt: iso(group.archivedAt),
     endTimestamp: iso(end),
@@ -111,10 +111,10 @@ export function groupOf(lens: Lens, group: StoredGroup, inTopic: boolean) {
 
 /** A conversation with its messages, and what else is shown of it as JSON text from a comma on. */
 export function conversationJson(
-  lens: Lens,
+  renderer: Renderer,
   group: StoredGroup,
   { inTopic, more = '' }: { inTopic: boolean; more?: string },
-): Piece {
-  const shown = JSON.stringify(groupOf(lens, group, inTopic));
-  return joined([`{"group":${shown},"messages":`, messagesJson(lens, group), `${more}}`]);
+): JsonChunk {
+  const shown = JSON.stringify(groupOf(renderer, group, inTopic));
+  return concatJson([`{"group":${shown},"messages":`, messagesJson(renderer, group), `${more}}`]);
 }

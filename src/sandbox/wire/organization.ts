@@ -1,10 +1,10 @@
 import { channelCounts } from '../world/counts.js';
 import type { StoredChannel, StoredStory } from '../world/types.js';
-import { iso, type Lens } from './renderer.js';
+import { iso, type Renderer } from './renderer.js';
 
 /** Channel; `description` is left out where there is none. */
-export function channelOf(lens: Lens, channel: StoredChannel) {
-  const counts = channelCounts(lens.world, channel.id);
+export function channelOf(renderer: Renderer, channel: StoredChannel) {
+  const counts = channelCounts(renderer.world, channel.id);
   return {
     id: channel.id,
     channelName: channel.channelName,

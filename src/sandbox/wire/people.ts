@@ -1,14 +1,14 @@
 import { personCounts, personIdsOfCompany } from '../world/counts.js';
 import type { StoredPerson } from '../world/types.js';
-import { iso, type Lens } from './renderer.js';
+import { iso, type Renderer } from './renderer.js';
 
 /** Person, as `GET /people/{personId}` answers it, with stats over all identities. */
-export function personOf(lens: Lens, person: StoredPerson) {
-  const counts = personCounts(lens.world, person.id);
+export function personOf(renderer: Renderer, person: StoredPerson) {
+  const counts = personCounts(renderer.world, person.id);
   return {
-    avatarUrl: lens.url(person.avatarUrl),
+    avatarUrl: renderer.url(person.avatarUrl),
     avgMessagesPerWeek: counts.avgMessagesPerWeek,
-    company: companyOf(lens, person),
+    company: companyOf(renderer, person),
     connections: person.connections,
     conversationCount: counts.conversationCount,
     createdAt: iso(person.createdAt),
@@ -28,29 +28,29 @@ export function personOf(lens: Lens, person: StoredPerson) {
   };
 }
 
-function companyOf(lens: Lens, person: StoredPerson) {
-  const company = person.companyId === null ? undefined : lens.world.companies.get(person.companyId);
+function companyOf(renderer: Renderer, person: StoredPerson) {
+  const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
   if (!company) return null;
-  const employees = personIdsOfCompany(lens.world, company.id).flatMap(
-    (id) => lens.world.people.get(id) ?? [],
+  const employees = personIdsOfCompany(renderer.world, company.id).flatMap(
+    (id) => renderer.world.people.get(id) ?? [],
   );
   return {
     domain: company.primaryDomain,
     employees: employees.map(({ avatarUrl, id, displayName }) => ({
-      avatarUrl: lens.url(avatarUrl),
+      avatarUrl: renderer.url(avatarUrl),
       id,
       name: displayName,
     })),
     id: company.id,
-    logoUrl: lens.url(company.logoUrl),
+    logoUrl: renderer.url(company.logoUrl),
     name: company.name,
   };
 }
 
 /** The item of `GET /people` (not shown) as JSON text: the fields of a person that a table of people would show. */
-export function personItemJson(lens: Lens, person: StoredPerson): string {
-  return lens.keptUnlessSigned(`person-item:${person.id}`, () => {
-    const { company, ...whole } = personOf(lens, person);
+export function personItemJson(renderer: Renderer, person: StoredPerson): string {
+  return renderer.cachedUnlessSigned(`person-item:${person.id}`, () => {
+    const { company, ...whole } = personOf(renderer, person);
     return JSON.stringify({
       avatarUrl: whole.avatarUrl,
       company: company
@@ -72,9 +72,9 @@ export function personItemJson(lens: Lens, person: StoredPerson): string {
 }
 
 /** The answer about a person that was just created or changed. */
-export function writtenPerson(lens: Lens, person: StoredPerson) {
+export function writtenPerson(renderer: Renderer, person: StoredPerson) {
   return {
-    avatarUrl: lens.url(person.avatarUrl),
+    avatarUrl: renderer.url(person.avatarUrl),
     connections: person.connections,
     description: person.description,
     displayName: person.displayName,
@@ -85,9 +85,9 @@ export function writtenPerson(lens: Lens, person: StoredPerson) {
 }
 
 /** The identities of a person: each account in a source system that is them. */
-export function identitiesOf(lens: Lens, person: StoredPerson) {
+export function identitiesOf(renderer: Renderer, person: StoredPerson) {
   return person.authorIds.flatMap((authorId) => {
-    const author = lens.world.authors.get(authorId);
+    const author = renderer.world.authors.get(authorId);
     if (!author) return [];
     return {
       id: author.id,

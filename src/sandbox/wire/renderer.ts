@@ -1,7 +1,7 @@
 import type { World } from '../world/types.js';
 
 /** The organization as answers see it, with the texts of rendered entities, which are dropped when anything changes. */
-export class Lens {
+export class Renderer {
   readonly #signed: boolean;
   #rendered = new Map<string, string>();
   #bytes = new Map<string, Buffer>();
@@ -15,25 +15,25 @@ export class Lens {
   }
 
   /** The world was changed: nothing rendered so far can be told to be true still. */
-  changed(): void {
+  worldChanged(): void {
     this.#rendered = new Map();
     this.#bytes = new Map();
   }
 
   /** A rendered text that may hold addresses: kept only while they are not signed, since a signature never repeats. */
-  keptUnlessSigned(key: string, render: () => string): string {
-    return this.#signed ? render() : this.kept(key, render);
+  cachedUnlessSigned(key: string, render: () => string): string {
+    return this.#signed ? render() : this.cached(key, render);
   }
 
   /** The same for a text of which the bytes are kept. */
-  bytesUnlessSigned(key: string, render: () => string): Buffer {
+  cachedBytes(key: string, render: () => string): Buffer {
     const bytes = this.#bytes.get(key) ?? Buffer.from(render());
     if (!this.#signed) this.#bytes.set(key, bytes);
     return bytes;
   }
 
   /** The rendered text under `key`, made by `render` unless it is at hand. */
-  kept(key: string, render: () => string): string {
+  cached(key: string, render: () => string): string {
     let text = this.#rendered.get(key);
     if (text === undefined) {
       text = render();
@@ -58,15 +58,15 @@ export function iso(at: number | null): string | null {
 }
 
 /** A part of an answer: text, or the bytes of text that was rendered before. */
-export type Piece = string | Buffer;
+export type JsonChunk = string | Buffer;
 
 /** The pieces one after the other. Bytes are copied as they are, which takes a tenth of rendering and encoding text. */
-export function joined(pieces: readonly Piece[]): Piece {
+export function concatJson(pieces: readonly JsonChunk[]): JsonChunk {
   if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
   return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 }
 
 /** A JSON list of rendered items. */
-export function listOf(items: readonly Piece[]): Piece {
-  return joined(['[', ...items.flatMap((item, index) => (index === 0 ? [item] : [',', item])), ']']);
+export function jsonArray(items: readonly JsonChunk[]): JsonChunk {
+  return concatJson(['[', ...items.flatMap((item, index) => (index === 0 ? [item] : [',', item])), ']']);
 }

@@ -1,13 +1,13 @@
 import { type TopicCounts, topicCounts } from '../world/counts.js';
 import type { StoredAuthor, StoredPerson, StoredTopic } from '../world/types.js';
 import { authorOf } from './messages.js';
-import { iso, type Lens } from './renderer.js';
+import { iso, type Renderer } from './renderer.js';
 
 /** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
-export function topicOf(lens: Lens, topic: StoredTopic) {
-  const counts = topicCounts(lens.world, topic.id);
+export function topicOf(renderer: Renderer, topic: StoredTopic) {
+  const counts = topicCounts(renderer.world, topic.id);
   const successor =
-    topic.successorTopicId === null ? undefined : lens.world.topics.get(topic.successorTopicId);
+    topic.successorTopicId === null ? undefined : renderer.world.topics.get(topic.successorTopicId);
   return {
     id: topic.id,
     title: topic.title,
@@ -33,18 +33,18 @@ export function topicOf(lens: Lens, topic: StoredTopic) {
 }
 
 /** Topic list item as JSON text; `similarity` is meaningful for semantic search only, and 0 elsewhere. */
-export function topicItemJson(lens: Lens, topic: StoredTopic, similarity = 0): string {
-  const rest = lens.keptUnlessSigned(`topic-item:${topic.id}`, () =>
-    JSON.stringify(itemOf(lens, topic)).slice(1),
+export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity = 0): string {
+  const rest = renderer.cachedUnlessSigned(`topic-item:${topic.id}`, () =>
+    JSON.stringify(itemOf(renderer, topic)).slice(1),
   );
   return `{"similarity":${similarity},${rest}`;
 }
 
-function itemOf(lens: Lens, topic: StoredTopic) {
-  const { world } = lens;
+function itemOf(renderer: Renderer, topic: StoredTopic) {
+  const { world } = renderer;
   const counts = topicCounts(world, topic.id);
   return {
-    authors: authorsOf(lens, counts).map((author) => authorOf(lens, author)),
+    authors: authorsOf(renderer, counts).map((author) => authorOf(renderer, author)),
     eventCount: counts.eventCount,
     id: topic.id,
     issueType: topic.issueType,
@@ -55,7 +55,7 @@ function itemOf(lens: Lens, topic: StoredTopic) {
     messageCount: counts.messageCount,
     persons: counts.people.flatMap(({ personId }) => {
       const person = world.people.get(personId);
-      return person ? embedded(lens, person) : [];
+      return person ? embedded(renderer, person) : [];
     }),
     priority: topic.priority,
     sources: counts.sources,
@@ -69,16 +69,16 @@ function itemOf(lens: Lens, topic: StoredTopic) {
   };
 }
 
-function embedded(lens: Lens, person: StoredPerson) {
-  const company = person.companyId === null ? undefined : lens.world.companies.get(person.companyId);
+function embedded(renderer: Renderer, person: StoredPerson) {
+  const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
   return {
-    avatarUrl: lens.url(person.avatarUrl),
+    avatarUrl: renderer.url(person.avatarUrl),
     company: company
       ? {
           domain: company.primaryDomain,
           id: company.id,
           isOrgCompany: company.isOrgCompany,
-          logoUrl: lens.url(company.logoUrl),
+          logoUrl: renderer.url(company.logoUrl),
           name: company.name,
         }
       : null,
@@ -90,20 +90,20 @@ function embedded(lens: Lens, person: StoredPerson) {
 }
 
 /** `GET /topics/{topicId}/people`: who takes part, those with the most messages first. */
-export function topicPeople(lens: Lens, topic: StoredTopic) {
-  const counts = topicCounts(lens.world, topic.id);
-  const accounts = authorsOf(lens, counts);
+export function topicPeople(renderer: Renderer, topic: StoredTopic) {
+  const counts = topicCounts(renderer.world, topic.id);
+  const accounts = authorsOf(renderer, counts);
   return counts.people.flatMap(({ personId, messageCount, sources }) => {
-    const person = lens.world.people.get(personId);
+    const person = renderer.world.people.get(personId);
     if (!person) return [];
-    const company = person.companyId === null ? undefined : lens.world.companies.get(person.companyId);
+    const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
     return {
-      avatarUrl: lens.url(person.avatarUrl),
+      avatarUrl: renderer.url(person.avatarUrl),
       company: company
         ? {
             domain: company.primaryDomain,
             id: company.id,
-            logoUrl: lens.url(company.logoUrl),
+            logoUrl: renderer.url(company.logoUrl),
             name: company.name,
           }
         : null,
@@ -122,18 +122,18 @@ export function topicPeople(lens: Lens, topic: StoredTopic) {
 }
 
 /** The `topic` of a conversation in `GET /groups`. */
-export function topicOfGroup(lens: Lens, topic: StoredTopic) {
+export function topicOfGroup(renderer: Renderer, topic: StoredTopic) {
   return {
     isV2: topic.isV2,
     keywords: topic.keywords,
     linkedIssueKey: topic.linkedTicket?.displayName ?? null,
-    sources: topicCounts(lens.world, topic.id).sources,
+    sources: topicCounts(renderer.world, topic.id).sources,
     topicId: topic.id,
     topicTitle: topic.title,
     topicType: topic.issueType,
   };
 }
 
-function authorsOf(lens: Lens, counts: TopicCounts): StoredAuthor[] {
-  return counts.authorIds.flatMap((id) => lens.world.authors.get(id) ?? []);
+function authorsOf(renderer: Renderer, counts: TopicCounts): StoredAuthor[] {
+  return counts.authorIds.flatMap((id) => renderer.world.authors.get(id) ?? []);
 }

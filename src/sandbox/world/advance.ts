@@ -1,5 +1,5 @@
-import { planMessages, planNewTopics, planRetouches, planStory } from './day/conversations.js';
-import { type DayCounts, noCounts, openDay } from './day/day.js';
+import { planMessageEdits, planMessages, planNewTopics, planStory } from './day/conversations.js';
+import { type DayCounts, startDay, zeroCounts } from './day/day.js';
 import { planArchives, planAssessments, planMerges } from './day/triage.js';
 import type { DayShape, World } from './types.js';
 
@@ -47,12 +47,12 @@ export function advance(world: World, days: number, shape: Partial<DayShape> = {
     if (!(share >= 0 && share <= 1))
       throw new RangeError(`${name} must be a share from 0 to 1, not ${share}`);
   }
-  const counts = noCounts();
+  const counts = zeroCounts();
   for (let i = 0; i < days; i++) {
-    const day = openDay(world, full, counts);
+    const day = startDay(world, full, counts);
     planMessages(day);
     planNewTopics(day);
-    planRetouches(day);
+    planMessageEdits(day);
     planMerges(day);
     planArchives(day);
     planAssessments(day);

@@ -1,22 +1,22 @@
 import { messageUrl } from './organization.js';
-import { type Random, Skewed } from './random.js';
+import { type Random, Zipf } from './random.js';
 import { accountId, reactionKinds, type Source, sourceNamed } from './sources.js';
-import { longText, type Role, say } from './speech.js';
+import { longText, messageText, type Role } from './speech.js';
 import { busyMoment, hourMs, minuteMs } from './time.js';
-import { capital, type Subject } from './topics.js';
+import { capitalized, type Subject } from './topics.js';
 import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from './types.js';
 
 /** Who can speak where: the busy few are drawn most often. */
-export interface Cast {
+export interface Speakers {
   /** Connected channels in whose source somebody has an account; empty when nobody can say anything. */
-  readonly channels: Skewed<StoredChannel>;
-  readonly customers: ReadonlyMap<string, Skewed<StoredAuthor>>;
+  readonly channels: Zipf<StoredChannel>;
+  readonly customers: ReadonlyMap<string, Zipf<StoredAuthor>>;
   readonly staff: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
 
 /** The cast of a world (or of one in the making: only people, authors and channels are read). */
-export function castOf(world: Pick<World, 'people' | 'authors' | 'channels'>): Cast {
+export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>): Speakers {
   const customers = new Map<string, StoredAuthor[]>();
   const staff = new Map<string, StoredAuthor[]>();
   const bots = new Map<string, StoredAuthor[]>();
@@ -29,15 +29,15 @@ export function castOf(world: Pick<World, 'people' | 'authors' | 'channels'>): C
   }
   const open = [...world.channels.values()].filter((c) => c.isConnected && customers.has(c.sourceName));
   return {
-    channels: new Skewed(open, 2),
-    customers: new Map([...customers].map(([source, authors]) => [source, new Skewed(authors, 12)])),
+    channels: new Zipf(open, 2),
+    customers: new Map([...customers].map(([source, authors]) => [source, new Zipf(authors, 12)])),
     staff,
     bots,
   };
 }
 
 /** One utterance, before it is a message. */
-export interface Line {
+export interface MessageDraft {
   readonly role: Role;
   readonly author: StoredAuthor;
   readonly content: string;
@@ -52,15 +52,15 @@ export interface Line {
  * What is said next in a conversation, after `turn` messages of which the first was by `opener`. `answered` is whether
  * staff takes part in it at all: some conversations wait for an answer for ever.
  */
-export function nextLine(
+export function draftMessage(
   random: Random,
-  cast: Cast,
+  cast: Speakers,
   sourceName: string,
   subject: Subject,
   turn: number,
   opener: StoredAuthor | undefined,
   answered: boolean,
-): Line {
+): MessageDraft {
   const source = sourceNamed(sourceName);
   const staff = answered ? (cast.staff.get(sourceName) ?? []) : [];
   const bots = cast.bots.get(sourceName) ?? [];
@@ -80,7 +80,7 @@ export function nextLine(
   return {
     role,
     author,
-    content: isLong ? longText(random, subject) : say(random, subject, role),
+    content: isLong ? longText(random, subject) : messageText(random, subject, role),
     isInternal: role === 'note',
     replyTo: turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : null,
     threaded: turn > 0 && source.threads && random.chance(0.85),
@@ -104,7 +104,7 @@ export interface Conversation {
   messages: StoredMessage[];
 }
 
-export interface Plan {
+export interface ConversationPlan {
   readonly subject: Subject;
   /** Null for talk that no topic was made of. */
   readonly topicId: string | null;
@@ -118,7 +118,7 @@ export interface Plan {
 }
 
 /** A finished conversation of the past. */
-export function conversation(random: Random, cast: Cast, plan: Plan): Conversation {
+export function makeConversation(random: Random, cast: Speakers, plan: ConversationPlan): Conversation {
   const channel = cast.channels.draw(random);
   const source = sourceNamed(channel.sourceName);
   const times = timesOf(random, source, plan);
@@ -137,7 +137,7 @@ export function conversation(random: Random, cast: Cast, plan: Plan): Conversati
   const answered = random.chance(0.74);
   let opener: StoredAuthor | undefined;
   for (const createdAt of times) {
-    const line = nextLine(random, cast, source.name, plan.subject, messages.length, opener, answered);
+    const line = draftMessage(random, cast, source.name, plan.subject, messages.length, opener, answered);
     opener ??= line.author;
     const first = messages[0];
     const isLong = plan.long && first === undefined;
@@ -164,7 +164,7 @@ export function conversation(random: Random, cast: Cast, plan: Plan): Conversati
       quoteHighlights: [],
       reactions: [],
     };
-    weather(random, message, source, plan.to);
+    addLaterEvents(random, message, source, plan.to);
     messages.push(message);
     group.messageIds.push(message.id);
   }
@@ -172,7 +172,7 @@ export function conversation(random: Random, cast: Cast, plan: Plan): Conversati
 }
 
 /** Whether anybody at all can say something. */
-export function canSpeak(cast: Cast): boolean {
+export function hasSpeakers(cast: Speakers): boolean {
   return cast.channels.size > 0;
 }
 
@@ -192,8 +192,8 @@ export function conversationSize(random: Random, most: number): number {
 /** The name a topic gives one of its conversations. */
 export function groupTitle(random: Random, subject: Subject): string {
   return random.chance(0.5)
-    ? capital(subject.phrase)
-    : `${capital(subject.area)}: ${random.pick(['report', 'follow-up', 'thread', 'call notes', 'ticket'])}`;
+    ? capitalized(subject.phrase)
+    : `${capitalized(subject.area)}: ${random.pick(['report', 'follow-up', 'thread', 'call notes', 'ticket'])}`;
 }
 
 /** An email or issue names what it is about, and its answers repeat that. */
@@ -203,11 +203,11 @@ export function titleOf(
   first: Pick<StoredMessage, 'title'> | undefined,
 ): string | null {
   if (source.name !== 'email' && source.name !== 'github') return null;
-  if (first === undefined) return capital(subject.phrase);
+  if (first === undefined) return capitalized(subject.phrase);
   return source.name === 'email' && first.title !== null ? `Re: ${first.title}` : null;
 }
 
-function timesOf(random: Random, source: Source, plan: Plan): number[] {
+function timesOf(random: Random, source: Source, plan: ConversationPlan): number[] {
   const offsets = [0];
   const slow = !source.threads;
   while (offsets.length < plan.size) {
@@ -224,7 +224,7 @@ function timesOf(random: Random, source: Source, plan: Plan): number[] {
 }
 
 /** What happens to a message after it was written: edits, deletion, reactions, highlighted quotes. */
-function weather(random: Random, message: StoredMessage, source: Source, latest: number): void {
+function addLaterEvents(random: Random, message: StoredMessage, source: Source, latest: number): void {
   const fate = random.unit();
   const later = Math.min(latest, message.createdAt + random.whole(1, 200) * minuteMs);
   if (fate < 0.04) message.editedAt = later;

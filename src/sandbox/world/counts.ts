@@ -1,4 +1,4 @@
-import { need } from './history.js';
+import { getOrThrow } from './history.js';
 import { type ActivityTally, indexesOf, type TopicTally } from './indexes.js';
 import { weekMs, weekStart } from './time.js';
 import type { StoredMessage, StoredTopic, World } from './types.js';
@@ -36,7 +36,7 @@ export interface ActivityCounts {
 
 /** The numbers of a topic. `authorIds` and `people` come with the most active first. */
 export function topicCounts(world: World, topicId: string): TopicCounts {
-  const topic = need(world.topics, 'topic', topicId);
+  const topic = getOrThrow(world.topics, 'topic', topicId);
   const { topics } = indexesOf(world);
   let tally = topics.get(topicId);
   if (tally === undefined) {
@@ -64,7 +64,7 @@ export function companyCounts(
 
 /** The numbers of a channel. */
 export function channelCounts(world: World, channelId: string): ActivityCounts {
-  need(world.channels, 'channel', channelId);
+  getOrThrow(world.channels, 'channel', channelId);
   const { channels, groupsByChannel } = indexesOf(world);
   let tally = channels.get(channelId);
   if (tally === undefined) {
@@ -86,13 +86,13 @@ export function groupIdsOfCompany(world: World, companyId: string): readonly str
 
 /** The people of a company, in the order in which they came. */
 export function personIdsOfCompany(world: World, companyId: string): string[] {
-  need(world.companies, 'company', companyId);
+  getOrThrow(world.companies, 'company', companyId);
   return [...(indexesOf(world).peopleByCompany.get(companyId) ?? [])];
 }
 
 /** When a conversation began and when its last message was written; null while it has none. */
 export function groupSpan(world: World, groupId: string): { start: number | null; end: number | null } {
-  const { messageIds } = need(world.groups, 'group', groupId);
+  const { messageIds } = getOrThrow(world.groups, 'group', groupId);
   return {
     start: world.messages.get(messageIds[0] ?? '')?.createdAt ?? null,
     end: world.messages.get(messageIds.at(-1) ?? '')?.createdAt ?? null,
@@ -100,7 +100,7 @@ export function groupSpan(world: World, groupId: string): { start: number | null
 }
 
 function personTally(world: World, personId: string): ActivityTally {
-  const person = need(world.people, 'person', personId);
+  const person = getOrThrow(world.people, 'person', personId);
   const { people } = indexesOf(world);
   let tally = people.get(personId);
   if (tally === undefined) {
@@ -111,13 +111,13 @@ function personTally(world: World, personId: string): ActivityTally {
 }
 
 function companyTally(world: World, companyId: string): ActivityTally {
-  need(world.companies, 'company', companyId);
+  getOrThrow(world.companies, 'company', companyId);
   const { companies, peopleByCompany } = indexesOf(world);
   let tally = companies.get(companyId);
   if (tally === undefined) {
     const authorIds: string[] = [];
     for (const personId of peopleByCompany.get(companyId) ?? []) {
-      authorIds.push(...need(world.people, 'person', personId).authorIds);
+      authorIds.push(...getOrThrow(world.people, 'person', personId).authorIds);
     }
     tally = tallyActivity(messagesOfAuthors(world, authorIds));
     companies.set(companyId, tally);
@@ -128,14 +128,14 @@ function companyTally(world: World, companyId: string): ActivityTally {
 function* messagesOfAuthors(world: World, authorIds: readonly string[]): Iterable<StoredMessage> {
   const { messagesByAuthor } = indexesOf(world);
   for (const authorId of authorIds) {
-    for (const id of messagesByAuthor.get(authorId) ?? []) yield need(world.messages, 'message', id);
+    for (const id of messagesByAuthor.get(authorId) ?? []) yield getOrThrow(world.messages, 'message', id);
   }
 }
 
 function* messagesOfGroups(world: World, groupIds: Iterable<string>): Iterable<StoredMessage> {
   for (const groupId of groupIds) {
-    for (const id of need(world.groups, 'group', groupId).messageIds)
-      yield need(world.messages, 'message', id);
+    for (const id of getOrThrow(world.groups, 'group', groupId).messageIds)
+      yield getOrThrow(world.messages, 'message', id);
   }
 }
 

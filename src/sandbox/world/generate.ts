@@ -2,29 +2,29 @@ import { recordCompanyCreation } from './changes/companies.js';
 import { recordPersonCreation } from './changes/people.js';
 import { recordCreation } from './changes/topics.js';
 import {
-  type Cast,
   type Conversation,
-  canSpeak,
-  castOf,
-  conversation,
   conversationSize,
+  hasSpeakers,
+  makeConversation,
+  type Speakers,
+  speakersOf,
 } from './conversations.js';
 import { agentActor, systemActor, tick } from './history.js';
 import { makeChannels, makeMembers, makeOrganization, makeTemplates } from './organization.js';
 import {
   type Dated,
-  type Happening,
-  pastOfCrowd,
-  pastOfGraph,
+  type PastEvent,
   pastOfMerges,
+  pastOfPeopleAndCompanies,
+  pastOfSupersededAndMigrated,
   pastOfTopic,
-  play,
+  replay,
 } from './past.js';
 import { makeCompanies, makePeople } from './people.js';
 import { Random } from './random.js';
 import { makeStories } from './stories.js';
 import { minuteMs, weekMs } from './time.js';
-import { allot, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
+import { distributeMessages, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
 import type { EntityType, StoredOrganization, StoredPerson, World, WorldSizes } from './types.js';
 
 /** An organization of middling size, as `signalhouse sandbox` makes it without flags. */
@@ -65,21 +65,21 @@ export function generate(sizes: WorldSizes): World {
     world.channels.set(channel.id, channel);
 
   const plans = planTopics(sizes, sizes.topics, duplicates.topics);
-  addTraffic(world, sizes, plans);
-  startAtFirstMessage(world);
+  addConversations(world, sizes, plans);
+  backdateToFirstMessage(world);
   for (const { topic } of plans) world.topics.set(topic.id, topic);
-  inOrderOfCreation(world.companies);
-  inOrderOfCreation(world.people);
-  inOrderOfCreation(world.topics);
+  sortByCreation(world.companies);
+  sortByCreation(world.people);
+  sortByCreation(world.topics);
 
   const kept = plans.slice(0, sizes.topics).map((plan) => plan.topic);
-  const graph = pastOfGraph(world, kept);
-  const moved = new Set(graph.map((happening) => happening.key));
+  const graph = pastOfSupersededAndMigrated(world, kept);
+  const moved = new Set(graph.map((event) => event.key));
   const merged = (kind: EntityType, extras: readonly Dated[], targets: readonly Dated[]) =>
     pastOfMerges(world, kind, extras, targets, members);
-  play(world, [
-    ...beginnings(world),
-    ...pastOfCrowd(world, members),
+  replay(world, [
+    ...creationEvents(world),
+    ...pastOfPeopleAndCompanies(world, members),
     ...plans.flatMap((plan) => pastOfTopic(world, plan, members)),
     ...graph,
     ...merged(
@@ -114,11 +114,11 @@ function isCustomer(person: StoredPerson): boolean {
 }
 
 /** Fills the world with conversations, in the order in which they began; sets when topics were noticed and moved. */
-function addTraffic(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]): void {
-  const cast = castOf(world);
-  if (!canSpeak(cast)) return;
+function addConversations(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]): void {
+  const cast = speakersOf(world);
+  if (!hasSpeakers(cast)) return;
   const topical = plans.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
-  const shares = allot(plans, topical);
+  const shares = distributeMessages(plans, topical);
   const all: Conversation[] = [];
   plans.forEach((plan, i) => {
     const talks = conversationsOf(sizes.seed, cast, plan, shares[i] ?? 0);
@@ -130,7 +130,7 @@ function addTraffic(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]
     plan.topic.updatedAt = Math.max(plan.topic.createdAt, ...talks.map(lastOf));
     all.push(...talks);
   });
-  all.push(...smallTalk(sizes, cast, sizes.messages - topical));
+  all.push(...offTopicConversations(sizes, cast, sizes.messages - topical));
 
   all.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
   for (const { group } of all) world.groups.set(group.id, group);
@@ -139,7 +139,7 @@ function addTraffic(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]
   for (const message of messages) world.messages.set(message.id, message);
 }
 
-function conversationsOf(seed: number, cast: Cast, plan: TopicPlan, share: number): Conversation[] {
+function conversationsOf(seed: number, cast: Speakers, plan: TopicPlan, share: number): Conversation[] {
   const talks: Conversation[] = [];
   const subject = subjectOf(plan.topic);
   for (let left = share, n = 0; left > 0; n++) {
@@ -148,7 +148,7 @@ function conversationsOf(seed: number, cast: Cast, plan: TopicPlan, share: numbe
     // The first report of every fiftieth topic comes with a log of 20,000 characters.
     const long = n === 0 && plan.index % 50 === 4;
     talks.push(
-      conversation(random, cast, {
+      makeConversation(random, cast, {
         subject,
         topicId: plan.topic.id,
         from: plan.from,
@@ -170,7 +170,7 @@ function conversationsOf(seed: number, cast: Cast, plan: TopicPlan, share: numbe
 }
 
 /** Conversations that belong to no topic. */
-function smallTalk(sizes: WorldSizes, cast: Cast, share: number): Conversation[] {
+function offTopicConversations(sizes: WorldSizes, cast: Speakers, share: number): Conversation[] {
   const talks: Conversation[] = [];
   for (let left = share, n = 0; left > 0; n++) {
     const random = new Random(sizes.seed, 'small talk', n);
@@ -178,14 +178,14 @@ function smallTalk(sizes: WorldSizes, cast: Cast, share: number): Conversation[]
     const subject = topicText(random);
     const from = sizes.now - sizes.weeks * weekMs;
     const to = sizes.now - minuteMs;
-    talks.push(conversation(random, cast, { subject, topicId: null, from, to, size, long: false }));
+    talks.push(makeConversation(random, cast, { subject, topicId: null, from, to, size, long: false }));
     left -= size;
   }
   return talks;
 }
 
 /** Nobody is known before they are seen: people begin with their first message, companies with their first person. */
-function startAtFirstMessage(world: World): void {
+function backdateToFirstMessage(world: World): void {
   for (const message of world.messages.values()) {
     const person = world.people.get(world.authors.get(message.authorId)?.personId ?? '');
     if (person !== undefined) person.createdAt = Math.min(person.createdAt, message.createdAt);
@@ -197,34 +197,34 @@ function startAtFirstMessage(world: World): void {
 }
 
 /** The records of how everything came into the world. */
-function beginnings(world: World): Happening[] {
-  const list: Happening[] = [];
+function creationEvents(world: World): PastEvent[] {
+  const list: PastEvent[] = [];
   for (const company of world.companies.values()) {
-    const happen = (w: World) => {
+    const apply = (w: World) => {
       company.createdAt = tick(w);
       recordCompanyCreation(w, company, systemActor);
     };
-    list.push({ at: company.createdAt, key: company.id, happen });
+    list.push({ at: company.createdAt, key: company.id, apply });
   }
   for (const person of world.people.values()) {
-    const happen = (w: World) => {
+    const apply = (w: World) => {
       person.createdAt = tick(w);
       recordPersonCreation(w, person, systemActor);
     };
-    list.push({ at: person.createdAt, key: person.id, happen });
+    list.push({ at: person.createdAt, key: person.id, apply });
   }
   for (const topic of world.topics.values()) {
-    const happen = (w: World) => {
+    const apply = (w: World) => {
       topic.createdAt = tick(w);
       topic.updatedAt = Math.max(topic.updatedAt, topic.createdAt);
       recordCreation(w, topic, agentActor);
     };
-    list.push({ at: topic.createdAt, key: topic.id, happen });
+    list.push({ at: topic.createdAt, key: topic.id, apply });
   }
   return list;
 }
 
-function inOrderOfCreation<T extends Dated>(map: Map<string, T>): void {
+function sortByCreation<T extends Dated>(map: Map<string, T>): void {
   const sorted = [...map.values()].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   map.clear();
   for (const entity of sorted) map.set(entity.id, entity);

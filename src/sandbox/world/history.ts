@@ -22,7 +22,7 @@ export class UnknownEntityError extends Error {
 }
 
 /** The entity of that id; throws `UnknownEntityError` when there is none. */
-export function need<T>(map: ReadonlyMap<string, T>, kind: string, id: string): T {
+export function getOrThrow<T>(map: ReadonlyMap<string, T>, kind: string, id: string): T {
   const found = map.get(id);
   if (found === undefined) throw new UnknownEntityError(kind, id);
   return found;
@@ -35,13 +35,13 @@ export function tick(world: World): number {
 }
 
 /** Chance for one write: named by its moment, which no other write shares, and by what is written. */
-export function chanceOfWrite(world: World, what: string): Random {
+export function randomForWrite(world: World, what: string): Random {
   return new Random(world.seed, 'write', world.now, what);
 }
 
 /** An id for something new at this moment; `what` tells apart the things that one write makes. */
 export function newId(world: World, what: string): string {
-  return chanceOfWrite(world, what).uuid();
+  return randomForWrite(world, what).uuid();
 }
 
 /** A free id of decimal digits: the moment of the write, which no earlier one had. */
@@ -108,7 +108,7 @@ export function recordMerge(
  * Sets on `entity` the fields of `wanted` that differ, and says which those were and what they had been; undefined when
  * all are as wanted already. Fields that are undefined in `wanted` are left alone.
  */
-export function assign<T extends object>(
+export function assignChanged<T extends object>(
   entity: T,
   wanted: { [K in keyof T]?: T[K] | undefined },
 ): { changes: Record<string, unknown>; previous: Record<string, unknown> } | undefined {

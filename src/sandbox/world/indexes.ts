@@ -49,7 +49,7 @@ export function indexesOf(world: World): Indexes {
 }
 
 /** Drops everything derived; for whoever changed the world by hand, past the changes of this folder. */
-export function forgetIndexes(world: World): void {
+export function dropIndexes(world: World): void {
   built.delete(world);
 }
 
@@ -72,23 +72,23 @@ function build(world: World): Indexes {
 }
 
 /** A message came. Call it once the message is in the world. */
-export function noteMessageAdded(world: World, message: StoredMessage): void {
+export function indexMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
   put(indexes.messagesByAuthor, message.authorId, message.id);
-  noteMessageChanged(world, message);
+  invalidateMessage(world, message);
 }
 
 /** A message is gone for good. Call it while its group is still in the world. */
-export function noteMessageRemoved(world: World, message: StoredMessage): void {
+export function unindexMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
   indexes.messagesByAuthor.get(message.authorId)?.delete(message.id);
-  noteMessageChanged(world, message);
+  invalidateMessage(world, message);
 }
 
 /** A message now counts otherwise, for instance because it was deleted. */
-export function noteMessageChanged(world: World, message: StoredMessage): void {
+export function invalidateMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   const group = world.groups.get(message.groupId);
   if (indexes === undefined || group === undefined) return;
@@ -101,7 +101,7 @@ export function noteMessageChanged(world: World, message: StoredMessage): void {
   if (companyId !== null && companyId !== undefined) indexes.companies.delete(companyId);
 }
 
-export function noteGroupAdded(
+export function indexGroup(
   world: World,
   group: { id: string; channelId: string; topicId: string | null },
 ): void {
@@ -112,7 +112,7 @@ export function noteGroupAdded(
   if (group.topicId !== null) indexes.topics.delete(group.topicId);
 }
 
-export function noteGroupRemoved(
+export function unindexGroup(
   world: World,
   group: { id: string; channelId: string; topicId: string | null },
 ): void {
@@ -124,12 +124,16 @@ export function noteGroupRemoved(
 }
 
 /** The conversations of a topic are others than before. */
-export function noteTopic(world: World, topicId: string): void {
+export function invalidateTopic(world: World, topicId: string): void {
   built.get(world)?.topics.delete(topicId);
 }
 
 /** Accounts belong to `personId` now, or to nobody: the topics they speak in show other people. */
-export function noteAuthors(world: World, authorIds: readonly string[], personIds: readonly string[]): void {
+export function invalidateAuthors(
+  world: World,
+  authorIds: readonly string[],
+  personIds: readonly string[],
+): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
   for (const authorId of authorIds) {
@@ -146,7 +150,12 @@ export function noteAuthors(world: World, authorIds: readonly string[], personId
 }
 
 /** A person moved from one company to another; either may be none. */
-export function noteEmployment(world: World, personId: string, from: string | null, to: string | null): void {
+export function updateEmployment(
+  world: World,
+  personId: string,
+  from: string | null,
+  to: string | null,
+): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
   if (from !== null) {

@@ -8,18 +8,18 @@ import {
   supersedeTopic,
   unarchiveTopic,
 } from './changes/topics.js';
-import { type Actor, agentActor, need, systemActor } from './history.js';
+import { type Actor, agentActor, getOrThrow, systemActor } from './history.js';
 import { Random } from './random.js';
 import { busyMoment, dayMs, hourMs } from './time.js';
 import type { TopicPlan } from './topics.js';
 import type { EntityType, StoredTopic, World } from './types.js';
 
-/** Something that happened, to be played in the order of time so that histories read as they would have. */
-export interface Happening {
+/** One past change. Changes are replayed in the order of time, so that histories read as if they had really happened. */
+export interface PastEvent {
   readonly at: number;
-  /** The id of the topic, person or company; it also orders what happened in the same millisecond. */
+  /** The id of the topic, person or company; it also orders changes of the same millisecond. */
   readonly key: string;
-  readonly happen: (world: World) => void;
+  readonly apply: (world: World) => void;
 }
 
 /** The reasons that people give when they archive a topic; some give none. */
@@ -34,31 +34,31 @@ export const archiveReasons: readonly (string | null)[] = [
 ];
 
 /**
- * Plays happenings in the order of time, except to what is gone by then; the world's present ends where it was, or
- * after the last of them.
+ * Replays events in the order of time. An event of an entity that no longer exists by then is skipped. The world's
+ * present stays what it was, or becomes the moment of the last event.
  */
-export function play(world: World, happenings: Happening[]): void {
+export function replay(world: World, events: PastEvent[]): void {
   const present = world.now;
-  happenings.sort((a, b) => a.at - b.at || (a.key < b.key ? -1 : 1));
+  events.sort((a, b) => a.at - b.at || (a.key < b.key ? -1 : 1));
   world.now = 0;
-  for (const { at, key, happen } of happenings) {
-    // Two writes never share a millisecond: ids of what they make are drawn from it.
+  for (const { at, key, apply } of events) {
+    // Two writes never share a millisecond, because the ids they create are drawn from it.
     world.now = Math.max(at - 1, world.now);
-    if (exists(world, key)) happen(world);
+    if (exists(world, key)) apply(world);
   }
   world.now = Math.max(present, world.now);
 }
 
-/** What the agent and the users did with one topic until today. */
-export function pastOfTopic(world: World, plan: TopicPlan, members: readonly string[]): Happening[] {
+/** What the agent and the users did to one topic until today. */
+export function pastOfTopic(world: World, plan: TopicPlan, members: readonly string[]): PastEvent[] {
   const { topic } = plan;
   const random = new Random(world.seed, 'past of topic', plan.index);
   const { id, createdAt } = topic;
-  const list: Happening[] = [];
-  const at = (from: number, to: number, happen: (world: World) => void) => {
+  const list: PastEvent[] = [];
+  const at = (from: number, to: number, apply: (world: World) => void) => {
     const moment = Math.max(createdAt + 1, busyMoment(random, from, Math.max(from + 1, to)));
-    // What lies beyond the present has not happened yet.
-    if (moment < world.now) list.push({ at: moment, key: id, happen });
+    // An event after the present has not happened yet.
+    if (moment < world.now) list.push({ at: moment, key: id, apply });
     return moment;
   };
   const someone = (): Actor => ({ by: 'user', userId: members.length === 0 ? null : random.pick(members) });
@@ -75,7 +75,7 @@ export function pastOfTopic(world: World, plan: TopicPlan, members: readonly str
     reached = at(createdAt, createdAt + dayMs, (w) =>
       patchTopic(w, id, { lifecycleState: state, lifecycleStateConfidence: confidence }, agentActor),
     );
-    for (const next of journey(random, state)) {
+    for (const next of lifecycleSteps(random, state)) {
       const actor = someoneOrAgent();
       const sure = random.whole(55, 99) / 100;
       reached = at(reached, reached + random.whole(1, 45) * dayMs, (w) =>
@@ -91,8 +91,8 @@ export function pastOfTopic(world: World, plan: TopicPlan, members: readonly str
   if (random.chance(0.12)) {
     const scored = score(random);
     at(createdAt + 3 * dayMs, world.now, (w) => {
-      // A priority that somebody set by hand is not the agent's to change.
-      if (need(w.topics, 'topic', id).priorityReasoning !== null) patchTopic(w, id, scored, agentActor);
+      // The agent never changes a priority that a user has set.
+      if (getOrThrow(w.topics, 'topic', id).priorityReasoning !== null) patchTopic(w, id, scored, agentActor);
     });
   }
   if (random.chance(0.08)) {
@@ -111,9 +111,9 @@ export function pastOfTopic(world: World, plan: TopicPlan, members: readonly str
   return list;
 }
 
-/** The topics that the system dissolved, and those that the migration left behind. */
-export function pastOfGraph(world: World, topics: readonly StoredTopic[]): Happening[] {
-  const list: Happening[] = [];
+/** The topics that the system superseded, and those that the migration archived. */
+export function pastOfSupersededAndMigrated(world: World, topics: readonly StoredTopic[]): PastEvent[] {
+  const list: PastEvent[] = [];
   const oldest = topics.reduce((first, topic) => Math.min(first, topic.createdAt), world.now);
   const endOfMigration = oldest + 21 * dayMs;
   topics.forEach((topic, index) => {
@@ -123,15 +123,15 @@ export function pastOfGraph(world: World, topics: readonly StoredTopic[]): Happe
     // Index 5 is always migrated and index 9 superseded, so that the smallest organizations have one of each.
     if (index === 5 || (draw < 0.07 && topic.createdAt < endOfMigration)) {
       const migratedAt = Math.min(world.now - 1, Math.max(topic.createdAt + 1, endOfMigration));
-      list.push({ at: migratedAt, key: topic.id, happen: (w) => migrateTopic(w, topic.id) });
+      list.push({ at: migratedAt, key: topic.id, apply: (w) => migrateTopic(w, topic.id) });
     } else if (index === 9 || draw > 0.97) {
       const successor = random.chance(0.8) ? topics[random.whole(0, topics.length - 1)] : undefined;
-      const known = successor !== undefined && successor.createdAt < at ? successor : undefined;
+      const older = successor !== undefined && successor.createdAt < at ? successor : undefined;
       list.push({
         at,
         key: topic.id,
-        // By then the successor may itself be gone; conversations never go to a topic that is not live.
-        happen: (w) => supersedeTopic(w, topic.id, known?.graphStatus === 'active' ? known.id : null),
+        // The successor may have gone by then; conversations never move to a topic that is not live.
+        apply: (w) => supersedeTopic(w, topic.id, older?.graphStatus === 'active' ? older.id : null),
       });
     }
   });
@@ -139,8 +139,8 @@ export function pastOfGraph(world: World, topics: readonly StoredTopic[]): Happe
 }
 
 /** Changes of people and companies that users and agents made. */
-export function pastOfCrowd(world: World, members: readonly string[]): Happening[] {
-  const list: Happening[] = [];
+export function pastOfPeopleAndCompanies(world: World, members: readonly string[]): PastEvent[] {
+  const list: PastEvent[] = [];
   for (const person of world.people.values()) {
     const random = new Random(world.seed, 'past of person', person.id);
     const moment = () => Math.max(person.createdAt + 1, busyMoment(random, person.createdAt, world.now - 1));
@@ -148,15 +148,15 @@ export function pastOfCrowd(world: World, members: readonly string[]): Happening
     const { id, isVip, companyId, title } = person;
     if (isVip) {
       person.isVip = false;
-      list.push({ at: moment(), key: id, happen: (w) => patchPerson(w, id, { isVip: true }, user) });
+      list.push({ at: moment(), key: id, apply: (w) => patchPerson(w, id, { isVip: true }, user) });
     }
     if (companyId !== null && random.chance(0.3)) {
       person.companyId = null;
-      list.push({ at: moment(), key: id, happen: (w) => hire(w, id, companyId) });
+      list.push({ at: moment(), key: id, apply: (w) => hire(w, id, companyId) });
     }
     if (title !== null && random.chance(0.15)) {
       person.title = null;
-      list.push({ at: moment(), key: id, happen: (w) => patchPerson(w, id, { title }, systemActor) });
+      list.push({ at: moment(), key: id, apply: (w) => patchPerson(w, id, { title }, systemActor) });
     }
   }
   for (const company of world.companies.values()) {
@@ -167,11 +167,11 @@ export function pastOfCrowd(world: World, members: readonly string[]): Happening
     const { id, isVip, logoUrl } = company;
     if (isVip) {
       company.isVip = false;
-      list.push({ at: moment(), key: id, happen: (w) => patchCompany(w, id, { isVip: true }, user) });
+      list.push({ at: moment(), key: id, apply: (w) => patchCompany(w, id, { isVip: true }, user) });
     }
     if (logoUrl !== null && random.chance(0.4)) {
       company.logoUrl = null;
-      list.push({ at: moment(), key: id, happen: (w) => patchCompany(w, id, { logoUrl }, agentActor) });
+      list.push({ at: moment(), key: id, apply: (w) => patchCompany(w, id, { logoUrl }, agentActor) });
     }
   }
   return list;
@@ -182,14 +182,14 @@ export interface Dated {
   readonly createdAt: number;
 }
 
-/** What was merged away until today: `extras` are in the world only to go into one of `targets`. */
+/** What was merged away until today: `extras` are in the world only to be merged into one of `targets`. */
 export function pastOfMerges(
   world: World,
   kind: EntityType,
   extras: readonly Dated[],
   targets: readonly Dated[],
   members: readonly string[],
-): Happening[] {
+): PastEvent[] {
   const merge = { topic: mergeTopics, person: mergePeople, company: mergeCompanies }[kind];
   return extras.map((extra, index) => {
     const random = new Random(world.seed, `merge of ${kind}`, index);
@@ -201,7 +201,7 @@ export function pastOfMerges(
     return {
       at: Math.max(since, busyMoment(random, Math.min(since, world.now - 2), world.now - 1)),
       key: extra.id,
-      happen: (w) => merge(w, [extra.id], target.id, actor),
+      apply: (w) => merge(w, [extra.id], target.id, actor),
     };
   });
 }
@@ -222,7 +222,7 @@ export function score(random: Random): { priority: StoredTopic['priority']; prio
   };
 }
 
-/** The agent finds out where somebody works, unless that company was merged away in the meantime. */
+/** The agent finds out where a person works, unless that company was merged away in the meantime. */
 function hire(world: World, personId: string, companyId: string): void {
   if (world.companies.has(companyId)) employ(world, personId, companyId, agentActor);
 }
@@ -231,8 +231,8 @@ function exists(world: World, id: string): boolean {
   return world.topics.has(id) || world.people.has(id) || world.companies.has(id);
 }
 
-/** The states that follow the first; some come back to where they were. */
-function journey(random: Random, from: string): string[] {
+/** The lifecycle states after the first one; some topics are reopened. */
+function lifecycleSteps(random: Random, from: string): string[] {
   const states: string[] = [];
   if (from !== 'in_progress' && random.chance(0.5)) states.push('in_progress');
   const end = random.weighted({ none: 45, completed: 35, dismissed: 20 });

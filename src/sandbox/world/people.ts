@@ -1,6 +1,6 @@
 import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
 import { product, productDomain } from './organization.js';
-import { Random, Skewed } from './random.js';
+import { Random, Zipf } from './random.js';
 import { accountId, sources } from './sources.js';
 import { dayMs, weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
@@ -12,7 +12,7 @@ export interface MadePeople {
 }
 
 /** Accounts whose person is not known come on top, one for so many people. */
-const peoplePerStranger = 9;
+const peoplePerUnknownAuthor = 9;
 
 /** People and companies from here on are the duplicates that were merged away until today. */
 const duplicatesFrom = 1_000_000;
@@ -74,9 +74,9 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
 
 /** People with their accounts in the sources, and accounts without a known person. */
 export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count: Headcount): MadePeople {
-  const crowd: MadePeople = { companies, people: [], authors: [] };
+  const made: MadePeople = { companies, people: [], authors: [] };
   const own = companies[0];
-  const customers = companies.length > 1 ? new Skewed(companies.slice(1), 3) : undefined;
+  const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
   for (const i of indexesFor(count)) {
     const random = new Random(sizes.seed, 'person', i);
     // The first of every sixty is staff, so that few people and many alike have some; a bot is rarer.
@@ -87,13 +87,13 @@ export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count:
     for (const source of chosenSources(random, isStaff, isBot)) {
       const author = makeAuthor(random, source, person);
       person.authorIds.push(author.id);
-      crowd.authors.push(author);
+      made.authors.push(author);
     }
-    crowd.people.push(person);
+    made.people.push(person);
   }
-  for (let i = 0; i < Math.ceil(count.kept / peoplePerStranger); i++)
-    crowd.authors.push(stranger(sizes.seed, i));
-  return crowd;
+  for (let i = 0; i < Math.ceil(count.kept / peoplePerUnknownAuthor); i++)
+    made.authors.push(makeUnknownAuthor(sizes.seed, i));
+  return made;
 }
 
 function indexesFor(count: Headcount): number[] {
@@ -176,7 +176,7 @@ function makeAuthor(random: Random, source: string, person: StoredPerson): Store
   };
 }
 
-function stranger(seed: number, index: number): StoredAuthor {
+function makeUnknownAuthor(seed: number, index: number): StoredAuthor {
   const random = new Random(seed, 'stranger', index);
   const source = random.weighted(Object.fromEntries(sources.map((s) => [s.name, s.weight])));
   const isBot = index % 25 === 1;

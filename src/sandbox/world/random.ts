@@ -88,7 +88,7 @@ export class Random {
 }
 
 /** Draws from a list in which the first item is by far the likeliest (Zipf): few large, many small. */
-export class Skewed<T> {
+export class Zipf<T> {
   readonly #items: readonly T[];
   readonly #sums: number[] = [];
 

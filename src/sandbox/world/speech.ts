@@ -1,5 +1,5 @@
 import type { Random } from './random.js';
-import { capital, type Kind, type Subject } from './topics.js';
+import { capitalized, type Kind, type Subject } from './topics.js';
 
 /**
  * Sentences of support, sales and community traffic. `{subject}` and `{area}` come from the topic, the other slots from
@@ -292,7 +292,7 @@ export const slots: Readonly<Record<string, readonly string[]>> = {
 export type Role = 'opener' | 'detail' | 'echo' | 'answer' | 'note' | 'thanks' | 'bot';
 
 /** What is said about `subject` in that role; about one message in 30 is in another language or awkward to handle. */
-export function say(random: Random, subject: Subject, role: Role): string {
+export function messageText(random: Random, subject: Subject, role: Role): string {
   const main = random.pick(linesOf(role, subject));
   if (role === 'note' || role === 'bot' || role === 'thanks') return fill(random, main, subject);
   const odd = random.unit();
@@ -350,7 +350,7 @@ function fill(random: Random, text: string, subject: Subject): string {
       case 'subject':
         return subject.phrase;
       case 'Subject':
-        return capital(subject.phrase);
+        return capitalized(subject.phrase);
       case 'area':
         return subject.area;
       case 'n':

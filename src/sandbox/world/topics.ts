@@ -46,12 +46,12 @@ const kindWeights: Readonly<Record<Kind, number>> = { bug: 44, wish: 27, questio
 export function topicText(random: Random): TopicText {
   const kind = random.weighted(kindWeights);
   const area = random.pick(areas);
-  const phrase = `${core(random, kind, area)} ${random.pick(circumstances[kind])}`;
+  const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances[kind])}`;
   return {
     kind,
     phrase,
     area: kind === 'deal' ? 'pricing' : area.name,
-    title: capital(prefixes[kind] + phrase),
+    title: capitalized(prefixes[kind] + phrase),
     summary: summaryOf(random, kind, phrase, area),
     issueType: issueTypes[kind],
     keywords: [
@@ -81,7 +81,9 @@ export function subjectOf(topic: {
   const area = areas.find((a) => a.keywords.some((word) => word === topic.keywords[0]))?.name;
   return {
     kind,
-    phrase: lowered(topic.title.slice(topic.title.startsWith(prefixes[kind]) ? prefixes[kind].length : 0)),
+    phrase: uncapitalized(
+      topic.title.slice(topic.title.startsWith(prefixes[kind]) ? prefixes[kind].length : 0),
+    ),
     area: kind === 'deal' ? 'pricing' : (area ?? 'the product'),
   };
 }
@@ -105,11 +107,11 @@ const awkwardTitles: readonly string[] = [
 ];
 
 /** The sentence with a capital at its start. */
-export function capital(text: string): string {
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function core(random: Random, kind: Kind, area: Area): string {
+function phraseOf(random: Random, kind: Kind, area: Area): string {
   switch (kind) {
     case 'bug':
       return random.pick(area.bugs);
@@ -173,7 +175,7 @@ function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): stri
 }
 
 /** Undoes `capital` where the first word is an ordinary one: CSV, iOS and names keep their letters. */
-function lowered(text: string): string {
+function uncapitalized(text: string): string {
   const word = /^[A-Z][a-z]+(?=\s)/.exec(text)?.[0];
   if (word === undefined || names.has(word)) return text;
   return text.charAt(0).toLowerCase() + text.slice(1);
@@ -205,7 +207,7 @@ export function planTopics(sizes: WorldSizes, count: number, duplicates: number)
 }
 
 /** A topic's fields as the pipeline would derive them, with a title that is none of `taken`. */
-export function freshText(random: Random, taken: ReadonlySet<string>): TopicText {
+export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): TopicText {
   let text = topicText(random);
   for (let tries = 0; taken.has(text.title) && tries < 12; tries++) text = topicText(random);
   // Larger organizations than the grammar has titles for get a number.
@@ -216,7 +218,7 @@ export function freshText(random: Random, taken: ReadonlySet<string>): TopicText
 
 function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>): TopicPlan {
   const random = new Random(sizes.seed, name, index);
-  const text = freshText(random, titles);
+  const text = uniqueTopicText(random, titles);
   const awkward = index % awkwardEvery === 7 ? awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
   const title = awkward ?? text.title;
   titles.add(title);
@@ -256,7 +258,7 @@ function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<s
  * How many of `total` messages each topic gets: one at least while there are enough, the rest by weight. The shares add
  * up to `total` exactly.
  */
-export function allot(plans: readonly TopicPlan[], total: number): number[] {
+export function distributeMessages(plans: readonly TopicPlan[], total: number): number[] {
   const floor = total >= plans.length ? 1 : 0;
   const rest = total - floor * plans.length;
   const sum = plans.reduce((weights, plan) => weights + plan.weight, 0);

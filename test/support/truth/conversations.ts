@@ -1,8 +1,8 @@
 import { authorOf, groupOf, messagesJson } from '../../../src/sandbox/wire/messages.js';
-import type { Lens } from '../../../src/sandbox/wire/renderer.js';
+import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
 import { groupIdsOfCompany, groupIdsOfPerson, topicCounts } from '../../../src/sandbox/world/counts.js';
-import { need } from '../../../src/sandbox/world/history.js';
+import { getOrThrow } from '../../../src/sandbox/world/history.js';
 import type { StoredGroup } from '../../../src/sandbox/world/types.js';
 import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
 import { listedTopics, readableTopics } from './topics.js';
@@ -14,47 +14,47 @@ interface Shown {
   readonly byPerson: readonly { group: string; person: string }[];
 }
 
-export function conversationTables(lens: Lens): ExpectedTable[] {
-  const shown = whoShows(lens);
+export function conversationTables(renderer: Renderer): ExpectedTable[] {
+  const shown = whoShows(renderer);
   const named = new Set([...shown.byCompany, ...shown.byPerson].map(({ group }) => group));
   const ids = new Set([...shown.byTopic.keys(), ...named]);
-  const groups = [...ids].map((id) => need(lens.world.groups, 'group', id));
-  const messages = groups.flatMap((group) => messagesOf(lens, group));
-  const kept = new Kept(lens);
+  const groups = [...ids].map((id) => getOrThrow(renderer.world.groups, 'group', id));
+  const messages = groups.flatMap((group) => messagesOf(renderer, group));
+  const kept = new Kept(renderer);
   return [
-    groupTable(lens, groups, shown, named, kept),
-    topicGroups(lens, groups, shown, named),
+    groupTable(renderer, groups, shown, named, kept),
+    topicGroups(renderer, groups, shown, named),
     {
       table: 'group_companies',
       key: ['group_id', 'company_id'],
       rows: shown.byCompany.map(({ group, company }) => ({ group_id: group, company_id: company })),
     },
-    groupPeople(lens, groups, shown, kept),
+    groupPeople(renderer, groups, shown, kept),
     ...messageTables(messages, kept),
-    authors(lens, messages),
+    authors(renderer, messages),
   ];
 }
 
 /** What is known of conversations that the API answers no more: those of topics that were archived in the migration. */
 class Kept {
-  constructor(readonly lens: Lens) {}
+  constructor(readonly renderer: Renderer) {}
 
   group(id: unknown): Row | null {
-    const { groups, topics } = this.lens.world;
+    const { groups, topics } = this.renderer.world;
     return topics.get(groups.get(String(id))?.topicId ?? '')?.migrated ? {} : null;
   }
 
   message(id: unknown): Row | null {
-    return this.group(this.lens.world.messages.get(String(id))?.groupId);
+    return this.group(this.renderer.world.messages.get(String(id))?.groupId);
   }
 }
 
-function whoShows(lens: Lens): Shown {
-  const { world } = lens;
+function whoShows(renderer: Renderer): Shown {
+  const { world } = renderer;
   const alone = [...world.people.values()].filter(({ companyId }) => companyId === null);
   return {
     byTopic: new Map(
-      readableTopics(lens).flatMap(({ id, groupIds }) =>
+      readableTopics(renderer).flatMap(({ id, groupIds }) =>
         groupIds.map((group): [string, string] => [group, id]),
       ),
     ),
@@ -85,7 +85,7 @@ const topicColumns: Record<(typeof aboutTopic)[number], string> = {
 };
 
 function groupTable(
-  lens: Lens,
+  renderer: Renderer,
   groups: readonly StoredGroup[],
   shown: Shown,
   named: ReadonlySet<string>,
@@ -96,9 +96,9 @@ function groupTable(
     key: ['id'],
     beyond: ({ id }) => kept.group(id),
     rows: groups.map((group) => {
-      const wire = groupOf(lens, group, shown.byTopic.has(group.id));
-      const topic = named.has(group.id) ? lens.world.topics.get(group.topicId ?? '') : undefined;
-      const about = topic ? topicOfGroup(lens, topic) : undefined;
+      const wire = groupOf(renderer, group, shown.byTopic.has(group.id));
+      const topic = named.has(group.id) ? renderer.world.topics.get(group.topicId ?? '') : undefined;
+      const about = topic ? topicOfGroup(renderer, topic) : undefined;
       // What a topic said of its conversation, before it lost it or was answered no more, is the last that is known.
       const lastKnown = (said: unknown) => (value: unknown) => value === null || value === said;
       return {
@@ -113,12 +113,12 @@ function groupTable(
 }
 
 function topicGroups(
-  lens: Lens,
+  renderer: Renderer,
   groups: readonly StoredGroup[],
   shown: Shown,
   named: ReadonlySet<string>,
 ): ExpectedTable {
-  const isListed = new Set(listedTopics(lens).map(({ id }) => id));
+  const isListed = new Set(listedTopics(renderer).map(({ id }) => id));
   return {
     table: 'topic_groups',
     key: ['topic_id', 'group_id'],
@@ -129,13 +129,18 @@ function topicGroups(
       return [{ topic_id: topicId, group_id: id, similarity_at_assignment: similarity }];
     }),
     beyond: ({ topic_id: id }) =>
-      isListed.has(String(id)) && !lens.world.topics.get(String(id))?.migrated ? null : {},
+      isListed.has(String(id)) && !renderer.world.topics.get(String(id))?.migrated ? null : {},
   };
 }
 
-function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown, kept: Kept): ExpectedTable {
+function groupPeople(
+  renderer: Renderer,
+  groups: readonly StoredGroup[],
+  shown: Shown,
+  kept: Kept,
+): ExpectedTable {
   const listed = new Set(shown.byPerson.map(({ group, person }) => `${group} ${person}`));
-  const { authors, messages, people } = lens.world;
+  const { authors, messages, people } = renderer.world;
   const rows = new Map<string, Row>();
   for (const { id, messageIds } of groups) {
     for (const messageId of messageIds) {
@@ -161,8 +166,8 @@ function groupPeople(lens: Lens, groups: readonly StoredGroup[], shown: Shown, k
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
 type WireMessage = any;
 
-function messagesOf(lens: Lens, group: StoredGroup): { group: string; message: WireMessage }[] {
-  const list: WireMessage[] = JSON.parse(String(messagesJson(lens, group)));
+function messagesOf(renderer: Renderer, group: StoredGroup): { group: string; message: WireMessage }[] {
+  const list: WireMessage[] = JSON.parse(String(messagesJson(renderer, group)));
   return list.map((message) => ({ group: group.id, message }));
 }
 
@@ -210,13 +215,13 @@ function copy(message: WireMessage): unknown {
   return message && { ...message, author: message.author && { id: message.author.id } };
 }
 
-function authors(lens: Lens, all: readonly { message: WireMessage }[]): ExpectedTable {
-  const { world } = lens;
-  const ids = new Set(listedTopics(lens).flatMap(({ id }) => topicCounts(world, id).authorIds));
+function authors(renderer: Renderer, all: readonly { message: WireMessage }[]): ExpectedTable {
+  const { world } = renderer;
+  const ids = new Set(listedTopics(renderer).flatMap(({ id }) => topicCounts(world, id).authorIds));
   for (const { message } of all) {
     for (const one of [message, message.replyTo, message.thread]) if (one?.author) ids.add(one.author.id);
   }
-  const row = (id: string) => columns(authorOf(lens, need(world.authors, 'author', id)));
+  const row = (id: string) => columns(authorOf(renderer, getOrThrow(world.authors, 'author', id)));
   return {
     table: 'authors',
     key: ['id'],

@@ -1,12 +1,12 @@
 import { channelOf, storyItem, storyOf } from '../../../src/sandbox/wire/organization.js';
-import { iso, type Lens } from '../../../src/sandbox/wire/renderer.js';
+import { iso, type Renderer } from '../../../src/sandbox/wire/renderer.js';
 import type { EntityType, StoredHistory } from '../../../src/sandbox/world/types.js';
 import { columns, type ExpectedTable, nested, type Row } from './row.js';
 import { readableTopics } from './topics.js';
 
 /** The organization, its channels, templates and stories. */
-export function organizationTables(lens: Lens): ExpectedTable[] {
-  const { world } = lens;
+export function organizationTables(renderer: Renderer): ExpectedTable[] {
+  const { world } = renderer;
   return [
     { table: 'organizations', key: ['id'], rows: [{ ...world.organization }] },
     {
@@ -14,7 +14,7 @@ export function organizationTables(lens: Lens): ExpectedTable[] {
       key: ['id'],
       rows: [...world.channels.values()].map((channel) => ({
         description: null,
-        ...columns(channelOf(lens, channel)),
+        ...columns(channelOf(renderer, channel)),
       })),
     },
     {
@@ -28,7 +28,7 @@ export function organizationTables(lens: Lens): ExpectedTable[] {
         body: template,
       })),
     },
-    ...storyTables(lens),
+    ...storyTables(renderer),
   ];
 }
 
@@ -58,8 +58,8 @@ const user = ['id', 'name', 'image'];
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
 type Wire = any;
 
-function storyTables(lens: Lens): ExpectedTable[] {
-  const stories = [...lens.world.stories.values()];
+function storyTables(renderer: Renderer): ExpectedTable[] {
+  const stories = [...renderer.world.stories.values()];
   return [
     {
       table: 'stories',
@@ -111,10 +111,10 @@ function storyTables(lens: Lens): ExpectedTable[] {
 const mostOfPerson = 50;
 
 /** What was done to topics, companies and people, and what became of the merged. */
-export function historyTables(lens: Lens): ExpectedTable[] {
-  const { world } = lens;
+export function historyTables(renderer: Renderer): ExpectedTable[] {
+  const { world } = renderer;
   const readable: { type: EntityType; id: string }[] = [
-    ...readableTopics(lens).map(({ id }) => ({ type: 'topic' as const, id })),
+    ...readableTopics(renderer).map(({ id }) => ({ type: 'topic' as const, id })),
     ...[...world.companies.keys()].map((id) => ({ type: 'company' as const, id })),
     ...[...world.people.keys()].map((id) => ({ type: 'person' as const, id })),
   ];
@@ -152,7 +152,7 @@ export function historyTables(lens: Lens): ExpectedTable[] {
             source_id: source.id,
             target_id: merge.targetId,
             source_name: source.name,
-            target_name: nameOf(lens, merge.entityType, merge.targetId),
+            target_name: nameOf(renderer, merge.entityType, merge.targetId),
             merge_id: merge.id,
             merged_at: merge.mergedAt,
             ...member(merge.userId),
@@ -172,7 +172,7 @@ export function historyTables(lens: Lens): ExpectedTable[] {
   ];
 }
 
-function nameOf({ world }: Lens, type: EntityType, id: string): string | null {
+function nameOf({ world }: Renderer, type: EntityType, id: string): string | null {
   if (type === 'topic') return world.topics.get(id)?.title ?? null;
   return (type === 'company' ? world.companies.get(id)?.name : world.people.get(id)?.displayName) ?? null;
 }

@@ -1,6 +1,6 @@
 import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/wire/companies.js';
 import { identitiesOf, personOf } from '../../../src/sandbox/wire/people.js';
-import type { Lens } from '../../../src/sandbox/wire/renderer.js';
+import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { personCounts } from '../../../src/sandbox/world/counts.js';
 import { goneAs, notGone } from './gone.js';
 import { columns, type ExpectedTable, nested } from './row.js';
@@ -8,15 +8,15 @@ import { columns, type ExpectedTable, nested } from './row.js';
 const ofPerson = ['github', 'linkedin', 'phone', 'title', 'twitter', 'website'];
 const ofCompany = ['email', 'github', 'linkedin', 'phone', 'twitter'];
 
-export function peopleTables(lens: Lens): ExpectedTable[] {
-  const { world } = lens;
+export function peopleTables(renderer: Renderer): ExpectedTable[] {
+  const { world } = renderer;
   const everyone = [...world.people.values()];
   return [
     {
       table: 'people',
       key: ['id'],
       rows: everyone.map((person) => {
-        const { company, connections, ...rest } = personOf(lens, person);
+        const { company, connections, ...rest } = personOf(renderer, person);
         return {
           ...columns(rest),
           ...nested('company', ['id', 'name', 'domain', 'logoUrl'], company),
@@ -39,7 +39,7 @@ export function peopleTables(lens: Lens): ExpectedTable[] {
       table: 'person_identities',
       key: ['person_id', 'platform', 'platform_id'],
       rows: everyone.flatMap((person) =>
-        identitiesOf(lens, person).map((identity) => ({ person_id: person.id, ...columns(identity) })),
+        identitiesOf(renderer, person).map((identity) => ({ person_id: person.id, ...columns(identity) })),
       ),
       lags: ['platform_username'],
     },
@@ -56,19 +56,19 @@ export function peopleTables(lens: Lens): ExpectedTable[] {
   ];
 }
 
-export function companyTables(lens: Lens): ExpectedTable[] {
-  const { world } = lens;
+export function companyTables(renderer: Renderer): ExpectedTable[] {
+  const { world } = renderer;
   const all = [...world.companies.values()];
   return [
     {
       table: 'companies',
       key: ['id'],
       rows: all.map((company) => {
-        const { connections, ...rest } = companyOf(lens, company);
+        const { connections, ...rest } = companyOf(renderer, company);
         return {
           ...columns(rest),
-          ...columns(JSON.parse(companyItemJson(lens, company))),
-          weekly_activity: activityOf(lens, company).weeklyActivity,
+          ...columns(JSON.parse(companyItemJson(renderer, company))),
+          weekly_activity: activityOf(renderer, company).weeklyActivity,
           ...nested('connections', ofCompany, connections),
           ...notGone,
           detail_unavailable_reason: null,
@@ -99,7 +99,10 @@ export function companyTables(lens: Lens): ExpectedTable[] {
       table: 'company_source_stats',
       key: ['company_id', 'source'],
       rows: all.flatMap((company) =>
-        activityOf(lens, company).sourceStats.map((stat) => ({ company_id: company.id, ...columns(stat) })),
+        activityOf(renderer, company).sourceStats.map((stat) => ({
+          company_id: company.id,
+          ...columns(stat),
+        })),
       ),
       // The numbers of a company that is gone are the last that are known, as in its own row.
       beyond: ({ company_id: id }) => (world.companies.has(String(id)) ? null : {}),

@@ -1,45 +1,45 @@
 import { migratedReason } from '../../../src/contract/topics.js';
-import type { Lens } from '../../../src/sandbox/wire/renderer.js';
+import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/wire/topics.js';
 import type { StoredTopic } from '../../../src/sandbox/world/types.js';
 import { goneAs, notGone } from './gone.js';
 import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
 
 /** `GET /topics` shows every topic but the superseded; those are read by their id only. */
-export function listedTopics(lens: Lens): StoredTopic[] {
-  return [...lens.world.topics.values()].filter((topic) => topic.graphStatus !== 'superseded');
+export function listedTopics(renderer: Renderer): StoredTopic[] {
+  return [...renderer.world.topics.values()].filter((topic) => topic.graphStatus !== 'superseded');
 }
 
 /** The topics whose conversations and history the API answers. */
-export function readableTopics(lens: Lens): StoredTopic[] {
-  return listedTopics(lens).filter((topic) => !topic.migrated);
+export function readableTopics(renderer: Renderer): StoredTopic[] {
+  return listedTopics(renderer).filter((topic) => !topic.migrated);
 }
 
-export function topicTables(lens: Lens): ExpectedTable[] {
-  return [topics(lens), people(lens)];
+export function topicTables(renderer: Renderer): ExpectedTable[] {
+  return [topics(renderer), people(renderer)];
 }
 
-function topics(lens: Lens): ExpectedTable {
+function topics(renderer: Renderer): ExpectedTable {
   return {
     table: 'topics',
     key: ['id'],
-    rows: listedTopics(lens).map((topic) => ({
-      ...item(lens, topic),
-      ...(topic.migrated ? {} : detail(lens, topic)),
+    rows: listedTopics(renderer).map((topic) => ({
+      ...item(renderer, topic),
+      ...(topic.migrated ? {} : detail(renderer, topic)),
       ...notGone,
       detail_unavailable_reason: topic.migrated ? migratedReason : null,
     })),
     beyond: ({ id }) => {
-      const topic = lens.world.topics.get(String(id));
+      const topic = renderer.world.topics.get(String(id));
       // Superseded since it was seen: there, and listed no more.
-      return topic ? { ...detail(lens, topic), ...notGone } : goneAs(lens.world, 'topic', String(id));
+      return topic ? { ...detail(renderer, topic), ...notGone } : goneAs(renderer.world, 'topic', String(id));
     },
     lags: ['successor_topic_title'],
   };
 }
 
-function item(lens: Lens, topic: StoredTopic): Row {
-  const { authors, linkedTicket, ...rest } = JSON.parse(topicItemJson(lens, topic));
+function item(renderer: Renderer, topic: StoredTopic): Row {
+  const { authors, linkedTicket, ...rest } = JSON.parse(topicItemJson(renderer, topic));
   return {
     ...columns(rest, ['persons']),
     author_ids: authors.map((author: { id: string }) => author.id),
@@ -47,8 +47,8 @@ function item(lens: Lens, topic: StoredTopic): Row {
   };
 }
 
-function detail(lens: Lens, topic: StoredTopic): Row {
-  const wire = topicOf(lens, topic);
+function detail(renderer: Renderer, topic: StoredTopic): Row {
+  const wire = topicOf(renderer, topic);
   return {
     ...columns(wire, ['successorTopic']),
     ...nested('successor_topic', ['id', 'title'], wire.successorTopic),
@@ -57,15 +57,15 @@ function detail(lens: Lens, topic: StoredTopic): Row {
 
 const company = ['id', 'name', 'domain', 'logoUrl'];
 
-function people(lens: Lens): ExpectedTable {
-  const listed = listedTopics(lens);
+function people(renderer: Renderer): ExpectedTable {
+  const listed = listedTopics(renderer);
   return {
     table: 'topic_people',
     key: ['topic_id', 'person_id'],
     rows: listed.flatMap((topic) => {
       const embedded: { id: string; isStaff: boolean; company: { isOrgCompany: boolean } | null }[] =
-        JSON.parse(topicItemJson(lens, topic)).persons;
-      return topicPeople(lens, topic).map((person) => {
+        JSON.parse(topicItemJson(renderer, topic)).persons;
+      return topicPeople(renderer, topic).map((person) => {
         const inList = embedded.find(({ id }) => id === person.id);
         return {
           topic_id: topic.id,
@@ -79,7 +79,9 @@ function people(lens: Lens): ExpectedTable {
     }),
     // The list does not tell who takes part in a topic that it does not show.
     beyond: ({ topic_id: id }) =>
-      lens.world.topics.get(String(id))?.graphStatus === 'superseded' ? { message_count: anything } : null,
+      renderer.world.topics.get(String(id))?.graphStatus === 'superseded'
+        ? { message_count: anything }
+        : null,
     lags: ['title', 'is_vip'],
   };
 }

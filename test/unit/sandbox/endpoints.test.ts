@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EndpointName, endpoints } from '../../../src/contract/endpoints.js';
 import { answerSchema } from '../../../src/sandbox/assumed-schemas.js';
-import { settle } from '../../../src/sandbox/options.js';
+import { withDefaults } from '../../../src/sandbox/options.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
@@ -98,7 +98,7 @@ it('answers every endpoint as its schema says, with no field that nobody documen
   for (const name of Object.keys(asked) as EndpointName[]) {
     const { path, body } = asked[name];
     const answer = await call(sandbox, path, { method: endpoints[name].method, body });
-    const schema = answerSchema(name, settle({}).forms);
+    const schema = answerSchema(name, withDefaults({}).forms);
     const read = schema.safeParse(answer.body);
     if (answer.status !== 200) wrong.push(`${name}: ${answer.status} ${answer.text}`);
     else if (!read.success) wrong.push(`${name}: ${read.error.message}`);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
-import { ArrivalMeter } from '../../../src/sandbox/stats.js';
+import { PeakRequests } from '../../../src/sandbox/stats.js';
 import { call, control } from './call-api.js';
 import { smallWorld } from './small-world.js';
 
@@ -93,10 +93,10 @@ it('measures the most requests in any window, however aligned', () => {
       fc.integer({ min: 1, max: 100 }),
       (gaps, windowMs) => {
         let now = 0;
-        const meter = new ArrivalMeter(windowMs, () => now);
+        const meter = new PeakRequests(windowMs, () => now);
         const stamps = gaps.map((gap) => {
           now += gap % 40;
-          meter.arrived('key');
+          meter.record('key');
           return now;
         });
         // The slow and obvious way: a window that begins with each request in turn.

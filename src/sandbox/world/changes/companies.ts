@@ -1,5 +1,14 @@
-import { type Actor, assign, need, newDigits, newId, record, recordMerge, tick } from '../history.js';
-import { indexesOf, noteEmployment } from '../indexes.js';
+import {
+  type Actor,
+  assignChanged,
+  getOrThrow,
+  newDigits,
+  newId,
+  record,
+  recordMerge,
+  tick,
+} from '../history.js';
+import { indexesOf, updateEmployment } from '../indexes.js';
 import type { StoredCompany, StoredMerge, World } from '../types.js';
 import { employ } from './people.js';
 
@@ -35,10 +44,10 @@ export function recordCompanyCreation(world: World, company: StoredCompany, acto
 
 /** Sets fields of a company and records what became different; given connections are added to those there are. */
 export function patchCompany(world: World, id: string, fields: CompanyFields, actor: Actor): StoredCompany {
-  const company = need(world.companies, 'company', id);
+  const company = getOrThrow(world.companies, 'company', id);
   const { connections, ...rest } = fields;
   const merged = connections === undefined ? {} : { connections: { ...company.connections, ...connections } };
-  const done = assign(company, { ...rest, ...merged });
+  const done = assignChanged(company, { ...rest, ...merged });
   if (done === undefined) return company;
   tick(world);
   record(world, 'company', id, 'UPDATE', done.changes, done.previous, actor);
@@ -47,8 +56,8 @@ export function patchCompany(world: World, id: string, fields: CompanyFields, ac
 
 /** Puts people into a company, from whichever they were in; each move is in the history of the person. */
 export function addCompanyPeople(world: World, id: string, personIds: readonly string[], actor: Actor): void {
-  need(world.companies, 'company', id);
-  for (const personId of personIds) need(world.people, 'person', personId);
+  getOrThrow(world.companies, 'company', id);
+  for (const personId of personIds) getOrThrow(world.people, 'person', personId);
   for (const personId of new Set(personIds)) employ(world, personId, id, actor);
 }
 
@@ -62,12 +71,12 @@ export function mergeCompanies(
   targetId: string,
   actor: Actor,
 ): StoredMerge {
-  const target = need(world.companies, 'company', targetId);
+  const target = getOrThrow(world.companies, 'company', targetId);
   const ids = [...new Set(sourceIds)].filter((id) => id !== targetId);
-  const sources = ids.map((id) => need(world.companies, 'company', id));
+  const sources = ids.map((id) => getOrThrow(world.companies, 'company', id));
   tick(world);
   for (const source of sources) {
-    for (const personId of employees(world, source.id)) move(world, personId, source.id, targetId);
+    for (const personId of employees(world, source.id)) setCompany(world, personId, source.id, targetId);
     target.identities.push(...source.identities);
     target.connections = { ...source.connections, ...target.connections };
     target.primaryDomain ??= source.primaryDomain;
@@ -87,10 +96,10 @@ export interface RemovedCompany {
 
 /** A company vanishes: not listed, 404 by id, its people without a company. */
 export function deleteCompany(world: World, id: string, actor: Actor): RemovedCompany {
-  const company = need(world.companies, 'company', id);
+  const company = getOrThrow(world.companies, 'company', id);
   tick(world);
   const personIds = employees(world, id);
-  for (const personId of personIds) move(world, personId, id, null);
+  for (const personId of personIds) setCompany(world, personId, id, null);
   world.companies.delete(id);
   record(world, 'company', id, 'DELETE', {}, { name: company.name }, actor);
   return { company, personIds };
@@ -102,7 +111,7 @@ export function restoreCompany(world: World, removed: RemovedCompany, actor: Act
   tick(world);
   world.companies.set(company.id, company);
   for (const personId of removed.personIds) {
-    if (world.people.get(personId)?.companyId === null) move(world, personId, null, company.id);
+    if (world.people.get(personId)?.companyId === null) setCompany(world, personId, null, company.id);
   }
   record(world, 'company', company.id, 'UPDATE', { restored: true }, null, actor);
   return company;
@@ -115,7 +124,7 @@ export function linkCompanyIdentity(
   identity: { platform: string; platformId: string; platformUsername?: string | null | undefined },
   actor: Actor,
 ): StoredCompany['identities'][number] {
-  const company = need(world.companies, 'company', id);
+  const company = getOrThrow(world.companies, 'company', id);
   const { platform, platformId } = identity;
   const known = company.identities.find((i) => i.platform === platform && i.platformId === platformId);
   tick(world);
@@ -139,7 +148,7 @@ function employees(world: World, companyId: string): string[] {
 }
 
 /** A move that follows from what happened to the company, so it is told in the company's history alone. */
-function move(world: World, personId: string, from: string | null, to: string | null): void {
-  need(world.people, 'person', personId).companyId = to;
-  noteEmployment(world, personId, from, to);
+function setCompany(world: World, personId: string, from: string | null, to: string | null): void {
+  getOrThrow(world.people, 'person', personId).companyId = to;
+  updateEmployment(world, personId, from, to);
 }

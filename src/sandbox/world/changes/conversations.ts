@@ -1,11 +1,11 @@
-import { chanceOfWrite, need, newId, tick } from '../history.js';
+import { getOrThrow, newId, randomForWrite, tick } from '../history.js';
 import {
-  noteGroupAdded,
-  noteGroupRemoved,
-  noteMessageAdded,
-  noteMessageChanged,
-  noteMessageRemoved,
-  noteTopic,
+  indexGroup,
+  indexMessage,
+  invalidateMessage,
+  invalidateTopic,
+  unindexGroup,
+  unindexMessage,
 } from '../indexes.js';
 import { messageUrl } from '../organization.js';
 import { accountId, sourceNamed } from '../sources.js';
@@ -20,8 +20,8 @@ export interface NewGroup {
 
 /** Opens a conversation without messages yet. A topic's `updatedAt` moves when it gets one. */
 export function addGroup(world: World, fields: NewGroup): StoredGroup {
-  need(world.channels, 'channel', fields.channelId);
-  const topic = fields.topicId == null ? undefined : need(world.topics, 'topic', fields.topicId);
+  getOrThrow(world.channels, 'channel', fields.channelId);
+  const topic = fields.topicId == null ? undefined : getOrThrow(world.topics, 'topic', fields.topicId);
   tick(world);
   const group: StoredGroup = {
     id: newId(world, 'group'),
@@ -35,27 +35,27 @@ export function addGroup(world: World, fields: NewGroup): StoredGroup {
   world.groups.set(group.id, group);
   topic?.groupIds.push(group.id);
   touch(world, group);
-  noteGroupAdded(world, group);
+  indexGroup(world, group);
   return group;
 }
 
 /** Assigns a conversation to a topic, or to none. */
 export function assignGroup(world: World, groupId: string, topicId: string | null): void {
-  const group = need(world.groups, 'group', groupId);
+  const group = getOrThrow(world.groups, 'group', groupId);
   if (group.topicId === topicId) return;
-  const next = topicId === null ? undefined : need(world.topics, 'topic', topicId);
+  const next = topicId === null ? undefined : getOrThrow(world.topics, 'topic', topicId);
   const before = group.topicId === null ? undefined : world.topics.get(group.topicId);
   tick(world);
   if (before !== undefined) {
     before.groupIds = before.groupIds.filter((id) => id !== groupId);
     before.updatedAt = world.now;
-    noteTopic(world, before.id);
+    invalidateTopic(world, before.id);
   }
   group.topicId = topicId;
   if (next === undefined) return;
   next.groupIds.push(groupId);
   next.updatedAt = world.now;
-  noteTopic(world, next.id);
+  invalidateTopic(world, next.id);
 }
 
 export interface NewMessage {
@@ -71,13 +71,13 @@ export interface NewMessage {
 
 /** A message arrives now, at the end of its conversation. */
 export function addMessage(world: World, fields: NewMessage): StoredMessage {
-  const group = need(world.groups, 'group', fields.groupId);
-  const author = need(world.authors, 'author', fields.authorId);
-  const channel = need(world.channels, 'channel', group.channelId);
-  if (fields.replyToId != null) need(world.messages, 'message', fields.replyToId);
-  if (fields.threadId != null) need(world.messages, 'message', fields.threadId);
+  const group = getOrThrow(world.groups, 'group', fields.groupId);
+  const author = getOrThrow(world.authors, 'author', fields.authorId);
+  const channel = getOrThrow(world.channels, 'channel', group.channelId);
+  if (fields.replyToId != null) getOrThrow(world.messages, 'message', fields.replyToId);
+  if (fields.threadId != null) getOrThrow(world.messages, 'message', fields.threadId);
   const createdAt = tick(world);
-  const random = chanceOfWrite(world, 'message');
+  const random = randomForWrite(world, 'message');
   const source = sourceNamed(author.sourceName);
   const sourceMessageId = accountId(random, author.sourceName);
   const message: StoredMessage = {
@@ -103,26 +103,26 @@ export function addMessage(world: World, fields: NewMessage): StoredMessage {
   world.messages.set(message.id, message);
   group.messageIds.push(message.id);
   touch(world, group);
-  noteMessageAdded(world, message);
+  indexMessage(world, message);
   return message;
 }
 
 /** Replaces a message's text. Of topics only `updatedAt` shows it; of people and companies nothing does. */
 export function editMessage(world: World, id: string, content: string): StoredMessage {
-  const message = need(world.messages, 'message', id);
+  const message = getOrThrow(world.messages, 'message', id);
   message.editedAt = tick(world);
   message.content = content;
-  touch(world, need(world.groups, 'group', message.groupId));
+  touch(world, getOrThrow(world.groups, 'group', message.groupId));
   return message;
 }
 
 /** Marks a message as deleted: it is still shown, with `deletedAt`, and no longer counted as a message. */
 export function deleteMessage(world: World, id: string): StoredMessage {
-  const message = need(world.messages, 'message', id);
+  const message = getOrThrow(world.messages, 'message', id);
   if (message.deletedAt !== null) return message;
   message.deletedAt = tick(world);
-  touch(world, need(world.groups, 'group', message.groupId));
-  noteMessageChanged(world, message);
+  touch(world, getOrThrow(world.groups, 'group', message.groupId));
+  invalidateMessage(world, message);
   return message;
 }
 
@@ -131,8 +131,8 @@ export function deleteMessage(world: World, id: string): StoredMessage {
  * goes too. Looks through all messages, since an answer may stand in another conversation.
  */
 export function removeMessage(world: World, id: string): void {
-  const message = need(world.messages, 'message', id);
-  const group = need(world.groups, 'group', message.groupId);
+  const message = getOrThrow(world.messages, 'message', id);
+  const group = getOrThrow(world.groups, 'group', message.groupId);
   tick(world);
   world.messages.delete(id);
   group.messageIds = group.messageIds.filter((other) => other !== id);
@@ -141,12 +141,12 @@ export function removeMessage(world: World, id: string): void {
     if (other.threadId === id) other.threadId = null;
   }
   touch(world, group);
-  noteMessageRemoved(world, message);
+  unindexMessage(world, message);
   if (group.messageIds.length > 0) return;
   const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
   if (topic !== undefined) topic.groupIds = topic.groupIds.filter((other) => other !== group.id);
   world.groups.delete(group.id);
-  noteGroupRemoved(world, group);
+  unindexGroup(world, group);
 }
 
 /** Somebody reacts to a message; the same reaction again is counted up. */
@@ -155,12 +155,12 @@ export function react(
   messageId: string,
   reaction: { readonly identifier: string; readonly unicode: string | null },
 ): StoredMessage {
-  const message = need(world.messages, 'message', messageId);
+  const message = getOrThrow(world.messages, 'message', messageId);
   tick(world);
   const known = message.reactions.find((r) => r.identifier === reaction.identifier);
   if (known === undefined) message.reactions.push({ ...reaction, count: 1 });
   else known.count += 1;
-  touch(world, need(world.groups, 'group', message.groupId));
+  touch(world, getOrThrow(world.groups, 'group', message.groupId));
   return message;
 }
 

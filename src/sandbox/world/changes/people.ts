@@ -1,5 +1,14 @@
-import { type Actor, assign, need, newDigits, newId, record, recordMerge, tick } from '../history.js';
-import { noteAuthors, noteEmployment } from '../indexes.js';
+import {
+  type Actor,
+  assignChanged,
+  getOrThrow,
+  newDigits,
+  newId,
+  record,
+  recordMerge,
+  tick,
+} from '../history.js';
+import { invalidateAuthors, updateEmployment } from '../indexes.js';
 import type { StoredAuthor, StoredMerge, StoredPerson, World } from '../types.js';
 
 /** What a client may set of a person (`POST /people`, `PATCH /people/{personId}`), and what the service itself does. */
@@ -42,27 +51,27 @@ export function recordPersonCreation(world: World, person: StoredPerson, actor: 
 
 /** Sets fields of a person and records what became different; given connections are added to those there are. */
 export function patchPerson(world: World, id: string, fields: PersonFields, actor: Actor): StoredPerson {
-  const person = need(world.people, 'person', id);
+  const person = getOrThrow(world.people, 'person', id);
   const { connections, ...rest } = fields;
   const merged = connections === undefined ? {} : { connections: { ...person.connections, ...connections } };
-  const done = assign(person, { ...rest, ...merged });
+  const done = assignChanged(person, { ...rest, ...merged });
   if (done === undefined) return person;
   tick(world);
   // Staff decides which conversations count as answered.
-  if ('isStaff' in done.changes) noteAuthors(world, person.authorIds, [id]);
+  if ('isStaff' in done.changes) invalidateAuthors(world, person.authorIds, [id]);
   record(world, 'person', id, 'UPDATE', done.changes, done.previous, actor);
   return person;
 }
 
 /** Puts a person into a company, or into none; records it with the person. */
 export function employ(world: World, personId: string, companyId: string | null, actor: Actor): void {
-  const person = need(world.people, 'person', personId);
-  if (companyId !== null) need(world.companies, 'company', companyId);
+  const person = getOrThrow(world.people, 'person', personId);
+  if (companyId !== null) getOrThrow(world.companies, 'company', companyId);
   const before = person.companyId;
   if (before === companyId) return;
   tick(world);
   person.companyId = companyId;
-  noteEmployment(world, personId, before, companyId);
+  updateEmployment(world, personId, before, companyId);
   record(world, 'person', personId, 'UPDATE', { companyId }, { companyId: before }, actor);
 }
 
@@ -76,10 +85,10 @@ export function mergePeople(
   targetId: string,
   actor: Actor,
 ): StoredMerge {
-  const target = need(world.people, 'person', targetId);
+  const target = getOrThrow(world.people, 'person', targetId);
   const sources = [...new Set(sourceIds)]
     .filter((id) => id !== targetId)
-    .map((id) => need(world.people, 'person', id));
+    .map((id) => getOrThrow(world.people, 'person', id));
   tick(world);
   for (const source of sources) {
     giveAuthors(world, source, target);
@@ -88,10 +97,10 @@ export function mergePeople(
     target.connections = { ...source.connections, ...target.connections };
     const company = source.companyId;
     source.companyId = null;
-    if (company !== null) noteEmployment(world, source.id, company, null);
+    if (company !== null) updateEmployment(world, source.id, company, null);
     if (target.companyId === null && company !== null) {
       target.companyId = company;
-      noteEmployment(world, targetId, null, company);
+      updateEmployment(world, targetId, null, company);
     }
     world.people.delete(source.id);
   }
@@ -108,12 +117,12 @@ export interface RemovedPerson {
 
 /** A person vanishes: not listed, 404 by id, the accounts without a person. */
 export function deletePerson(world: World, id: string, actor: Actor): RemovedPerson {
-  const person = need(world.people, 'person', id);
+  const person = getOrThrow(world.people, 'person', id);
   tick(world);
   const removed = { person, companyId: person.companyId, authorIds: [...person.authorIds] };
-  noteAuthors(world, person.authorIds, [id]);
-  for (const authorId of person.authorIds) need(world.authors, 'author', authorId).personId = null;
-  noteEmployment(world, id, person.companyId, null);
+  invalidateAuthors(world, person.authorIds, [id]);
+  for (const authorId of person.authorIds) getOrThrow(world.authors, 'author', authorId).personId = null;
+  updateEmployment(world, id, person.companyId, null);
   person.authorIds = [];
   person.companyId = null;
   world.people.delete(id);
@@ -128,7 +137,7 @@ export function restorePerson(world: World, removed: RemovedPerson, actor: Actor
   world.people.set(person.id, person);
   if (removed.companyId !== null && world.companies.has(removed.companyId)) {
     person.companyId = removed.companyId;
-    noteEmployment(world, person.id, null, removed.companyId);
+    updateEmployment(world, person.id, null, removed.companyId);
   }
   for (const authorId of removed.authorIds) {
     const author = world.authors.get(authorId);
@@ -136,7 +145,7 @@ export function restorePerson(world: World, removed: RemovedPerson, actor: Actor
     author.personId = person.id;
     person.authorIds.push(authorId);
   }
-  noteAuthors(world, person.authorIds, [person.id]);
+  invalidateAuthors(world, person.authorIds, [person.id]);
   record(world, 'person', person.id, 'UPDATE', { restored: true }, null, actor);
   return person;
 }
@@ -151,7 +160,7 @@ export function linkIdentity(
   identity: { platform: string; platformId: string; platformUsername?: string | null | undefined },
   actor: Actor,
 ): StoredAuthor {
-  const person = need(world.people, 'person', personId);
+  const person = getOrThrow(world.people, 'person', personId);
   const known = findAuthor(world, identity.platform, identity.platformId);
   if (known?.personId === personId) return known;
   tick(world);
@@ -169,7 +178,7 @@ export function linkIdentity(
   world.authors.set(author.id, author);
   author.personId = personId;
   person.authorIds.push(author.id);
-  noteAuthors(world, [author.id], before === undefined ? [personId] : [personId, before.id]);
+  invalidateAuthors(world, [author.id], before === undefined ? [personId] : [personId, before.id]);
   const { platform, platformId } = identity;
   record(world, 'person', personId, 'UPDATE', { identity: { platform, platformId } }, null, actor);
   return author;
@@ -183,8 +192,8 @@ function findAuthor(world: World, source: string, sourceAuthorId: string): Store
 }
 
 function giveAuthors(world: World, from: StoredPerson, to: StoredPerson): void {
-  for (const authorId of from.authorIds) need(world.authors, 'author', authorId).personId = to.id;
+  for (const authorId of from.authorIds) getOrThrow(world.authors, 'author', authorId).personId = to.id;
   to.authorIds.push(...from.authorIds);
-  noteAuthors(world, from.authorIds, [from.id, to.id]);
+  invalidateAuthors(world, from.authorIds, [from.id, to.id]);
   from.authorIds = [];
 }

@@ -1,15 +1,15 @@
 import {
   type Actor,
-  assign,
+  assignChanged,
+  getOrThrow,
   historyOf,
-  need,
   newId,
   record,
   recordMerge,
   systemActor,
   tick,
 } from '../history.js';
-import { noteTopic } from '../indexes.js';
+import { invalidateTopic } from '../indexes.js';
 import type { Priority, StoredMerge, StoredTopic, World } from '../types.js';
 
 /** What may change of a topic. A client sends the first two; the rest is assessed by the service's own agent. */
@@ -73,7 +73,7 @@ export function recordCreation(world: World, topic: StoredTopic, actor: Actor): 
  * the priority was set manually", Topic), a lifecycle state set by a user its confidence (assumed). When nothing differs, nothing moves.
  */
 export function patchTopic(world: World, id: string, patch: TopicPatch, actor: Actor): StoredTopic {
-  const topic = need(world.topics, 'topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   const wanted: TopicPatch = { ...patch };
   if (actor.by === 'user') {
     if (patch.priority !== undefined) wanted.priorityReasoning = null;
@@ -90,7 +90,7 @@ export function archiveTopic(
   reason: string | null | undefined,
   actor: Actor,
 ): StoredTopic {
-  const topic = need(world.topics, 'topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   if (topic.archivedAt !== null) {
     if (typeof reason === 'string') change(world, topic, { archivedReason: reason }, actor);
     return topic;
@@ -112,7 +112,7 @@ export function archiveTopic(
 
 /** Brings an archived topic back; does nothing to any other. */
 export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTopic {
-  const topic = need(world.topics, 'topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   if (topic.archivedAt === null) return topic;
   const graphStatus = topic.graphStatus === 'superseded' ? 'superseded' : 'active';
   change(
@@ -129,8 +129,8 @@ export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTo
  * readable by id, and names its successor as long as that one can be resolved.
  */
 export function supersedeTopic(world: World, id: string, successorId: string | null): StoredTopic {
-  const topic = need(world.topics, 'topic', id);
-  if (successorId !== null) need(world.topics, 'topic', successorId);
+  const topic = getOrThrow(world.topics, 'topic', id);
+  if (successorId !== null) getOrThrow(world.topics, 'topic', successorId);
   if (topic.graphStatus === 'superseded' || successorId === id) return topic;
   change(
     world,
@@ -144,7 +144,7 @@ export function supersedeTopic(world: World, id: string, successorId: string | n
 
 /** The v1 to v2 migration: the topic stays listed, and is answered 404 by id with its own reason. */
 export function migrateTopic(world: World, id: string): StoredTopic {
-  const topic = need(world.topics, 'topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   const archivedAt = world.now + 1;
   change(
     world,
@@ -172,18 +172,18 @@ export function mergeTopics(
   targetId: string,
   actor: Actor,
 ): StoredMerge {
-  const target = need(world.topics, 'topic', targetId);
+  const target = getOrThrow(world.topics, 'topic', targetId);
   const sources = [...new Set(sourceIds)]
     .filter((id) => id !== targetId)
-    .map((id) => need(world.topics, 'topic', id));
+    .map((id) => getOrThrow(world.topics, 'topic', id));
   target.updatedAt = tick(world);
   const gone = new Set(sources.map((source) => source.id));
   for (const source of sources) {
     moveGroups(world, source, targetId);
     world.topics.delete(source.id);
-    noteTopic(world, source.id);
+    invalidateTopic(world, source.id);
   }
-  repoint(world, gone, targetId);
+  redirectSuccessors(world, gone, targetId);
   const named = sources.map((source) => ({ id: source.id, name: source.title }));
   return recordMerge(world, 'topic', named, targetId, actor);
 }
@@ -196,13 +196,13 @@ export interface RemovedTopic {
 
 /** A topic vanishes: not listed, 404 by id, its conversations without a topic. */
 export function deleteTopic(world: World, id: string, actor: Actor): RemovedTopic {
-  const topic = need(world.topics, 'topic', id);
+  const topic = getOrThrow(world.topics, 'topic', id);
   tick(world);
   const removed = { topic, groupIds: [...topic.groupIds] };
   moveGroups(world, topic, null);
   world.topics.delete(id);
-  noteTopic(world, id);
-  repoint(world, new Set([id]), null);
+  invalidateTopic(world, id);
+  redirectSuccessors(world, new Set([id]), null);
   record(world, 'topic', id, 'DELETE', {}, { title: topic.title }, actor);
   return removed;
 }
@@ -233,7 +233,7 @@ function change(
   wanted: Partial<StoredTopic> | TopicPatch,
   actor: Actor,
 ): void {
-  const done = assign(topic, wanted as Partial<StoredTopic>);
+  const done = assignChanged(topic, wanted as Partial<StoredTopic>);
   if (done === undefined) return;
   topic.updatedAt = tick(world);
   record(world, 'topic', topic.id, 'UPDATE', dated(done.changes), dated(done.previous), actor);
@@ -248,20 +248,20 @@ function dated(values: Record<string, unknown>): Record<string, unknown> {
 }
 
 function moveGroups(world: World, from: StoredTopic, toId: string | null): void {
-  const to = toId === null ? undefined : need(world.topics, 'topic', toId);
+  const to = toId === null ? undefined : getOrThrow(world.topics, 'topic', toId);
   for (const groupId of from.groupIds) {
-    const group = need(world.groups, 'group', groupId);
+    const group = getOrThrow(world.groups, 'group', groupId);
     group.topicId = toId;
     to?.groupIds.push(groupId);
   }
   from.groupIds = [];
-  noteTopic(world, from.id);
+  invalidateTopic(world, from.id);
   if (to === undefined) return;
   to.updatedAt = world.now;
-  noteTopic(world, to.id);
+  invalidateTopic(world, to.id);
 }
 
-function repoint(world: World, gone: ReadonlySet<string>, to: string | null): void {
+function redirectSuccessors(world: World, gone: ReadonlySet<string>, to: string | null): void {
   for (const topic of world.topics.values()) {
     if (topic.successorTopicId === null || !gone.has(topic.successorTopicId)) continue;
     topic.successorTopicId = to === topic.id ? null : to;

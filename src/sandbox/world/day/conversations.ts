@@ -8,7 +8,14 @@ import {
 } from '../changes/conversations.js';
 import { createPerson, employ, linkIdentity } from '../changes/people.js';
 import { createTopic, patchTopic } from '../changes/topics.js';
-import { type Cast, canSpeak, castOf, groupTitle, nextLine, titleOf } from '../conversations.js';
+import {
+  draftMessage,
+  groupTitle,
+  hasSpeakers,
+  type Speakers,
+  speakersOf,
+  titleOf,
+} from '../conversations.js';
 import { agentActor, systemActor } from '../history.js';
 import { asciiOf, personName } from '../names.js';
 import { score } from '../past.js';
@@ -16,49 +23,49 @@ import { Random } from '../random.js';
 import { accountId, reactionKinds, sourceNamed } from '../sources.js';
 import { makeStory } from '../stories.js';
 import { hourMs, minuteMs } from '../time.js';
-import { freshText, subjectOf } from '../topics.js';
+import { subjectOf, uniqueTopicText } from '../topics.js';
 import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../types.js';
-import { type Day, some } from './day.js';
+import { type Day, roundShare } from './day.js';
 
 /** New messages: in exactly the asked share of all topics, rounded up, of which recent ones come first. */
 export function planMessages(day: Day): void {
   const { world, shape } = day;
   if (shape.activeTopics === 0) return;
-  const cast = castOf(world);
-  if (!canSpeak(cast)) return;
+  const cast = speakersOf(world);
+  if (!hasSpeakers(cast)) return;
   const random = day.random('active topics');
   const wanted = Math.ceil(shape.activeTopics * world.topics.size - 1e-9);
   for (const topic of recentFirst(random, liveTopics(world), wanted)) {
-    planTalk(day, day.random(`messages in ${topic.id}`), cast, topic);
+    planConversation(day, day.random(`messages in ${topic.id}`), cast, topic);
   }
 }
 
 /** A few messages, minutes apart: in one of the topic's latest conversations, or in a new one. */
-function planTalk(day: Day, random: Random, cast: Cast, topic: StoredTopic): void {
+function planConversation(day: Day, random: Random, cast: Speakers, topic: StoredTopic): void {
   const { world } = day;
   let group = random.chance(0.6)
     ? openGroup(world, cast, random.pick([...topic.groupIds.slice(-3), '']))
     : undefined;
   let at = day.moment(random);
   for (let turn = 0, size = random.whole(1, 5); turn < size; turn++) {
-    day.plan(at, () => {
+    day.schedule(at, () => {
       // Merged away or deleted earlier on the same day.
       if (!world.topics.has(topic.id)) return;
       if (turn === 0) day.counts.activeTopics += 1;
       if (group === undefined || !world.groups.has(group.id)) {
         group = addGroup(world, topicGroup(random, topic, cast.channels.draw(random).id));
       }
-      speak(day, random, cast, topic, group, undefined);
+      addNextMessage(day, random, cast, topic, group, undefined);
     });
     at += random.whole(1, 50) * minuteMs;
   }
 }
 
 /** One more message in a conversation; `opener` is who begins it, when it has none yet. */
-function speak(
+function addNextMessage(
   day: Day,
   random: Random,
-  cast: Cast,
+  cast: Speakers,
   topic: StoredTopic,
   group: StoredGroup,
   opener: StoredAuthor | undefined,
@@ -70,7 +77,15 @@ function speak(
   const first = world.messages.get(group.messageIds[0] ?? '');
   const author = first === undefined ? undefined : world.authors.get(first.authorId);
   const answered = new Random(world.seed, 'answered', group.id).chance(0.7);
-  const line = nextLine(random, cast, channel.sourceName, subject, group.messageIds.length, author, answered);
+  const line = draftMessage(
+    random,
+    cast,
+    channel.sourceName,
+    subject,
+    group.messageIds.length,
+    author,
+    answered,
+  );
   addMessage(world, {
     groupId: group.id,
     authorId: first === undefined && opener !== undefined ? opener.id : line.author.id,
@@ -93,14 +108,14 @@ function topicGroup(random: Random, topic: StoredTopic, channelId: string) {
 }
 
 /** The conversation of that id, where somebody can still speak. */
-function openGroup(world: World, cast: Cast, id: string): StoredGroup | undefined {
+function openGroup(world: World, cast: Speakers, id: string): StoredGroup | undefined {
   const group = world.groups.get(id);
   const channel = world.channels.get(group?.channelId ?? '');
   return channel?.isConnected === true && cast.customers.has(channel.sourceName) ? group : undefined;
 }
 
 /** Somebody whom nobody has seen before, with one account and perhaps a company. */
-function newcomer(day: Day, random: Random, source: string): StoredAuthor {
+function createNewcomer(day: Day, random: Random, source: string): StoredAuthor {
   const { world, counts } = day;
   const displayName = personName(random);
   const primaryEmail = random.chance(0.8)
@@ -142,16 +157,16 @@ function recentFirst(random: Random, topics: readonly StoredTopic[], count: numb
 /** New topics, each with its first conversation; about every second begins with somebody new. */
 export function planNewTopics(day: Day): void {
   const { world, shape, counts } = day;
-  const count = some(day.random('how many new topics'), shape.newTopics, world.topics.size);
+  const count = roundShare(day.random('how many new topics'), shape.newTopics, world.topics.size);
   if (count === 0) return;
-  const cast = castOf(world);
+  const cast = speakersOf(world);
   for (let i = 0; i < count; i++) {
     const random = day.random(`new topic ${i}`);
     const at = day.moment(random);
     const size = random.whole(1, 6);
-    day.plan(at, () => {
+    day.schedule(at, () => {
       const titles = new Set([...world.topics.values()].map((topic) => topic.title));
-      const { title, summary, issueType, keywords } = freshText(random, titles);
+      const { title, summary, issueType, keywords } = uniqueTopicText(random, titles);
       const topic = createTopic(world, { title, summary, issueType, keywords }, agentActor);
       counts.newTopics += 1;
       if (random.chance(0.85)) patchTopic(world, topic.id, score(random), agentActor);
@@ -159,12 +174,12 @@ export function planNewTopics(day: Day): void {
         const lifecycleStateConfidence = random.whole(40, 99) / 100;
         patchTopic(world, topic.id, { lifecycleState: 'open', lifecycleStateConfidence }, agentActor);
       }
-      if (!canSpeak(cast)) return;
+      if (!hasSpeakers(cast)) return;
       const channel = cast.channels.draw(random);
-      const opener = random.chance(0.5) ? newcomer(day, random, channel.sourceName) : undefined;
+      const opener = random.chance(0.5) ? createNewcomer(day, random, channel.sourceName) : undefined;
       const group = addGroup(world, topicGroup(random, topic, channel.id));
       for (let turn = 0; turn < size; turn++)
-        speak(day, random, cast, topic, group, turn === 0 ? opener : undefined);
+        addNextMessage(day, random, cast, topic, group, turn === 0 ? opener : undefined);
     });
   }
 }
@@ -174,7 +189,7 @@ export function planStory(day: Day): void {
   const { world, shape, counts } = day;
   if (shape.newTopics === 0) return;
   const random = day.random('story');
-  day.plan(world.now + 22 * hourMs, () => {
+  day.schedule(world.now + 22 * hourMs, () => {
     const topics = [...world.topics.values()].filter((topic) => topic.groupIds.length > 0);
     const staff = [...world.people.values()].filter((person) => person.isStaff);
     world.now += 1;
@@ -185,7 +200,7 @@ export function planStory(day: Day): void {
 }
 
 /** What people do to messages that are there: edits, deletions (one in five for good) and reactions. */
-export function planRetouches(day: Day): void {
+export function planMessageEdits(day: Day): void {
   const { world, shape, counts } = day;
   const total = world.messages.size;
   if (total === 0 || (shape.edits === 0 && shape.deletions === 0 && shape.reactions === 0)) return;
@@ -194,9 +209,9 @@ export function planRetouches(day: Day): void {
   const choose = (random: Random) => random.pick(random.chance(0.8) ? ids.slice(ids.length >> 1) : ids);
   const each = (purpose: string, share: number, happen: (random: Random, id: string) => void) => {
     const random = day.random(purpose);
-    for (let left = some(random, share, total); left > 0; left--) {
+    for (let left = roundShare(random, share, total); left > 0; left--) {
       const id = choose(random);
-      day.plan(day.moment(random), () => {
+      day.schedule(day.moment(random), () => {
         if (world.messages.has(id)) happen(random, id);
       });
     }

@@ -32,13 +32,13 @@ export interface Day {
   /** Chance for one purpose of this day, so that more of one thing leaves the others as they are. */
   random(purpose: string): Random;
   /** Lets something happen at `at`, which is made to lie within the day. */
-  plan(at: number, happen: () => void): void;
+  schedule(at: number, happen: () => void): void;
   /** A moment of the day, rather in office hours. */
   moment(random: Random): number;
 }
 
 /** Opens the day that follows the world's present. `run` plays what was planned, in order, and moves the present. */
-export function openDay(world: World, shape: DayShape, counts: DayCounts): Day & { run(): void } {
+export function startDay(world: World, shape: DayShape, counts: DayCounts): Day & { run(): void } {
   const from = world.now;
   const number = Math.floor(from / dayMs);
   const planned: { at: number; order: number; happen: () => void }[] = [];
@@ -47,7 +47,7 @@ export function openDay(world: World, shape: DayShape, counts: DayCounts): Day &
     shape,
     counts,
     random: (purpose) => new Random(world.seed, 'day', number, purpose),
-    plan(at, happen) {
+    schedule(at, happen) {
       planned.push({ at: Math.min(from + dayMs - 1, Math.max(from, at)), order: planned.length, happen });
     },
     moment: (random) => busyMoment(random, from, from + dayMs - 1),
@@ -62,7 +62,7 @@ export function openDay(world: World, shape: DayShape, counts: DayCounts): Day &
   };
 }
 
-export function noCounts(): DayCounts {
+export function zeroCounts(): DayCounts {
   return {
     activeTopics: 0,
     messages: 0,
@@ -84,14 +84,14 @@ export function noCounts(): DayCounts {
 }
 
 /** `share` of `base` as a whole number: exact where it is one, otherwise the one below or above it by chance. */
-export function some(random: Random, share: number, base: number): number {
+export function roundShare(random: Random, share: number, base: number): number {
   const wanted = share * base;
   const whole = Math.floor(wanted + 1e-9);
   return wanted - whole > 1e-9 && random.chance(wanted - whole) ? whole + 1 : whole;
 }
 
 /** One of the members, who decide by hand. */
-export function someMember(world: World, random: Random): Actor {
+export function randomMember(world: World, random: Random): Actor {
   const members = [...world.members.keys()];
   return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };
 }

@@ -5,7 +5,7 @@ import { agentActor } from '../history.js';
 import { archiveReasons, score } from '../past.js';
 import type { Random } from '../random.js';
 import type { StoredTopic } from '../types.js';
-import { type Day, some, someMember } from './day.js';
+import { type Day, randomMember, roundShare } from './day.js';
 
 /** Duplicates among topics, people and companies are merged, by users and by the agent. */
 export function planMerges(day: Day): void {
@@ -20,12 +20,12 @@ export function planMerges(day: Day): void {
     counter: 'topicMerges' | 'personMerges' | 'companyMerges',
   ) => {
     const random = day.random(purpose);
-    const pairs = Math.min(some(random, shape.merges, total), candidates.length >> 1);
+    const pairs = Math.min(roundShare(random, shape.merges, total), candidates.length >> 1);
     const chosen = random.sample(candidates, pairs * 2);
     for (let i = 0; i < pairs; i++) {
       const [source, target] = [chosen[2 * i] as string, chosen[2 * i + 1] as string];
-      const actor = random.chance(0.6) ? someMember(world, random) : agentActor;
-      day.plan(day.moment(random), () => {
+      const actor = random.chance(0.6) ? randomMember(world, random) : agentActor;
+      day.schedule(day.moment(random), () => {
         if (!alive(source) || !alive(target)) return;
         merge(world, [source], target, actor);
         counts[counter] += 1;
@@ -59,12 +59,12 @@ export function planMerges(day: Day): void {
 export function planArchives(day: Day): void {
   const { world, shape, counts } = day;
   const random = day.random('archives');
-  for (const id of someTopics(day, random, shape.archives)) {
+  for (const id of randomTopics(day, random, shape.archives)) {
     const kind = random.weighted({ archive: 70, supersede: 15, unarchive: 15 });
-    const [reason, member] = [random.pick(archiveReasons), someMember(world, random)];
+    const [reason, member] = [random.pick(archiveReasons), randomMember(world, random)];
     const successor = random.chance(0.8) ? random.pick([...world.topics.keys()]) : null;
     const archived = random.sample([...world.topics.values()].filter(isArchived), 1)[0]?.id;
-    day.plan(day.moment(random), () => {
+    day.schedule(day.moment(random), () => {
       if (kind === 'unarchive' && archived !== undefined && isArchived(world.topics.get(archived))) {
         unarchiveTopic(world, archived, member);
         counts.unarchives += 1;
@@ -87,11 +87,11 @@ export function planArchives(day: Day): void {
 export function planAssessments(day: Day): void {
   const { world, shape, counts } = day;
   const random = day.random('assessments');
-  someTopics(day, random, shape.priorityChanges).forEach((id, i) => {
-    const member = random.chance(0.5) ? someMember(world, random) : undefined;
+  randomTopics(day, random, shape.priorityChanges).forEach((id, i) => {
+    const member = random.chance(0.5) ? randomMember(world, random) : undefined;
     const confidence = random.whole(50, 99) / 100;
     const draw = random.unit();
-    day.plan(day.moment(random), () => {
+    day.schedule(day.moment(random), () => {
       const topic = world.topics.get(id);
       if (topic === undefined || !isLive(topic)) return;
       if (i % 2 === 0) {
@@ -117,9 +117,9 @@ function otherPriority(random: Random, topic: StoredTopic) {
 }
 
 /** So many live topics, all different. */
-function someTopics(day: Day, random: Random, share: number): string[] {
+function randomTopics(day: Day, random: Random, share: number): string[] {
   const { world } = day;
-  const count = some(random, share, world.topics.size);
+  const count = roundShare(random, share, world.topics.size);
   if (count === 0) return [];
   return random.sample(
     [...world.topics.values()].filter((topic) => isLive(topic)).map((topic) => topic.id),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Random, Skewed } from '../../../../src/sandbox/world/random.js';
+import { Random, Zipf } from '../../../../src/sandbox/world/random.js';
 
 describe('Random', () => {
   it('gives the numbers that it always gave', () => {
@@ -70,7 +70,7 @@ describe('Skewed', () => {
   it('draws the first far oftener than the last, and everything some time', () => {
     const random = new Random(5, 'skew');
     const items = Array.from({ length: 20 }, (_, i) => i);
-    const skewed = new Skewed(items, 1);
+    const skewed = new Zipf(items, 1);
     const counts = new Array<number>(20).fill(0);
     for (let i = 0; i < 10_000; i++) {
       const item = skewed.draw(random);
@@ -81,6 +81,6 @@ describe('Skewed', () => {
   });
 
   it('refuses to draw from nothing', () => {
-    expect(() => new Skewed([], 1).draw(new Random(1))).toThrow(RangeError);
+    expect(() => new Zipf([], 1).draw(new Random(1))).toThrow(RangeError);
   });
 });
