@@ -4,19 +4,19 @@ import { z } from 'zod';
 import { type Change, changeKinds } from './colleague.js';
 import { type DriftRule, driftRule } from './drift.js';
 import { type FaultRuleInput, faultRule } from './faults.js';
-import { Account } from './least-cost.js';
+import { CostTracker } from './least-cost.js';
 import type { Service } from './service.js';
 import { companyOf } from './wire/companies.js';
 import { channelOf, storyOf } from './wire/organization.js';
 import { personOf } from './wire/people.js';
-import type { Lens } from './wire/renderer.js';
+import type { Renderer } from './wire/renderer.js';
 import { topicOf } from './wire/topics.js';
 import { defaultDay } from './world/advance.js';
 import type { DayShape } from './world/types.js';
 
 const hidden = { hide: true };
 
-/** `/__sandbox/*`: what a test or a demo does to the service from outside. No key, no limit, never part of `/v1`. */
+/** `/__sandbox/*`: controls for tests and demos. They need no key, have no limit and are not part of `/v1`. */
 export function controls(service: Service): FastifyPluginAsync {
   return async (app) => {
     app.setValidatorCompiler(validatorCompiler);
@@ -24,7 +24,7 @@ export function controls(service: Service): FastifyPluginAsync {
     faults(app, service);
     drift(app, service);
     events(app, service);
-    account(app, service);
+    leastCost(app, service);
     app.post('/clock', { schema: { ...hidden, body: z.strictObject({ skewMs: z.number() }) } }, (request) => {
       service.clock.skew((request.body as { skewMs: number }).skewMs);
       return { now: new Date(service.clock.now()).toISOString() };
@@ -32,7 +32,7 @@ export function controls(service: Service): FastifyPluginAsync {
     const state = z.object({ full: z.enum(['true', 'false', '']).optional() });
     app.get('/state', { schema: { ...hidden, querystring: state } }, (request) => {
       const { full } = request.query as z.infer<typeof state>;
-      return stateOf(service.tenant.lens, full === 'true' || full === '');
+      return stateOf(service.tenant.renderer, full === 'true' || full === '');
     });
   };
 }
@@ -49,7 +49,7 @@ function statistics(app: FastifyInstance, service: Service): void {
   }));
 }
 
-/** What happens in the organization while nobody writes through the API. */
+/** Changes in the organization that are not made through the API. */
 function events(app: FastifyInstance, service: Service): void {
   const share = z.number().min(0).max(1);
   const day = z.strictObject({
@@ -72,11 +72,11 @@ function events(app: FastifyInstance, service: Service): void {
   }));
 }
 
-/** What a client has to ask for, at the least: everything at a mark, and what says something else since. */
-function account(app: FastifyInstance, service: Service): void {
-  const book = new Account(service);
-  app.post('/mark', { schema: hidden }, () => book.mark());
-  app.get('/changed', { schema: hidden }, () => book.changed());
+/** The requests that a client needs at the least: for everything at the mark, and for what changed since. */
+function leastCost(app: FastifyInstance, service: Service): void {
+  const tracker = new CostTracker(service);
+  app.post('/mark', { schema: hidden }, () => tracker.mark());
+  app.get('/changed', { schema: hidden }, () => tracker.changed());
 }
 
 function faults(app: FastifyInstance, service: Service): void {
@@ -94,7 +94,7 @@ function faults(app: FastifyInstance, service: Service): void {
   });
 }
 
-/** Lists that change while they are read; see drift/rule.ts. An empty body is the rule with every default. */
+/** Lists that change while they are read; see drift.ts. An empty body is the rule with its defaults. */
 function drift(app: FastifyInstance, service: Service): void {
   const body = z.preprocess((given) => given ?? {}, driftRule);
   app.get('/drift', { schema: hidden }, () => service.drift.read());
@@ -109,11 +109,11 @@ function drift(app: FastifyInstance, service: Service): void {
 }
 
 /**
- * The truth that a client's copy can be compared with: the ids of every resource, and with `full` each entity as its
- * detail endpoint answers it.
+ * The state of the organization, to compare a client's copy with: the ids of every resource, and with `full` each
+ * entity as its detail endpoint answers it.
  */
-export function stateOf(lens: Lens, full: boolean) {
-  const { world } = lens;
+function stateOf(renderer: Renderer, full: boolean) {
+  const { world } = renderer;
   return {
     now: new Date(world.now).toISOString(),
     organization: world.organization,
@@ -133,17 +133,17 @@ export function stateOf(lens: Lens, full: boolean) {
       templates: [...world.templates.keys()],
       automations: [...world.automations.keys()],
     },
-    ...(full ? { items: itemsOf(lens) } : {}),
+    ...(full ? { items: itemsOf(renderer) } : {}),
   };
 }
 
-function itemsOf(lens: Lens) {
-  const { world } = lens;
+function itemsOf(renderer: Renderer) {
+  const { world } = renderer;
   return {
-    topics: [...world.topics.values()].map((topic) => topicOf(lens, topic)),
-    people: [...world.people.values()].map((person) => personOf(lens, person)),
-    companies: [...world.companies.values()].map((company) => companyOf(lens, company)),
-    channels: [...world.channels.values()].map((channel) => channelOf(lens, channel)),
+    topics: [...world.topics.values()].map((topic) => topicOf(renderer, topic)),
+    people: [...world.people.values()].map((person) => personOf(renderer, person)),
+    companies: [...world.companies.values()].map((company) => companyOf(renderer, company)),
+    channels: [...world.channels.values()].map((channel) => channelOf(renderer, channel)),
     stories: [...world.stories.values()].map((story) => storyOf(story)),
     templates: [...world.templates.values()],
     automations: [...world.automations.values()].map(({ body }) => body),

@@ -1,90 +1,93 @@
 import { createHash } from 'node:crypto';
-import { type EndpointName, endpoints } from '../contract/endpoints.js';
-import { actors } from '../contract/history.js';
-import { personHistoryLimit, storiesLimit } from '../contract/limits.js';
+import type { EndpointName } from '../contract/endpoints.js';
+import { storiesLimit } from '../contract/limits.js';
+import type { Key } from '../contract/resource-entry.js';
+import { type Child, type ChildName, type List, resources } from '../contract/resources.js';
 import { storyBuckets } from '../contract/stories.js';
 import { HttpError } from './errors.js';
 import type { Answer, Call } from './handlers/call.js';
 import { handlers } from './handlers/index.js';
 import type { Principal, Service } from './service.js';
-import { Lens } from './wire/renderer.js';
+import { Renderer } from './wire/renderer.js';
 
 /** How many requests, by endpoint. */
-export type Requests = Record<string, number>;
+type Requests = Record<string, number>;
 
-/** An answer that a client has to ask for, and in how many requests. */
-export interface Needed {
+/** An answer that a client has to fetch, and how many requests that takes. */
+interface Needed {
   readonly endpoint: string;
-  /** Relative to the base URL, with the query that names a thing, and no other. */
+  /** Relative to the base URL, with only the query that names the entity. */
   readonly path: string;
   readonly requests: number;
 }
 
-/** What it costs, at the least, to be told everything, or all that is new. */
-export interface LeastCost {
+/** The least number of requests that returns everything, or everything that is new. */
+interface LeastCost {
   readonly total: number;
-  /** The lists, and the question whose key it is: what has to be asked to know what there is. */
+  /** The lists and `whoami`: the requests that return what exists. */
   readonly lists: Requests;
   readonly children: Requests;
 }
 
-/** What an answer said: its parts, in their order, each by its name with a digest. One that has no pages has one part. */
-interface Said {
+/** An answer as digests of its parts, by name and in order. An answer without pages has one part. */
+interface AnswerDigest {
   readonly endpoint: string;
   readonly parts: ReadonlyMap<string, string>;
 }
 
 interface Snapshot {
   readonly lists: Requests;
-  readonly said: ReadonlyMap<string, Said>;
-  /** By the path of a thing's first child, for things that are listed no more. */
-  readonly firsts: ReadonlySet<string>;
+  /** By path. */
+  readonly answers: ReadonlyMap<string, AnswerDigest>;
+  /** The paths of the details, which tell what is no longer listed. */
+  readonly details: ReadonlySet<string>;
 }
 
 /**
- * Accounts for what a client has to ask, from the answers themselves, so that what a client spends can be held against
- * it. What an answer copies of other things, and what moves with the clock, is no news; see own.ts.
+ * Counts the requests that a client needs at the least, by comparing the service's own answers. The benchmarks compare
+ * what a client spends with it. A change is not counted where an answer only copies another entity or follows the clock
+ * (`ownContent`).
  *
- * Not needed is what another answer says: the detail of an item whose list says all of it, what fails as the detail
- * does, the conversations of a company's people.
+ * A request is not needed when another answer says the same: the detail of an item whose list item has every field,
+ * a child that fails as the detail does, the conversations of a person who belongs to a company.
  */
-export class Account {
+export class CostTracker {
   readonly #service: Service;
-  #before: Snapshot | undefined;
+  #marked: Snapshot | undefined;
 
   constructor(service: Service) {
     this.#service = service;
   }
 
-  /** Remembers every answer as it is now; gives what it costs to ask for them all. */
+  /** Remembers every answer as it is now. Returns the cost of fetching all of them. */
   mark(): LeastCost {
     const now = this.#snapshot();
-    this.#before = now;
+    this.#marked = now;
     return costOf(
       now.lists,
-      [...now.said].map(([path, said]) => this.#needed(path, said, undefined)),
+      [...now.answers].map(([path, answer]) => this.#needed(path, answer, undefined)),
     );
   }
 
-  /** What says something else than at the last mark. @throws HttpError 409 without a mark */
+  /** The answers that differ from the last mark, and the cost of fetching them. @throws HttpError 409 without a mark */
   changed(): LeastCost & { readonly answers: readonly Needed[] } {
-    const before = this.#before;
+    const before = this.#marked;
     if (!before) throw new HttpError(409, 'Nothing was marked: POST /__sandbox/mark first');
     const now = this.#snapshot();
     const answers: Needed[] = [];
-    for (const [path, said] of now.said) {
-      const needed = this.#needed(path, said, before.said.get(path));
+    for (const [path, answer] of now.answers) {
+      const needed = this.#needed(path, answer, before.answers.get(path));
       if (needed.requests > 0) answers.push(needed);
     }
-    for (const path of before.firsts) {
-      const { endpoint } = before.said.get(path) ?? {};
-      if (endpoint && !now.firsts.has(path)) answers.push({ endpoint, path, requests: 1 });
+    for (const path of before.details) {
+      const { endpoint } = before.answers.get(path) ?? {};
+      if (endpoint && !now.details.has(path)) answers.push({ endpoint, path, requests: 1 });
     }
     return { ...costOf(now.lists, answers), answers };
   }
 
-  /** As many requests as there are pages with news; one, when something is merely gone. */
-  #needed(path: string, { endpoint, parts }: Said, before: Said | undefined): Needed {
+  /** As many requests as there are pages with changes; one when something is only gone. */
+  #needed(path: string, { endpoint, parts }: AnswerDigest, before: AnswerDigest | undefined): Needed {
     const { maxPageSize } = this.#service.settings;
     const pages = new Set<number>();
     [...parts].forEach(([name, digest], index) => {
@@ -96,20 +99,22 @@ export class Account {
   }
 
   #snapshot(): Snapshot {
-    const inquiry = new Inquiry(this.#service);
+    const reader = new DirectReader(this.#service);
     const lists: Requests = { whoami: 1 };
-    const said = new Map<string, Said>();
-    const firsts = new Set<string>();
-    for (const one of things) {
-      const { items, requests } = one.list === 'stories' ? stories(inquiry) : inquiry.list(one.list);
-      lists[one.list] = requests;
+    const answers = new Map<string, AnswerDigest>();
+    const details = new Set<string>();
+    for (const list of resources.lists) {
+      const { items, requests } = list.reads === 'buckets' ? readStories(reader) : reader.pages(list.name);
+      const children = childrenOf(list);
+      lists[list.name] = requests;
       for (const item of items) {
-        for (const [path, answer] of answersAbout(inquiry, one, item)) said.set(path, answer);
-        const first = pathOf(one.children[0] as EndpointName, one.param, one.idOf(item));
-        if (said.has(first)) firsts.add(first);
+        for (const [path, answer] of answersAbout(reader, children, keyOf(item, list.key), item)) {
+          answers.set(path, answer);
+          if (answer.endpoint === list.detail) details.add(path);
+        }
       }
     }
-    return { lists, said, firsts };
+    return { lists, answers, details };
   }
 }
 
@@ -120,193 +125,190 @@ function costOf(lists: Requests, needed: readonly Needed[]): LeastCost {
   return { total: sum(lists) + sum(children), lists, children };
 }
 
-/** Everything that is to be asked about one item of a list. */
-function* answersAbout(inquiry: Inquiry, of: Things, item: object): Generator<[string, Said]> {
-  const id = of.idOf(item);
-  let failed: string | undefined;
-  for (const endpoint of of.children) {
-    const isDetail = endpoint === of.children[0];
-    const path = pathOf(endpoint, of.param, id);
+// biome-ignore lint/suspicious/noExplicitAny: an answer as it goes over the wire
+type Wire = any;
+
+/** The children of a list, the detail first. */
+function childrenOf(list: List): Child[] {
+  const children = resources.children.filter((child) => child.list === list);
+  return children.toSorted((a, b) => Number(b.name === list.detail) - Number(a.name === list.detail));
+}
+
+/** Children that other answers contain, by the list item that says so. */
+const redundant: Partial<Record<string, (item: Wire) => boolean>> = {
+  // The conversations of a company's people are all among the company's.
+  person_groups: ({ company }) => Boolean(company),
+} satisfies Partial<Record<ChildName, (item: Wire) => boolean>>;
+
+/** Every answer about one item of a list that is needed. */
+function* answersAbout(
+  reader: DirectReader,
+  children: readonly Child[],
+  id: string,
+  item: object,
+): Generator<[string, AnswerDigest]> {
+  let detailFailure: string | undefined;
+  for (const child of children) {
+    if (redundant[child.name]?.(item)) continue;
+    const isDetail = child.name === child.list.detail;
+    const path = pathOf(child, id);
+    const endpoint = child.endpointName;
     try {
-      const body = inquiry.child(endpoint, of.param, id);
-      if (isDetail && saysAll(item, body)) continue;
-      yield [path, { endpoint, parts: new Map([['', digest(own(endpoint, body))]]) }];
+      if (child.paged) {
+        yield [path, { endpoint, parts: reader.pagedParts(child, id) }];
+        continue;
+      }
+      const body = reader.child(child, id);
+      if (isDetail && hasEveryField(item, body)) continue;
+      yield [path, { endpoint, parts: new Map([['', digest(ownContent(child, body))]]) }];
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
       const failure = digest(error.message);
-      if (isDetail) failed = failure;
-      else if (failure === failed) continue;
+      if (isDetail) detailFailure = failure;
+      else if (failure === detailFailure) continue;
       yield [path, { endpoint, parts: new Map([['', failure]]) }];
     }
   }
-  if (!of.hasGroups?.(item)) return;
-  const { items } = inquiry.list('groups', { [of.param]: id });
-  const parts = new Map(items.map((group) => [group.group.id as string, digest(conversation(group))]));
-  yield [`/groups?${of.param}=${encodeURIComponent(id)}`, { endpoint: 'groups', parts }];
 }
 
-function saysAll(item: object, detail: object): boolean {
+function hasEveryField(item: object, detail: object): boolean {
   const listed: Record<string, unknown> = { ...item };
   return Object.entries(detail).every(([name, value]) => digest(listed[name]) === digest(value));
 }
 
-/** A bucket has no pages: the others are asked only for what `everything` did not show. */
-function stories(inquiry: Inquiry): ReturnType<Inquiry['list']> {
-  const seen = new Map<string, object>();
+/** Reads all stories. A bucket has no pages: another bucket costs a request only when it has stories that `everything` has not. */
+function readStories(reader: DirectReader): { items: Wire[]; requests: number } {
+  const stories = new Map<string, object>();
   let requests = 0;
   for (const bucket of ['everything', ...storyBuckets]) {
-    const { stories: shown } = inquiry.ask('stories', { query: { bucket, limit: storiesLimit } });
-    const fresh = shown.filter(({ draft }: { draft: { slug: string } }) => !seen.has(draft.slug));
-    if (requests > 0 && fresh.length === 0) continue;
-    for (const story of fresh) seen.set(story.draft.slug, story);
+    const body = reader.ask('stories', { query: { bucket, limit: storiesLimit } });
+    const added = body.stories.filter(({ draft }: Wire) => !stories.has(draft.slug));
+    if (requests > 0 && added.length === 0) continue;
+    for (const story of added) stories.set(story.draft.slug, story);
     requests += 1;
   }
-  return { items: [...seen.values()], requests };
+  return { items: [...stories.values()], requests };
+}
+
+/** The parameters of a request. */
+interface Parameters {
+  readonly params?: Record<string, string>;
+  readonly query?: Record<string, unknown>;
+}
+
+/** Calls the service's handlers directly: no key, no limit, no faults, no drift, and unsigned addresses. */
+class DirectReader {
+  readonly #principal: Principal;
+
+  constructor(readonly service: Service) {
+    const { world } = service;
+    const renderer = new Renderer(world, { signedUrls: false });
+    this.#principal = { key: { key: '' }, tenant: { world, renderer } };
+  }
+
+  /** The body of an answer; throws what the handler throws. */
+  ask(endpoint: string, { params = {}, query = {} }: Parameters = {}): Wire {
+    const { renderer, world } = this.#principal.tenant;
+    const { service } = this;
+    const handle = handlers[endpoint as EndpointName] as unknown as (call: unknown) => Answer;
+    const call: Omit<Call<'topics'>, 'params' | 'query'> & Parameters = {
+      ...{ service, principal: this.#principal, world, renderer, params, query },
+      ...{ body: undefined as never, rawBody: undefined, pagingFault: undefined },
+    };
+    return JSON.parse(String(handle(call).json));
+  }
+
+  /** The answer about one parent. */
+  child(child: Child, parentId: string): Wire {
+    const parameter = pathParameter(child);
+    return this.ask(child.endpointName, {
+      params: parameter === undefined ? {} : { [parameter]: parentId },
+      query: { ...child.extraQuery, ...parentQuery(child, parentId) },
+    });
+  }
+
+  /** The items of a paged child, each as a part of its own. */
+  pagedParts(child: Child, parentId: string): Map<string, string> {
+    const { items } = this.pages(child.endpointName, parentQuery(child, parentId));
+    const { answer } = child;
+    return new Map(
+      items.map((item) =>
+        answer.form === 'members'
+          ? [keyOf(item, answer.key), digest(item)]
+          : [String(item.group.id), digest(ownConversation(item))],
+      ),
+    );
+  }
+
+  /** All items of a list, in the largest pages that the service grants, and how many requests that took. */
+  pages(endpoint: string, query: Record<string, unknown> = {}): { items: Wire[]; requests: number } {
+    const { maxPageSize: limit, pageBase } = this.service.settings;
+    const items: Wire[] = [];
+    for (let requests = 1; ; requests += 1) {
+      const body = this.ask(endpoint, { query: { ...query, limit, page: pageBase + requests - 1 } });
+      const page: Wire[] = Array.isArray(body) ? body : (Object.values(body).find(Array.isArray) ?? []);
+      items.push(...page);
+      const isComplete = body.totalCount === undefined || items.length >= body.totalCount;
+      if (isComplete || page.length === 0) return { items, requests };
+    }
+  }
+}
+
+function keyOf(item: Wire, key: Key): string {
+  const at = (path: string) => path.split('.').reduce((value: Wire, name) => value?.[name], item);
+  return key.map((path) => String(at(path))).join(':');
+}
+
+/** The parameter of a child's path, where its path names the parent. */
+function pathParameter({ endpoint }: Child): string | undefined {
+  return /\{(\w+)\}/.exec(endpoint.path)?.[1];
+}
+
+function parentQuery({ parentParameter }: Child, parentId: string): Record<string, string> {
+  return parentParameter === undefined ? {} : { [parentParameter]: parentId };
+}
+
+function pathOf(child: Child, parentId: string): string {
+  const id = encodeURIComponent(parentId);
+  const path = child.endpoint.path.replace(/\{\w+\}/, id);
+  return child.parentParameter === undefined ? path : `${path}?${child.parentParameter}=${id}`;
+}
+
+/** Reduces the copy of another entity to its id. */
+const idOnly = (copy: Wire) => copy && { id: copy.id };
+
+/** The messages of a conversation without copies of authors, channels and other messages. */
+const ownMessages = (list: Wire[]) =>
+  list.map(({ author, channel, replyTo: _, thread: __, ...own }) => ({
+    ...own,
+    author: idOnly(author),
+    channel: idOnly(channel),
+  }));
+
+/** A conversation without what it copies of its topic. */
+function ownConversation({ messages, topic, ...own }: Wire): Wire {
+  return { ...own, topicId: topic?.topicId, messages: ownMessages(messages) };
+}
+
+const ownContents: Partial<Record<string, (body: Wire) => Wire>> = {
+  topic: ({ successorTopic, ...own }) => ({ ...own, successorTopic: idOnly(successorTopic) }),
+  topic_groups: ({ data }) => data.map(ownConversation),
+  topic_people: ({ data }) =>
+    data.map(({ id, identities, isBot, messageCount, sources }: Wire) => ({
+      ...{ id, identities, isBot, messageCount, sources },
+    })),
+  // The weeks shift every Monday, although nobody wrote.
+  company_activity: ({ weeklyActivity: _, ...own }) => own,
+  person: ({ company, weeklyActivity: _, ...own }) => ({ ...own, company: idOnly(company) }),
+} satisfies Partial<Record<ChildName, (body: Wire) => Wire>>;
+
+/** An answer without the copies of other entities, which change when those do, and without what follows the clock. */
+function ownContent(child: Child, body: Wire): Wire {
+  return ownContents[child.name]?.(body) ?? body;
 }
 
 function digest(value: unknown): string {
   return createHash('sha1')
     .update(JSON.stringify(value) ?? '')
     .digest('base64');
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: an answer as it goes over the wire
-type Wire = any;
-
-/** An object that copies another thing, as all that counts of it: which thing it is. */
-const which = (copy: Wire) => copy && { id: copy.id };
-
-/** Of the messages of a conversation, what they say themselves. */
-const messages = (list: Wire[]) =>
-  list.map(({ author, channel, replyTo: _, thread: __, ...own }) => ({
-    ...own,
-    author: which(author),
-    channel: which(channel),
-  }));
-
-const conversations = ({ data }: Wire) => data.map((item: Wire) => conversation(item));
-
-/** A conversation of a topic, a company or a person, without what it copies of its topic. */
-export function conversation({ messages: list, topic, ...own }: Wire): Wire {
-  return { ...own, topicId: topic?.topicId, messages: messages(list) };
-}
-
-const bodies: Record<string, (body: Wire) => Wire> = {
-  topic: ({ successorTopic, ...own }) => ({ ...own, successorTopic: which(successorTopic) }),
-  topic_groups: conversations,
-  topic_people: ({ data }) =>
-    data.map(({ id, identities, isBot, messageCount, sources }: Wire) => ({
-      ...{ id, identities, isBot, messageCount, sources },
-    })),
-  // The last weeks are others each Monday, though nobody wrote.
-  company_activity: ({ weeklyActivity: _, ...own }) => own,
-  person: ({ company, weeklyActivity: _, ...own }) => ({ ...own, company: which(company) }),
-};
-
-/**
- * What an answer says of its own thing: without the copies of other things in it, which change when those do, and
- * without what moves with the clock.
- */
-export function own(endpoint: string, body: Wire): Wire {
-  return bodies[endpoint]?.(body) ?? body;
-}
-
-/** What a request says beside its endpoint. */
-interface Request {
-  readonly params?: Record<string, string>;
-  readonly query?: Record<string, unknown>;
-}
-
-/** What belongs to an item of a list, each with a request of its own; the first answers for the item itself. */
-export interface Things {
-  readonly list: EndpointName;
-  readonly idOf: (item: Wire) => string;
-  readonly param: string;
-  readonly children: readonly EndpointName[];
-  /** Whether its conversations are asked for by `GET /groups`. */
-  readonly hasGroups?: (item: Wire) => boolean;
-}
-
-export const things: readonly Things[] = [
-  {
-    list: 'topics',
-    idOf: ({ id }) => id,
-    param: 'topicId',
-    children: ['topic', 'topic_groups', 'topic_people', 'topic_history'],
-  },
-  {
-    list: 'companies',
-    idOf: ({ id }) => id,
-    param: 'companyId',
-    children: ['company', 'company_activity', 'company_identities', 'company_history'],
-    hasGroups: () => true,
-  },
-  {
-    list: 'people',
-    idOf: ({ id }) => id,
-    param: 'personId',
-    children: ['person', 'person_identities', 'person_source_stats', 'person_history'],
-    // Those of a company's people are all among the company's.
-    hasGroups: ({ company }) => !company,
-  },
-  { list: 'channels', idOf: ({ id }) => id, param: 'channelId', children: ['channel'] },
-  { list: 'stories', idOf: ({ draft }) => draft.slug, param: 'slug', children: ['story'] },
-  {
-    list: 'automation_templates',
-    idOf: ({ slug }) => slug,
-    param: 'slug',
-    children: ['automation_template'],
-  },
-];
-
-/** What a client has to ask for to be told everything. */
-const queries: Partial<Record<EndpointName, Record<string, unknown>>> = {
-  person_history: { limit: personHistoryLimit, changedByFilter: actors },
-  story: { includeArchived: 'true' },
-};
-
-/** Asks the handlers of the service themselves: no key, no limit, no fault, no drift, and no address signed. */
-class Inquiry {
-  readonly #principal: Principal;
-
-  constructor(readonly service: Service) {
-    const { world } = service;
-    const lens = new Lens(world, { signedUrls: false });
-    this.#principal = { key: { key: '' }, tenant: { world, lens } };
-  }
-
-  /** The body of an answer; throws what the handler throws. */
-  ask(endpoint: EndpointName, { params = {}, query = {} }: Request = {}): Wire {
-    const { lens, world } = this.#principal.tenant;
-    const { service } = this;
-    const handle = handlers[endpoint] as unknown as (call: unknown) => Answer;
-    const call: Omit<Call<'topics'>, 'params' | 'query'> & Request = {
-      ...{ service, principal: this.#principal, world, lens, params, query },
-      ...{ body: undefined as never, given: undefined, pagingFault: undefined },
-    };
-    return JSON.parse(String(handle(call).json));
-  }
-
-  /** One thing's child, by the id of the thing. */
-  child(endpoint: EndpointName, param: string, id: string): Wire {
-    return this.ask(endpoint, { params: { [param]: id }, query: queries[endpoint] ?? {} });
-  }
-
-  /** All items of a list, in the largest pages that are granted, and how many requests that took. */
-  list(endpoint: EndpointName, query: Record<string, unknown> = {}): { items: Wire[]; requests: number } {
-    const { maxPageSize: limit, pageBase } = this.service.settings;
-    const items: Wire[] = [];
-    for (let requests = 1; ; requests += 1) {
-      const body = this.ask(endpoint, { query: { ...query, limit, page: pageBase + requests - 1 } });
-      const shown: Wire[] = Array.isArray(body) ? body : (Object.values(body).find(Array.isArray) ?? []);
-      items.push(...shown);
-      const isWhole = body.totalCount === undefined || items.length >= body.totalCount;
-      if (isWhole || shown.length === 0) return { items, requests };
-    }
-  }
-}
-
-/** The path of a request, with its parameters filled in. */
-export function pathOf(endpoint: EndpointName, param: string, id: string): string {
-  return endpoints[endpoint].path.replace(`{${param}}`, encodeURIComponent(id));
 }

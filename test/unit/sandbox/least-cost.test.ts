@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { resources } from '../../../src/contract/resources.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
@@ -13,10 +14,10 @@ afterEach(() => sandbox.stop());
 
 const mark = async () => (await control(sandbox, '/mark', { body: {} })).body;
 const changed = async () => (await control(sandbox, '/changed', { method: 'GET' })).body;
-const pathsOf = (account: { answers: { path: string }[] }) => account.answers.map(({ path }) => path).sort();
+const pathsOf = (cost: { answers: { path: string }[] }) => cost.answers.map(({ path }) => path).sort();
 
-describe('what a client has to ask for, at the least', () => {
-  it('everything: the pages of lists, and each child that no other answer tells', async () => {
+describe('the least number of requests', () => {
+  it('for everything: the pages of lists, and each child that no other answer contains', async () => {
     const least = await mark();
     expect(least.lists).toEqual({
       ...{ whoami: 1, topics: 2, companies: 1, people: 2, channels: 1, stories: 2 },
@@ -24,24 +25,33 @@ describe('what a client has to ask for, at the least', () => {
     });
     expect(least.children).toEqual({
       topic: 4,
-      // What was archived in the migration fails as its detail does, but for its people.
+      // A topic archived in the migration fails like its detail, except for its people.
       ...{ topic_groups: 3, topic_people: 4, topic_history: 3 },
       ...{ company: 2, company_activity: 2, company_identities: 2, company_history: 2 },
       ...{ person: 3, person_identities: 3, person_source_stats: 3, person_history: 3 },
-      // Of people only of those without a company: Bob's four conversations are two pages.
+      // Of people only those without a company: Bob's four conversations are two pages.
       groups: 5,
       story: 3,
     });
     expect(least.total).toBe(sum(least.lists) + sum(least.children));
   });
 
-  it('nothing but the lists, where nothing changed, though addresses are signed anew', async () => {
+  it('covers every list and child of the resource table', async () => {
+    const { lists, children } = await mark();
+    expect(Object.keys(lists).sort()).toEqual(['whoami', ...resources.lists.map(({ name }) => name)].sort());
+    // The list items of these two have every field of the detail.
+    const redundant = ['channel', 'automation_template'];
+    const endpointNames = new Set(resources.children.map(({ endpointName }) => endpointName));
+    expect([...Object.keys(children), ...redundant].sort()).toEqual([...endpointNames].sort());
+  });
+
+  it('is only that of the lists when nothing changed, although addresses get new signatures', async () => {
     await mark();
     const { lists, children, answers, total } = await changed();
     expect({ children, answers, total }).toEqual({ children: {}, answers: [], total: sum(lists) });
   });
 
-  it('what a message changes, and only that', async () => {
+  it('for a message: what it changes, and only that', async () => {
     await mark();
     sandbox.change({
       kind: 'addMessage',
@@ -59,7 +69,7 @@ describe('what a client has to ask for, at the least', () => {
     );
   });
 
-  it('a copy of what changed is no change; what is new or gone is one', async () => {
+  it('does not count a copy of a changed entity; counts what is new or gone', async () => {
     await mark();
     const { ada } = small.people;
     sandbox.change({ kind: 'patchPerson', personId: ada.id, fields: { displayName: 'Ada L.' } });
@@ -81,7 +91,7 @@ describe('what a client has to ask for, at the least', () => {
     expect(answers).toHaveLength(6);
   });
 
-  it('without a mark there is nothing to compare with', async () => {
+  it('needs a mark first', async () => {
     expect(await control(sandbox, '/changed', { method: 'GET' })).toMatchObject({ status: 409 });
   });
 });
