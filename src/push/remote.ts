@@ -6,7 +6,7 @@ import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
 import type { Document } from '../warehouse/load/batch.js';
-import { storable } from '../warehouse/load/storable.js';
+import { storable } from '../warehouse/load/batch.js';
 import type { PushContext } from './context.js';
 import { type EntityType, type Values, valuesIn } from './fields.js';
 

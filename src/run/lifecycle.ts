@@ -7,7 +7,7 @@ import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
-import type { Retention } from '../warehouse/store/retention.js';
+import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Identity } from './identity.js';
 import { type RequestCounts, RunTally, requestRecord } from './tally.js';

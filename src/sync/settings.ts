@@ -1,6 +1,6 @@
 import type { Child } from '../contract/resources.js';
 import type { BatchLimits } from '../warehouse/load/batcher.js';
-import type { Retention } from '../warehouse/store/retention.js';
+import type { Retention } from '../warehouse/store/runs.js';
 
 /** The settings that sync goes by, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {

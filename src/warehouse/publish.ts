@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { moveFile, syncFile } from '../base/atomic-file.js';
-import type { Models } from './load/models.js';
-import type { Columns } from './load/project.js';
+import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, literal } from './sql.js';
-import { copyDatabase } from './store/copy.js';
+import { copyDatabase } from './store/compact.js';
 import { filesOf, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory-headroom.js';
 import type { Session } from './store/session.js';

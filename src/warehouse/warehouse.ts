@@ -1,19 +1,25 @@
 import type { Log } from '../base/log.js';
 import type { Batch, Loaded } from './load/batch.js';
+import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';
-import type { Models } from './load/models.js';
-import type { Columns } from './load/project.js';
+import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
 import type { Limits } from './store/engine.js';
-import { checkKeys, type KeyFault } from './store/keys.js';
 import { giveBack, withMemoryHeadroom } from './store/memory-headroom.js';
 import type { Restored } from './store/restore.js';
-import { type Retention, type Trimmed, trim } from './store/retention.js';
-import { finishRun, organization, type RunEnd, type RunStart, startRun } from './store/runs.js';
-import type { Session, Statements } from './store/session.js';
-import type { Params } from './store/values.js';
+import {
+  finishRun,
+  organization,
+  type Retention,
+  type RunEnd,
+  type RunStart,
+  startRun,
+  type Trimmed,
+  trim,
+} from './store/runs.js';
+import type { Params, Session, Statements } from './store/session.js';
 
 interface Parts {
   readonly dataDir: string;

@@ -11,7 +11,7 @@ import type {
   MemberSet,
   Rejection,
 } from '../../warehouse/load/batch.js';
-import { storable } from '../../warehouse/load/storable.js';
+import { storable } from '../../warehouse/load/batch.js';
 import { type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
 import { eachUnknown, known } from './unknown-fields.js';

@@ -1,15 +1,16 @@
+import { literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Batch, Counts, Loaded } from './batch.js';
 import { diff, storeDocuments } from './diff.js';
-import type { Models } from './models.js';
+import type { Families } from './families.js';
+import type { Columns, DocumentModel, Models } from './models.js';
 import { writeOpsTables } from './ops-tables.js';
-import { type Columns, project } from './project.js';
-import { splitBatch } from './split-batch.js';
-import { stage } from './stage.js';
+import { project } from './project.js';
+import { type Staged, stage } from './stage.js';
 
 /**
- * Loads a batch in one transaction: documents, the typed rows that follow from them, and the state that says so. The
- * tables end up the same however the same answers are cut into batches, as long as they come in the order of time.
+ * Loads a batch in one transaction: documents, the typed rows that follow from them, and the state that records it. The
+ * tables end up the same however answers are divided into batches, as long as the batches come in order of time.
  */
 export async function load(
   session: Session,
@@ -25,17 +26,17 @@ export async function load(
       const bounds = [null, ...(await splitBatch(tx, models, staged)), null];
       for (let index = 1; index < bounds.length; index += 1) {
         const range = { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null };
-        const observed = await diff(tx, models.families, batch.runId, staged, range);
-        await project(tx, models, columns, observed, (table, counts) => {
+        const found = await diff(tx, models.families, batch.runId, staged, range);
+        await project(tx, models, columns, found, (table, counts) => {
           const sum = plus(rows.get(table), counts);
           if (sum.new + sum.changed + sum.removed > 0) rows.set(table, sum);
         });
-        documents = plus(documents, await storeDocuments(tx, observed));
+        documents = plus(documents, await storeDocuments(tx, found));
       }
     }
-    const ledger = await writeOpsTables(tx, batch);
+    const news = await writeOpsTables(tx, batch);
     await dropTemporary(tx);
-    return { documents, rows: Object.fromEntries([...rows].sort()), ...ledger };
+    return { documents, rows: Object.fromEntries([...rows].sort()), ...news };
   });
 }
 
@@ -43,14 +44,104 @@ function plus(a: Counts | undefined, b: Counts): Counts {
   return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }
 
-/** A batch's bodies, and a quarter of a megabyte for each column, would stand in memory until the next one comes. */
+/** Otherwise the batch's bodies, and 256 KB for each column, would stay in memory until the next batch. */
 async function dropTemporary(tx: Statements): Promise<void> {
   await tx.run(temporary.map((table) => `DROP TABLE IF EXISTS temp.${table}`).join(';'));
 }
 
 const temporary = [
-  ...['batch_given', 'batch_removed', 'batch_sets', 'batch_members', 'batch_documents', 'hits', 'standing'],
-  ...['known', 'writes', 'written', 'gone', 'lost', 'prior', 'kept', 'affected', 'projected', 'compared'],
+  ...['batch_bodies', 'batch_removed', 'batch_sets', 'batch_members', 'batch_documents', 'hits'],
+  ...['stored_members', 'stored', 'writes', 'write_bodies', 'deletes', 'orphaned_parents'],
+  ...['scope_documents', 'kept_documents', 'model_input', 'projected', 'compared'],
   ...['batch_coverage', 'coverage_now', 'batch_rejections', 'rejections_now', 'batch_drift', 'drift_now'],
   ...['batch_scans', 'batch_requests'],
 ];
+
+/**
+ * The times after which a batch must be split, so that it has the same result as its answers would have had in a batch
+ * each. Splits are rare. Reads `stored_members` (see `storedMembersSql`).
+ */
+async function splitBatch(
+  tx: Statements,
+  { documents: models, families }: Models,
+  staged: Staged,
+): Promise<Date[]> {
+  const times = (await returns(tx, families, staged)).map((at) => at.getTime());
+  // Removals apply at the end of the batch, after everything that was fetched of those documents.
+  if (staged.lastSeenOfRemoved) times.push(staged.lastSeenOfRemoved.getTime());
+  const versioned = models.filter(
+    ({ versions, documents }) =>
+      versions !== undefined &&
+      documents.some((kind) => staged.kinds.has(kind)) &&
+      mayRepeatRows(documents, families, staged),
+  );
+  for (const { earlier, later } of await changes(tx, versioned)) {
+    // As late as possible, so that one split serves as many rows as it can.
+    if (!times.some((at) => at >= earlier.getTime() && at < later.getTime())) times.push(later.getTime() - 1);
+  }
+  return [...new Set(times)].sort((a, b) => a - b).map((at) => new Date(at));
+}
+
+/** Whether several documents of the batch may concern one row. For kinds of several families, nobody knows in advance. */
+function mayRepeatRows(kinds: readonly string[], { familyName }: Families, { repeated }: Staged): boolean {
+  const names = new Set(kinds.map(familyName));
+  return names.size > 1 || [...names].some((family) => repeated.has(family));
+}
+
+/** When a set removes what a later answer of the same batch brings back. */
+async function returns(
+  tx: Statements,
+  { cascades }: Families,
+  { setKinds, mayDrop, mayReturn }: Staged,
+): Promise<Date[]> {
+  if (!mayDrop || !mayReturn) return [];
+  const back = cascades.map(
+    ({ parents }) => `OR b.endpoint IN (${list(parents)}) AND d.endpoint IN (${list(parents)})`,
+  );
+  const cascading = cascades.map(
+    ({ parents, children }) => `UNION
+    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
+     WHERE b.endpoint IN (${list(children)}) AND d.endpoint IN (${list(parents)})`,
+  );
+  const rows = await tx.all<{ at: Date }>(`
+    WITH members AS (
+      SELECT endpoint, id, parent_id FROM stored_members
+      UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${list(setKinds)})
+    ), dropped AS (
+      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN members d USING (endpoint, parent_id)
+       WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
+    )
+    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
+     WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id ${back.join(' ')}
+    ${cascading.join(' ')}
+    ORDER BY "at"`);
+  return rows.map(({ at }) => at);
+}
+
+/**
+ * When two answers of the batch differ about a row whose versions are kept: each makes a version, so there must be a
+ * split between `earlier` and `later`. In order of time. The same content again is no change, but only where no other
+ * document came at the same time: a document that is seen again may win over one that had replaced it.
+ */
+async function changes(
+  tx: Statements,
+  models: readonly DocumentModel[],
+): Promise<{ earlier: Date; later: Date }[]> {
+  if (models.length === 0) return [];
+  const times = models.map(
+    ({ table, documents, scope }) => `
+      SELECT ${literal(table)} AS model, ${scope.document} AS scope, fetched_at AS later,
+             min([endpoint, body_hash]) AS least, max([endpoint, body_hash]) AS most
+        FROM batch_documents WHERE endpoint IN (${list(documents)}) GROUP BY scope, later`,
+  );
+  return tx.all(`
+    SELECT max(earlier) AS earlier, later FROM (
+      SELECT later, lag(later) OVER w AS earlier,
+             least = most AND lag(least) OVER w = least AND lag(most) OVER w = most AS again
+        FROM (${times.join(' UNION ALL ')}) WINDOW w AS (PARTITION BY model, scope ORDER BY later))
+     WHERE earlier IS NOT NULL AND NOT again GROUP BY later ORDER BY later`);
+}
+
+function list(kinds: readonly string[]): string {
+  return kinds.map(literal).join(', ');
+}

@@ -1,27 +1,23 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identifier, literal, sqlDir } from '../sql.js';
+import { literal, sqlDir } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import { type DocumentHeader, type Families, familiesOf } from './families.js';
-import { headerOf } from './header.js';
-import { frame, observation, readVersions, type Versions } from './versions.js';
 
 interface ModelBase {
   /** The file's name without `.sql`. */
   readonly name: string;
   readonly table: string;
-  /** The columns that tell one row from another. */
+  /** The columns that identify a row. */
   readonly key: readonly string[];
   /** One SELECT, whose columns are named as the table's. */
   readonly select: string;
-  readonly checksum: string;
 }
 
 /** A table projected from documents: the relation `documents` holds those of the listed kinds. */
 export interface DocumentModel extends ModelBase, DocumentHeader {
   readonly from: 'documents';
-  /** What is remembered of its rows; most tables only say how things are now. */
+  /** The table that keeps versions of its rows; most tables have none and hold only the current state. */
   readonly versions?: Versions;
 }
 
@@ -33,6 +29,18 @@ export interface DerivedModel extends ModelBase {
 
 export type Model = DocumentModel | DerivedModel;
 
+/** A table that keeps the versions of another table's rows. */
+export interface Versions {
+  /** The table of versions, e.g. `topic_versions`. */
+  readonly table: string;
+  /** The table whose rows have versions. */
+  readonly of: string;
+  /** The column of the versions that holds the id of that row. */
+  readonly key: string;
+  /** One SELECT from `changed`, rows of that table: every column of the versions but `valid_to`. */
+  readonly select: string;
+}
+
 export interface Models {
   readonly documents: readonly DocumentModel[];
   /** In an order in which each comes after those it reads. */
@@ -41,31 +49,32 @@ export interface Models {
 }
 
 /**
- * Reads the models in `models/` of a folder, and in `versions/` what is remembered of their rows. Raises when a header is
- * incomplete, or two models fill the same table.
+ * Reads the models in `models/` of a folder, and the versions of their rows in `versions/`. Raises when a header is
+ * incomplete, or when two models fill the same table.
  */
 export function readModels(sql: string = sqlDir): Models {
-  const folder = join(sql, 'models');
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  const models = names
-    .sort()
-    .map((file) => parseModel(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
+  const models = readFolder(join(sql, 'models'), parseModel);
   const tables = models.map(({ table }) => table);
   const twice = tables.find((table, index) => tables.indexOf(table) !== index);
   if (twice !== undefined) throw new Error(`two models fill the table ${twice}`);
   const documents = models.filter((model) => model.from === 'documents');
   return {
     families: familiesOf(documents),
-    documents: remembered(documents, readVersions(join(sql, 'versions'))),
+    documents: withVersions(documents, readVersions(join(sql, 'versions'))),
     derived: inOrder(models.filter((model) => model.from === 'tables')),
   };
 }
 
-function remembered(models: readonly DocumentModel[], all: readonly Versions[]): DocumentModel[] {
+function readFolder<T>(folder: string, parse: (name: string, sql: string) => T): T[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  return files.sort().map((file) => parse(file.slice(0, -4), readFileSync(join(folder, file), 'utf8')));
+}
+
+function withVersions(models: readonly DocumentModel[], all: readonly Versions[]): DocumentModel[] {
   for (const { table, of } of all) {
-    const observed = models.find((model) => model.table === of);
-    if (!observed || observed.key.join() !== observed.scope.column) {
-      throw new Error(`${table}: ${of} is no table of documents whose key is its scope`);
+    const model = models.find((one) => one.table === of);
+    if (!model || model.key.join() !== model.scope.column) {
+      throw new Error(`${table}: ${of} must be a table of documents whose key is its scope`);
     }
   }
   return models.map((model) => {
@@ -76,14 +85,14 @@ function remembered(models: readonly DocumentModel[], all: readonly Versions[]):
 
 const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived'];
 
-/** Reads one model: `-- key: value` lines on top, then the SELECT. */
+/** Parses one model: `-- field: value` lines on top, then the SELECT. Raises when a line is missing or unknown. */
 export function parseModel(name: string, text: string): Model {
   const fields = headerOf(text);
   const unknown = [...fields.keys()].find((field) => !headerFields.includes(field));
   if (unknown !== undefined) throw new Error(`model ${name} has an unknown header line: ${unknown}`);
   const list = (field: string): string[] => {
     const value = fields.get(field);
-    if (value === undefined) throw new Error(`model ${name} does not say its ${field}`);
+    if (value === undefined) throw new Error(`model ${name} has no header line ${field}`);
     return value.split(',').map((item) => item.trim());
   };
   const base = {
@@ -91,7 +100,6 @@ export function parseModel(name: string, text: string): Model {
     table: list('table')[0] ?? name,
     key: list('key'),
     select: text.trim().replace(/;$/, ''),
-    checksum: createHash('sha256').update(text).digest('hex'),
   };
   if (fields.has('derived')) return { ...base, from: 'tables', derived: list('derived') };
   const [, document, column] = /^(id|parent_id)\s*->\s*(\w+)$/.exec(fields.get('scope') ?? '') ?? [];
@@ -99,8 +107,9 @@ export function parseModel(name: string, text: string): Model {
     throw new Error(`model ${name} needs a scope like "parent_id -> topic_id"`);
   }
   const siblings = fields.get('siblings');
-  if (siblings !== undefined && siblings !== 'none')
+  if (siblings !== undefined && siblings !== 'none') {
     throw new Error(`model ${name}: siblings can only be none`);
+  }
   const cascade = fields.get('cascade');
   return {
     ...base,
@@ -127,10 +136,42 @@ function inOrder(models: DerivedModel[]): DerivedModel[] {
   return ordered;
 }
 
+/** Reads a folder of versions; there are none when the folder does not exist. */
+export function readVersions(folder: string): Versions[] {
+  return existsSync(folder) ? readFolder(folder, parseVersions) : [];
+}
+
+/** Parses one table of versions: `-- table:`, `-- of:` and `-- key:` on top, then the SELECT. */
+export function parseVersions(name: string, sql: string): Versions {
+  const header = headerOf(sql);
+  const field = (wanted: string): string => {
+    const value = header.get(wanted);
+    if (value === undefined) throw new Error(`versions ${name} have no header line ${wanted}`);
+    return value;
+  };
+  return {
+    table: field('table'),
+    of: field('of'),
+    key: field('key'),
+    select: sql.trim().replace(/;$/, ''),
+  };
+}
+
+/** The `-- field: value` lines on top of an SQL file, by field. */
+function headerOf(sql: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of sql.split('\n')) {
+    if (!line.startsWith('--')) break;
+    const [, field, value] = /^--\s*(\w+):\s*(.+?)\s*$/.exec(line) ?? [];
+    if (field !== undefined && value !== undefined) fields.set(field, value);
+  }
+  return fields;
+}
+
 /**
  * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read
- * it several times over: a `few` are looked up once. A table of its own and all that are stored are read again each
- * time, because a copy of every body would cost more.
+ * it several times: a `few` documents are materialized once. For a table, and for all stored documents, it is read
+ * again each time, because a copy of every body would cost more.
  */
 export function projection(model: Model, documents: string, extent: 'few' | 'all' = 'all'): string {
   if (model.from === 'tables') return `SELECT * FROM (\n${model.select}\n)`;
@@ -138,15 +179,24 @@ export function projection(model: Model, documents: string, extent: 'few' | 'all
   return `WITH documents AS ${kept} (${documents}) SELECT * FROM (\n${model.select}\n)`;
 }
 
+/** The SELECT of versions over `changed`, rows of the table that has them, as SQL text. */
+export function versionsOf(versions: Versions, changed: string): string {
+  return `WITH changed AS (${changed}) SELECT * FROM (\n${versions.select}\n)`;
+}
+
+/** The columns of every table of versions that say when a version was valid, and which run found it. */
+export const validityColumns: readonly string[] = ['valid_from', 'valid_to', 'run_id'];
+
 /** Every stored document of the model's kinds, as SQL text. */
 export function storedDocuments(model: DocumentModel): string {
   return `SELECT * FROM raw.documents WHERE endpoint IN (${model.documents.map(literal).join(', ')})`;
 }
 
-/** The columns of each table of schema main, in their order. */
-export async function tableColumns(
-  statements: Statements,
-): Promise<Map<string, { name: string; type: string }[]>> {
+/** The columns of each table, in their order. */
+export type Columns = ReadonlyMap<string, readonly { readonly name: string; readonly type: string }[]>;
+
+/** The columns of each table of schema main. */
+export async function tableColumns(statements: Statements): Promise<Columns> {
   const rows = await statements.all<{ table: string; name: string; type: string }>(
     `SELECT table_name AS "table", column_name AS name, data_type AS type FROM duckdb_columns()
       WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
@@ -161,54 +211,7 @@ export async function tableColumns(
   return tables;
 }
 
-/**
- * Checks every model against its table, both ways: the table is there, every column of it is computed and none too
- * many, with the table's types, and key and scope are columns of it. So it is with what is remembered of its rows.
- * Returns what is wrong, in words.
- */
-export async function checkModels(
-  statements: Statements,
-  models: Pick<Models, 'documents' | 'derived'>,
-): Promise<string[]> {
-  const tables = await tableColumns(statements);
-  const problems: string[] = [];
-  const check = async (
-    name: string,
-    table: string,
-    named: readonly string[],
-    select: string,
-    given: string[],
-  ) => {
-    const columns = tables.get(table);
-    if (!columns) {
-      problems.push(`${name}: there is no table ${table}`);
-      return;
-    }
-    const described = await statements.all<{ column_name: string; column_type: string }>(
-      `DESCRIBE ${select}`,
-    );
-    const types = new Map(described.map(({ column_name, column_type }) => [column_name, column_type]));
-    for (const { name: column, type } of columns) {
-      const found = types.get(column);
-      if (given.includes(column)) continue;
-      if (found === undefined) problems.push(`${name} does not compute ${table}.${column}`);
-      else if (found !== type) problems.push(`${name} computes ${column} as ${found}, not ${type}`);
-    }
-    const known = new Set(columns.map((column) => column.name));
-    for (const column of types.keys()) {
-      if (!known.has(column)) problems.push(`${name} computes ${column}, which ${table} has not`);
-    }
-    for (const column of named) {
-      if (!known.has(column)) problems.push(`${name} names ${column}, which ${table} has not`);
-    }
-  };
-  for (const model of [...models.documents, ...models.derived]) {
-    const named = [...model.key, ...(model.from === 'documents' ? [model.scope.column] : [])];
-    await check(`model ${model.name}`, model.table, named, projection(model, 'FROM raw.documents'), []);
-    if (model.from !== 'documents' || !model.versions) continue;
-    const { table, key } = model.versions;
-    const select = observation(model.versions, `FROM main.${identifier(model.table)}`);
-    await check(`versions ${table}`, table, [key, ...frame], select, ['valid_to']);
-  }
-  return problems;
+/** The names of a table's columns, in their order. */
+export function namesOf(columns: Columns, table: string): string[] {
+  return (columns.get(table) ?? []).map(({ name }) => name);
 }

@@ -4,47 +4,45 @@ import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
 import type { Families } from './families.js';
-import { type DocumentModel, type Model, type Models, projection } from './models.js';
-import { inVectors, vectorSql } from './vectors.js';
+import { type Columns, type DocumentModel, type Model, type Models, namesOf, projection } from './models.js';
 import { recordVersions } from './versions.js';
 
-/** A table as the loader needs it: its columns, in order. */
-export type Columns = ReadonlyMap<string, readonly { readonly name: string }[]>;
-
-/** Models that read the same documents by the same column: what they read is looked up once. */
-interface Shared {
+/** Models that read the same documents by the same column, so that these are looked up once. */
+interface SharedInput {
   readonly documents: readonly string[];
   readonly column: 'id' | 'parent_id';
   readonly models: DocumentModel[];
 }
 
 /**
- * Computes the typed rows anew of everything that `writes` and `gone` (see `observe`) touch, and puts the difference
- * into the typed tables. Call before the documents themselves are stored: what stays as it is, is read from there.
+ * Recomputes the typed rows of every entity that `writes` and `deletes` (see `diff`) concern, and applies the difference
+ * to the typed tables. Call it before `storeDocuments`: the documents that do not change are read from raw.documents.
  */
 export async function project(
   tx: Statements,
   models: Models,
   columns: Columns,
-  observed: Diff,
+  diff: Diff,
   found: (table: string, counts: Counts) => void,
 ): Promise<void> {
-  const touched = new Set(observed.map(({ endpoint }) => endpoint));
-  const all = sharing(models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))));
-  if (all.length === 0) return;
-  const prior = await gather(
+  const touched = new Set(diff.map(({ endpoint }) => endpoint));
+  const inputs = sharedInputs(
+    models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))),
+  );
+  if (inputs.length === 0) return;
+  const kept = await findScopeDocuments(
     tx,
     models.families,
-    all,
-    new Set(observed.flatMap(({ gone, endpoint }) => (gone ? endpoint : []))),
+    inputs,
+    new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : []))),
   );
-  for (const [number, shared] of all.entries()) {
-    const vectors = prior.get(number);
+  for (const [number, shared] of inputs.entries()) {
+    const vectors = kept.get(number);
     if (vectors) {
-      await tx.run(`CREATE OR REPLACE TEMP TABLE affected AS ${affectedOf(shared, number, vectors)}`);
-      const scopes = `SELECT DISTINCT scope FROM prior WHERE number = ${number}`;
+      await tx.run(`CREATE OR REPLACE TEMP TABLE model_input AS ${inputOf(shared, number, vectors)}`);
+      const scopes = `SELECT DISTINCT scope FROM scope_documents WHERE number = ${number}`;
       for (const model of shared.models) {
-        await replaceRows(tx, model, projection(model, 'FROM affected'), columns, found, scopes);
+        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, scopes);
       }
     } else {
       for (const model of shared.models) await addRows(tx, model, shared, columns, found);
@@ -52,11 +50,11 @@ export async function project(
   }
 }
 
-/** For a scope that has no rows yet. */
+/** For scopes that have no rows yet. */
 async function addRows(
   tx: Statements,
   model: DocumentModel,
-  shared: Shared,
+  shared: SharedInput,
   columns: Columns,
   found: (table: string, counts: Counts) => void,
 ): Promise<void> {
@@ -66,7 +64,7 @@ async function addRows(
   if (added > 0) await recordFirst(tx, model, columns, scopesOf(shared));
 }
 
-function sharing(models: readonly DocumentModel[]): Shared[] {
+function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
   const alike = groupBy(models, ({ scope, documents }) => `${scope.document} ${documents.join(' ')}`);
   return [...alike.values()].flatMap((same) => {
     const [first] = same;
@@ -75,25 +73,27 @@ function sharing(models: readonly DocumentModel[]): Shared[] {
 }
 
 /**
- * Finds the stored documents whose rows have to be computed again: `prior(number, rid, scope)` has them by the place in
- * `all` of those who share them, `kept(number, rid)` the ones that stay as they are. Gives for each number with any where
- * the latter stand: where there are none in the scope at all, there are no rows of theirs either, and nothing has to be
- * looked up.
+ * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope)` has them by the place
+ * in `inputs`, `kept_documents(number, rid)` those of them that do not change. Returns, for each place with any, the
+ * vectors that hold the kept ones. A scope without stored documents has no rows either, so nothing is looked up for it.
  */
-async function gather(
+async function findScopeDocuments(
   tx: Statements,
   families: Families,
-  all: readonly Shared[],
-  losing: ReadonlySet<string>,
+  inputs: readonly SharedInput[],
+  withDeletes: ReadonlySet<string>,
 ): Promise<Map<number, number[]>> {
   const rows = await tx.all<{ number: number; vector: number | null }>(
     [
-      'CREATE OR REPLACE TEMP TABLE prior (number INTEGER, rid BIGINT, scope VARCHAR)',
-      ...all.map((shared, number) => `INSERT INTO prior ${priorOf(families, shared, number, losing)}`),
-      `CREATE OR REPLACE TEMP TABLE kept AS SELECT number, rid FROM prior
-        WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM gone_rows)`,
-      `SELECT DISTINCT number, NULL AS vector FROM prior
-        UNION ALL SELECT DISTINCT number, ${vectorSql} FROM kept`,
+      'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR)',
+      ...inputs.map(
+        (shared, number) =>
+          `INSERT INTO scope_documents ${scopeDocumentsOf(families, shared, number, withDeletes)}`,
+      ),
+      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT number, rid FROM scope_documents
+        WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
+      `SELECT DISTINCT number, NULL AS vector FROM scope_documents
+        UNION ALL SELECT DISTINCT number, ${vectorSql} FROM kept_documents`,
     ].join(';\n'),
   );
   const vectors = new Map<number, number[]>(rows.map(({ number }) => [number, []]));
@@ -101,30 +101,30 @@ async function gather(
   return vectors;
 }
 
-function priorOf(
+function scopeDocumentsOf(
   { familyOf, isNamedById }: Families,
-  shared: Shared,
+  shared: SharedInput,
   number: number,
-  losing: ReadonlySet<string>,
+  withDeletes: ReadonlySet<string>,
 ): string {
   const { column, documents } = shared;
   const kinds = list(documents);
   const scopes = scopesOf(shared);
-  // `known` has them already when an id alone names the thing and no set dropped what was not in the batch.
+  // `stored` has them already when the id alone names the entity and no set deleted documents outside of the batch.
   const [first = ''] = documents;
-  const inKnown =
+  const areStored =
     column === 'id' &&
-    documents.every((kind) => isNamedById(kind) && familyOf(first).includes(kind) && !losing.has(kind));
-  return inKnown
-    ? `SELECT ${number}, rid, id FROM known WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
+    documents.every((kind) => isNamedById(kind) && familyOf(first).includes(kind) && !withDeletes.has(kind));
+  return areStored
+    ? `SELECT ${number}, rid, id FROM stored WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
     : `SELECT ${number}, rowid, ${column} FROM raw.documents WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`;
 }
 
-/** Whose rows may have to be computed again, as SQL text. */
-function scopesOf({ column, documents }: Shared): string {
+/** The scopes whose rows may have to be recomputed, as SQL text. */
+function scopesOf({ column, documents }: SharedInput): string {
   const kinds = list(documents);
   return `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
-    UNION SELECT ${column} FROM gone WHERE endpoint IN (${kinds})`;
+    UNION SELECT ${column} FROM deletes WHERE endpoint IN (${kinds})`;
 }
 
 async function recordFirst(
@@ -136,26 +136,26 @@ async function recordFirst(
   if (!versions) return;
   await recordVersions(tx, versions, namesOf(columns, versions.table), {
     changed: `SELECT * FROM main.${identifier(table)} WHERE ${identifier(scope.column)} IN (${scopes})`,
-    gone: `SELECT ${identifier(scope.column)}, synced_at FROM main.${identifier(table)} LIMIT 0`,
+    deleted: `SELECT ${identifier(scope.column)}, synced_at FROM main.${identifier(table)} LIMIT 0`,
   });
 }
 
 const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
 
-function writtenOf({ documents }: Shared): string {
-  return `SELECT ${documentColumns} FROM written WHERE endpoint IN (${list(documents)})`;
+function writtenOf({ documents }: SharedInput): string {
+  return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${list(documents)})`;
 }
 
-/** The documents to compute rows from, those that stay as they are included. */
-function affectedOf(shared: Shared, number: number, vectors: readonly number[]): string {
+/** The documents to compute rows from: the changed ones and those that stay as they are. */
+function inputOf(shared: SharedInput, number: number, vectors: readonly number[]): string {
   return `${writtenOf(shared)} UNION ALL SELECT ${documentColumns} FROM raw.documents
-    WHERE ${inVectors(vectors)} AND rowid IN (SELECT rid FROM kept WHERE number = ${number})`;
+    WHERE ${inVectors(vectors)} AND rowid IN (SELECT rid FROM kept_documents WHERE number = ${number})`;
 }
 
 /**
- * Makes the rows of a table whose scope is in `scopes` (SQL text; all rows when left out) those of `select`: gone ones
- * deleted, new ones inserted, differing ones exchanged. A row in which only `synced_at` or `run_id` moved is exchanged,
- * but does not count as changed.
+ * Replaces the rows of a table whose scope is in `scopes` (SQL text; all rows when left out) by those of `select`:
+ * deletes those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or `run_id`
+ * differs is replaced, but does not count as changed.
  */
 export async function replaceRows(
   tx: Statements,
@@ -167,7 +167,7 @@ export async function replaceRows(
 ): Promise<void> {
   const table = `main.${identifier(model.table)}`;
   const names = namesOf(columns, model.table);
-  const scoped =
+  const inScopes =
     scopes === undefined || model.from !== 'documents'
       ? ''
       : `WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes}))`;
@@ -180,7 +180,7 @@ export async function replaceRows(
     INSERT INTO projected BY NAME ${select};
     CREATE OR REPLACE TEMP TABLE compared AS
       SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} ${scoped}) s
+        FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
         FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
@@ -188,11 +188,11 @@ export async function replaceRows(
   if (!counts) throw new Error('counting gave no row');
   const versions = model.from === 'documents' ? model.versions : undefined;
   if (versions && counts.new + counts.changed + counts.removed > 0) {
-    // Before the rows go, which say when they were last seen.
+    // Before the rows are deleted: they say when they were last seen.
     await recordVersions(tx, versions, namesOf(columns, versions.table), {
       changed: `SELECT * FROM projected WHERE rowid IN (
         SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
-      gone: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
+      deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
         SELECT rid FROM compared WHERE pid IS NULL)`,
     });
   }
@@ -214,11 +214,37 @@ export async function replaceRows(
   found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
 }
 
-/** The columns of a table, in their order. */
-export function namesOf(columns: Columns, table: string): string[] {
-  return (columns.get(table) ?? []).map(({ name }) => name);
-}
-
 function list(kinds: readonly string[]): string {
   return kinds.map(literal).join(', ');
+}
+
+/** DuckDB reads a table in vectors of this many rows. */
+const vectorSize = 2_048;
+
+/** A condition with more ranges than this takes longer to check than it saves. */
+const maxRanges = 64;
+
+/** The vector that a row is in, as an SQL expression over its row id `rid`. */
+const vectorSql = `rid // ${vectorSize}`;
+
+/**
+ * A condition on `rowid`, as SQL text: in one of these vectors, or in a gap between two that is too small to skip.
+ * DuckDB narrows a scan to ranges of row ids given as constants, but not to those of a join: looking up a few hundred
+ * documents among 500,000 by a join alone reads every body.
+ */
+export function inVectors(vectors: readonly number[]): string {
+  const sorted = [...vectors].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((next, index) => next - (sorted[index] ?? next));
+  const widest = Math.max(1, gaps.sort((a, b) => b - a)[maxRanges - 1] ?? 0);
+  const runs: [first: number, last: number][] = [];
+  for (const next of sorted) {
+    const before = runs.at(-1);
+    if (before && next - before[1] <= widest) before[1] = next;
+    else runs.push([next, next]);
+  }
+  const ranges = runs.map(([first, last]) => {
+    const [from, to] = [BigInt(first) * BigInt(vectorSize), BigInt(last + 1) * BigInt(vectorSize) - 1n];
+    return `rowid BETWEEN ${from} AND ${to}`;
+  });
+  return ranges.length === 0 ? 'false' : `(${ranges.join(' OR ')})`;
 }

@@ -2,8 +2,8 @@ import { identifier } from '../sql.js';
 import { withMemoryHeadroom } from '../store/memory-headroom.js';
 import type { Session } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
-import { type Model, type Models, projection, storedDocuments } from './models.js';
-import { type Columns, namesOf, replaceRows } from './project.js';
+import { type Columns, type Model, type Models, namesOf, projection, storedDocuments } from './models.js';
+import { replaceRows } from './project.js';
 import { recordVersions } from './versions.js';
 
 export interface RebuildProgress {
@@ -22,10 +22,10 @@ export interface Rebuilt {
 }
 
 /**
- * Computes every typed table anew from raw.documents, without one request. Table by table, each in a transaction: a
- * kill in the middle leaves each table either as it was or computed anew, and both say the same. `raw` and `ops` are
- * not touched. Versions are what was observed, and stay; where a row is read otherwise than by the program that observed
- * it, a version begins with its youngest answer.
+ * Recomputes every typed table from raw.documents, without any request. Table by table, each in a transaction: a kill in
+ * the middle leaves each table either as it was or recomputed, and both have the same rows. `raw` and `ops` are not
+ * touched. Versions are kept; where this program reads a row otherwise than the one that recorded its last version, a
+ * new version begins with the row's newest answer.
  */
 export async function rebuild(
   session: Session,
@@ -54,21 +54,21 @@ async function fill(session: Session, model: Model, columns: Columns): Promise<n
     const versions = model.from === 'documents' ? model.versions : undefined;
     const key = model.key.map(identifier).join(', ');
     if (versions)
-      await tx.run(`CREATE OR REPLACE TEMP TABLE before AS SELECT ${key}, synced_at FROM ${table}`);
+      await tx.run(`CREATE OR REPLACE TEMP TABLE rows_before AS SELECT ${key}, synced_at FROM ${table}`);
     await tx.run(`DELETE FROM ${table}`);
     const rows = await tx.run(`INSERT INTO ${table} BY NAME ${select}`);
     if (versions) {
       await recordVersions(tx, versions, namesOf(columns, versions.table), {
         changed: `FROM ${table}`,
-        gone: `FROM before ANTI JOIN ${table} USING (${key})`,
+        deleted: `FROM rows_before ANTI JOIN ${table} USING (${key})`,
       });
-      await tx.run('DROP TABLE temp.before');
+      await tx.run('DROP TABLE temp.rows_before');
     }
     return rows;
   });
 }
 
-/** Computes the tables that are derived from other tables, and exchanges the rows that differ. */
+/** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
 export async function refreshDerived(
   session: Session,
   models: Models,

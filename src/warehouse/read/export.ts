@@ -6,8 +6,7 @@ import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
-import { publishedIn, reading } from './published.js';
-import { refusing } from './query.js';
+import { publishedIn, reading, refusing } from './query.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';

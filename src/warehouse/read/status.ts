@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { identifier, literal, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
-import { currentHolder, type Organization } from '../store/runs.js';
+import { currentHolder } from '../store/lock.js';
+import type { Organization } from '../store/runs.js';
 import { openPublished, type Snapshot } from './query.js';
 
 /** A moment as ISO 8601 in UTC. */

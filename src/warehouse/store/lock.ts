@@ -90,7 +90,7 @@ export function signOut(dataDir: string): void {
 }
 
 /** Who signed in last; undefined when nobody did, or the note is unreadable. A killed process leaves its note. */
-export function readHolder(dataDir: string): Holder | undefined {
+function readHolder(dataDir: string): Holder | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(filesOf(dataDir).pid, 'utf8'));
     if (!isObject(value) || typeof value.pid !== 'number' || typeof value.host !== 'string') return undefined;
@@ -105,8 +105,15 @@ export function readHolder(dataDir: string): Holder | undefined {
   }
 }
 
+/** Who holds the warehouse now, according to the note beside it; null when nobody seems to. */
+export function currentHolder(dataDir: string): Holder | null {
+  const holder = readHolder(dataDir);
+  if (!holder) return null;
+  return holder.host !== hostname() || isAlive(holder.pid) ? holder : null;
+}
+
 /** Whether a process of this machine is alive; true as well when it belongs to someone else. */
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { checkModels } from '../../../../src/warehouse/load/checks.js';
 import {
-  checkModels,
   type DocumentModel,
   type Model,
   parseModel,
@@ -54,9 +54,9 @@ describe('a header', () => {
   });
 
   test.each([
-    ['-- key: id\n-- documents: a\n-- scope: id -> id\nSELECT 1', /does not say its table/],
-    ['-- table: t\n-- documents: a\n-- scope: id -> id\nSELECT 1', /does not say its key/],
-    [`${header}-- scope: id -> id\nSELECT 1`, /does not say its documents/],
+    ['-- key: id\n-- documents: a\n-- scope: id -> id\nSELECT 1', /has no header line table/],
+    ['-- table: t\n-- documents: a\n-- scope: id -> id\nSELECT 1', /has no header line key/],
+    [`${header}-- scope: id -> id\nSELECT 1`, /has no header line documents/],
     [`${header}-- documents: a\nSELECT 1`, /needs a scope/],
     [`${header}-- documents: a\n-- scope: body -> id\nSELECT 1`, /needs a scope/],
     [`${header}-- documents: a\n-- scope: id -> id\n-- siblings: b\nSELECT 1`, /siblings can only be none/],
@@ -110,18 +110,18 @@ test('what does not fit is said in words', async () => {
   expect(await check(of(right, { table: 'nowhere' }))).toEqual(['model x: there is no table nowhere']);
   expect(await check(of(right.replace('NULL::BOOLEAN AS is_bot,', "'a' AS mood,")))).toEqual([
     'model x does not compute authors.is_bot',
-    'model x computes mood, which authors has not',
+    'model x computes mood, which is not in authors',
   ]);
   expect(await check(of(right.replace('NULL::BOOLEAN', 'NULL::VARCHAR')))).toEqual([
     'model x computes is_bot as VARCHAR, not BOOLEAN',
   ]);
   expect(await check(of(right, { key: ['nobody'] }))).toEqual([
-    'model x names nobody, which authors has not',
+    'model x names nobody, which is not in authors',
   ]);
 });
 
-describe('what is remembered of rows', () => {
-  const observed = (select: string, key = 'topic_id'): DocumentModel => ({
+describe('versions of rows', () => {
+  const versioned = (select: string, key = 'topic_id'): DocumentModel => ({
     ...(readModels().documents.find(({ table }) => table === 'topics') as DocumentModel),
     versions: { table: 'topic_versions', of: 'topics', key, select },
   });
@@ -130,12 +130,14 @@ describe('what is remembered of rows', () => {
     const session = await migrated();
     const check = (model: DocumentModel) => checkModels(session, { documents: [model], derived: [] });
     const right = readFileSync(join(sqlDir, 'versions/topic_versions.sql'), 'utf8');
-    expect(await check(observed(right))).toEqual([]);
-    expect(await check(observed(right.replace('  priority,', '  1 AS priority, 2 AS mood,'), 'id'))).toEqual([
-      'versions topic_versions computes priority as INTEGER, not VARCHAR',
-      'versions topic_versions computes mood, which topic_versions has not',
-      'versions topic_versions names id, which topic_versions has not',
-    ]);
+    expect(await check(versioned(right))).toEqual([]);
+    expect(await check(versioned(right.replace('  priority,', '  1 AS priority, 2 AS mood,'), 'id'))).toEqual(
+      [
+        'versions topic_versions computes priority as INTEGER, not VARCHAR',
+        'versions topic_versions computes mood, which is not in topic_versions',
+        'versions topic_versions names id, which is not in topic_versions',
+      ],
+    );
   });
 
   test.each(['topic_people', 'merges', 'nowhere'])('is not of %s, whose rows have no id', (of) => {
@@ -144,6 +146,6 @@ describe('what is remembered of rows', () => {
     mkdirSync(join(sql, 'versions'));
     const text = `-- table: some_versions\n-- of: ${of}\n-- key: id\nSELECT 1`;
     writeFileSync(join(sql, 'versions/some_versions.sql'), text);
-    expect(() => readModels(sql)).toThrow(`some_versions: ${of} is no table of documents`);
+    expect(() => readModels(sql)).toThrow(`some_versions: ${of} must be a table of documents`);
   });
 });

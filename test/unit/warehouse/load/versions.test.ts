@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Batch, batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
-import { observation, parseVersions, readVersions } from '../../../../src/warehouse/load/versions.js';
+import { parseVersions, readVersions, versionsOf } from '../../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { propertyRuns } from '../../../support/runs.js';
@@ -298,11 +298,11 @@ describe('besides', () => {
     expect(await after.all('FROM people_versions')).toHaveLength(2);
   });
 
-  test('a header that is not complete is refused', () => {
+  test('an incomplete header is refused', () => {
     expect(parseVersions('x', '-- table: t\n-- of: o\n-- key: k\n\nSELECT 1;\n')).toMatchObject({
       ...{ table: 't', of: 'o', key: 'k', select: expect.stringMatching(/SELECT 1$/) },
     });
-    expect(() => parseVersions('x', '-- table: t\n-- key: k\nSELECT 1')).toThrow(/do not say their of/);
+    expect(() => parseVersions('x', '-- table: t\n-- key: k\nSELECT 1')).toThrow(/have no header line of/);
   });
 });
 
@@ -348,7 +348,7 @@ async function unsound(some: Warehouse): Promise<string[]> {
       if (version.valid_to && version.valid_to <= version.valid_from) found.push(`${name}: empty`);
       if (version.looks === next?.looks) found.push(`${name}: the same again`);
     }
-    const rows = await read(some, it.key, observation(it, `FROM ${it.of}`));
+    const rows = await read(some, it.key, versionsOf(it, `FROM ${it.of}`));
     const now = versions.filter(({ valid_to: end }) => end === null);
     const said = (some: Version[]) => some.map(({ id, looks }) => `${id} ${looks}`).join('\n');
     if (said(rows) !== said(now))
@@ -371,7 +371,7 @@ async function asOf(some: Warehouse, moment: Date): Promise<string[]> {
 async function rowsNow(some: Warehouse): Promise<string[]> {
   const found: string[] = [];
   for (const it of all) {
-    const rows = await read(some, it.key, observation(it, `FROM ${it.of}`));
+    const rows = await read(some, it.key, versionsOf(it, `FROM ${it.of}`));
     found.push(...rows.map(({ id, looks }) => `${it.table} ${id} ${looks}`));
   }
   return found;

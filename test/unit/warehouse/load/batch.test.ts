@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { storable } from '../../../../src/warehouse/load/storable.js';
+import { storable } from '../../../../src/warehouse/load/batch.js';
 
 const lone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
