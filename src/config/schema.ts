@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resources } from '../contract/resources.js';
+import { type ListName, resources } from '../contract/resources.js';
 
 /**
  * Every setting with its default and its description. config/default.yaml is the same list for people, and a test
@@ -179,14 +179,12 @@ const serve = section({
     .array(job)
     .prefault([nightly])
     .describe('What runs when: a job holds the warehouse while it runs, and they run one at a time.'),
-  freshness: section({
-    topics: hours('topics'),
-    companies: hours('companies'),
-    people: hours('people'),
-    channels: hours('channels'),
-    stories: hours('stories'),
-    automation_templates: hours('automation templates'),
-  }).describe(
+  freshness: section(
+    Object.fromEntries(resources.lists.map(({ name }) => [name, hours(name.replaceAll('_', ' '))])) as Record<
+      ListName,
+      ReturnType<typeof hours>
+    >,
+  ).describe(
     'How old a list may be that was read and added up, in hours; `status` exits 3 and the webhook is told when it is older.',
   ),
 });

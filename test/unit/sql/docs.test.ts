@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxFlags, withAnswers } from '../../../scripts/docs-cookbook.mjs';
+import { files, withResources } from '../../../scripts/docs-resources.mjs';
+import { entries, resources, resourcesOf } from '../../../src/contract/resources.js';
+import { votes } from '../../integration/votes/topic-votes.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8');
@@ -30,6 +33,27 @@ describe('docs/schema.md', () => {
     writeFileSync(file, '# The tables and views\n');
     const { status, stderr } = spawnSync(process.execPath, [script, '--check', file], { encoding: 'utf8' });
     expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('docs:schema') });
+  });
+});
+
+describe('the parts that follow from the resource table', () => {
+  const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+
+  test.each(files)('%s is as npm run docs:resources writes it', (file) => {
+    expect(withResources(textOf(file), resources)).toBe(textOf(file));
+  });
+
+  test('a new resource makes them stale', () => {
+    const table = resourcesOf({ ...entries, ...votes });
+    const [ages, docs] = files.map((file) => withResources(textOf(file), table));
+    expect(ages).toContain('    topic_votes: 21\n');
+    expect(docs).toContain('| `topic_votes` | `topics` | `GET /topics/{topicId}/votes` | 55 | 21 |');
+    expect(docs).toContain('| `topic_votes` | priority |');
+  });
+
+  test('a mark without an end, or of no part, is an error', () => {
+    expect(() => withResources('# generated: ages', resources)).toThrow('ages has no end');
+    expect(() => withResources('# generated: nothing', resources)).toThrow('no generated part named nothing');
   });
 });
 

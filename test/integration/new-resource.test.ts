@@ -1,0 +1,219 @@
+import { copyFileSync, cpSync, readdirSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Api } from '../../src/api/client.js';
+import { systemClock } from '../../src/base/clock.js';
+import { silentLog } from '../../src/base/log.js';
+import { settingsFor } from '../../src/config/schema.js';
+import { endpoints, readEndpoints } from '../../src/contract/endpoints.js';
+import { entries, resourcesOf } from '../../src/contract/resources.js';
+import { whoAmI } from '../../src/run/identity.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { SyncParts } from '../../src/sync/context.js';
+import { runPlan } from '../../src/sync/plan.js';
+import type { PlanLine, SyncOptions, SyncReport } from '../../src/sync/report.js';
+import { runSync } from '../../src/sync/run.js';
+import { sqlDir } from '../../src/warehouse/sql.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
+import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { startTown } from '../support/pulling.js';
+import { json, type RawServer, rawServer, type Seen } from '../support/raw-server.js';
+import { Folders } from '../support/signalhouse.js';
+import { votes } from './votes/topic-votes.js';
+
+/**
+ * A child resource that the program does not know, GET /topics/{topicId}/votes, is added without a line in src: an entry,
+ * a migration and a model (votes/), and a server that answers it. Everything else follows from the resource table.
+ */
+const table = resourcesOf({ ...entries, ...votes });
+const settings = settingsFor(table.maxAgeDays);
+const quiet = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
+const day = 86_400_000;
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let server: RawServer;
+let api: Api;
+let warehouse: Warehouse;
+/** How far the worker's clock is ahead. */
+let ahead = 0;
+/** The topics about which somebody changed a vote. */
+const changed = new Set<string>();
+
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { topics: 12, people: 8, companies: 3, messages: 60, stories: 2 } });
+  server = await rawServer((response, request) => {
+    const [, topicId] = /^\/v1\/topics\/([^/]+)\/votes$/.exec(request.url.pathname) ?? [];
+    return topicId === undefined ? pass(response, request) : json(response, 200, votesOf(topicId));
+  });
+  const { api: client, rateLimit } = settings.parse({});
+  api = new Api({
+    ...client,
+    baseUrl: server.baseUrl,
+    apiKey: sandbox.apiKey,
+    budget: { ...rateLimit, requests: 1_000_000 },
+    log: silentLog,
+    contract: { ...endpoints, ...readEndpoints(table.endpoints) },
+  });
+  warehouse = await openWarehouse({
+    dataDir: join(folders.make(), 'data'),
+    sql: sqlWithVotes(),
+    memoryLimit: '256MB',
+    threads: 1,
+  });
+});
+afterAll(async () => {
+  await api.close();
+  await warehouse.close();
+  await server.close();
+  await sandbox.stop();
+  folders.remove();
+});
+
+/** The program's SQL with the migration and the model of votes. */
+function sqlWithVotes(): string {
+  const folder = join(folders.make(), 'sql');
+  cpSync(sqlDir, folder, { recursive: true });
+  const number = String(readdirSync(join(folder, 'migrations')).length + 1).padStart(4, '0');
+  const own = (file: string) => fileURLToPath(new URL(`votes/${file}`, import.meta.url));
+  copyFileSync(own('migration.sql'), join(folder, 'migrations', `${number}_topic_votes.sql`));
+  copyFileSync(own('model.sql'), join(folder, 'models', 'topic_votes.sql'));
+  return folder;
+}
+
+/** Two votes for each topic, the second of which may change. */
+function votesOf(topicId: string): unknown {
+  const value = changed.has(topicId) ? -1 : 1;
+  return {
+    votes: [
+      { id: `${topicId}-1`, personId: 'p1', value: 1, castAt: '2026-01-02T03:04:05Z' },
+      { id: `${topicId}-2`, personId: 'p2', value, castAt: '2026-01-02T03:04:06.5Z' },
+    ],
+  };
+}
+
+/** Everything else is answered by the sandbox. */
+async function pass(response: ServerResponse, { method, url, headers, body }: Seen): Promise<void> {
+  const answer = await fetch(`${sandbox.origin}${url.pathname}${url.search}`, {
+    method,
+    headers: {
+      authorization: String(headers.authorization),
+      ...(body !== '' && { 'content-type': 'application/json' }),
+    },
+    ...(body !== '' && { body }),
+  });
+  json(response, answer.status, await answer.json());
+}
+
+async function parts(): Promise<SyncParts> {
+  return {
+    config: settings.parse({}),
+    api,
+    warehouse,
+    resources: table,
+    identity: await whoAmI(api),
+    log: silentLog,
+    clock: { ...systemClock, now: () => Date.now() + ahead },
+    programVersion: 'test',
+  };
+}
+
+const sync = async (options: SyncOptions = {}): Promise<SyncReport> => runSync(await parts(), options, quiet);
+const dueVotes = async (): Promise<PlanLine | undefined> => {
+  const { lines } = await runPlan(await parts(), {}, quiet);
+  return lines.find(({ endpoint }) => (endpoint as string) === 'topic_votes');
+};
+const stored = () =>
+  warehouse.all<Record<string, unknown>>('SELECT * FROM topic_votes ORDER BY topic_id, id');
+const liveTopics = async () =>
+  (await warehouse.all<{ id: string }>('SELECT id FROM topics WHERE deleted_at IS NULL ORDER BY id')).map(
+    ({ id }) => id,
+  );
+const votesAsked = () =>
+  server.requests.flatMap(({ url }) => /\/topics\/([^/]+)\/votes$/.exec(url.pathname)?.[1] ?? []);
+
+it('is a setting: its age is that of its entry, and can be changed', () => {
+  expect(settings.parse({}).sync.maxAgeDays.topic_votes).toBe(21);
+  expect(settings.parse({ sync: { maxAgeDays: { topic_votes: 3 } } }).sync.maxAgeDays.topic_votes).toBe(3);
+});
+
+it('is planned, for every topic', async () => {
+  const line = await dueVotes();
+  const topics = (await liveTopics()).length;
+  expect(topics).toBeGreaterThan(5);
+  expect(line).toMatchObject({ never: topics, changed: 0, sweep: 0, due: topics, requests: topics });
+  expect(votesAsked()).toEqual([]);
+});
+
+it('is fetched, and becomes rows with the types of the table', async () => {
+  const report = await sync();
+  expect(report).toMatchObject({ outcome: 'done', failures: [], drift: [] });
+  const topics = await liveTopics();
+  expect(report.rows.topic_votes).toEqual({ new: topics.length * 2, changed: 0, removed: 0 });
+  expect(await stored()).toEqual(
+    topics.flatMap((topic_id) =>
+      [1, 2].map((nth) => ({
+        topic_id,
+        id: `${topic_id}-${nth}`,
+        person_id: `p${nth}`,
+        value: 1,
+        cast_at: new Date(nth === 1 ? '2026-01-02T03:04:05Z' : '2026-01-02T03:04:06.5Z'),
+        synced_at: expect.any(Date),
+        run_id: report.runId,
+      })),
+    ),
+  );
+  expect(await dueVotes()).toBeUndefined();
+});
+
+it('is due when a field changes that its entry names, and not when another does', async () => {
+  const [first, second] = (await liveTopics()) as [string, string];
+  const asked = votesAsked().length;
+  const patch = (topicId: string, body: object) => api.call('update_topic', { params: { topicId }, body });
+  await patch(first, { priority: 'very_low' });
+  await patch(second, { lifecycleState: 'dismissed' });
+  changed.add(first);
+  expect(await dueVotes()).toMatchObject({ never: 0, changed: 1, sweep: 0 });
+  const report = await sync();
+  expect(votesAsked().slice(asked)).toEqual([first]);
+  expect(report.rows.topic_votes).toEqual({ new: 0, changed: 1, removed: 0 });
+  expect((await stored()).filter(({ value }) => value === -1)).toMatchObject([{ id: `${first}-2` }]);
+});
+
+it('is due between half and all of its age', async () => {
+  ahead = 10 * day;
+  expect(await dueVotes()).toBeUndefined();
+  ahead = 22 * day;
+  const topics = (await liveTopics()).length;
+  expect(await dueVotes()).toMatchObject({ never: 0, changed: 0, sweep: topics });
+  ahead = 0;
+});
+
+it('is chosen by --only', async () => {
+  const asked = votesAsked().length;
+  ahead = 22 * day;
+  const report = await sync({ only: ['topic_votes'] });
+  ahead = 0;
+  expect(votesAsked().slice(asked).sort()).toEqual(await liveTopics());
+  expect(report.scans).toEqual([]);
+});
+
+it('goes when its topic does', async () => {
+  const [gone] = (await liveTopics()) as [string];
+  sandbox.change({ kind: 'deleteTopic', topicId: gone });
+  const report = await sync();
+  expect(report.scans.find(({ endpoint }) => endpoint === 'topics')).toMatchObject({ tombstoned: 1 });
+  const left = await stored();
+  expect(left.filter(({ topic_id }) => topic_id === gone)).toEqual([]);
+  expect(left).toHaveLength((await liveTopics()).length * 2);
+  expect(report.rows.topic_votes).toEqual({ new: 0, changed: 0, removed: 2 });
+});
+
+it('is the same after a rebuild', async () => {
+  const before = await stored();
+  await warehouse.run('DELETE FROM topic_votes');
+  await warehouse.rebuild();
+  expect(await stored()).toEqual(before);
+});
