@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time as a dependency, so that arithmetic on it can be proven without waiting. */
+/** Time as a dependency, so that tests need not wait. */
 export interface Clock {
-  /** Milliseconds since the epoch; may jump when the machine's clock is set. */
+  /** Milliseconds since the epoch; jumps when the machine's clock is set. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Milliseconds from an arbitrary start; never decreases. */
   monotonic(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

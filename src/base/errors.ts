@@ -1,9 +1,9 @@
 /**
- * Every error that Signalhouse raises on purpose is classed by how one recovers from it, carries a hint that says
- * what to do next, and maps to exactly one exit code. Nothing anywhere tells errors apart by their message text.
+ * Every error that Signalhouse throws on purpose is classed by how to recover from it, carries a hint that says what to
+ * do next, and maps to exactly one exit code. No code distinguishes errors by their message text.
  */
 
-/** The exit codes of the command line: a contract with operators and their monitors. */
+/** The exit codes of the command line, a contract with operators and their monitoring. */
 export const ExitCode = {
   done: 0,
   failed: 1,
@@ -15,7 +15,7 @@ export const ExitCode = {
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
 export interface ErrorDetail {
-  /** What to do next, as one sentence for the person who reads it. */
+  /** What to do next, in one sentence. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
@@ -31,14 +31,14 @@ export abstract class SignalhouseError extends Error {
   }
 }
 
-/** One setting or argument that is wrong, named as the user wrote it. */
+/** One wrong setting or argument, named as the user wrote it. */
 export interface Problem {
   /** The setting's name: an environment variable, a YAML path or a flag. */
   readonly setting: string;
   readonly problem: string;
 }
 
-/** Fix the command or its configuration, then run again. Holds every problem at once. */
+/** Recovery: fix the command or its configuration. Holds all problems at once. */
 export class UsageError extends SignalhouseError {
   override readonly exitCode = ExitCode.usage;
   readonly problems: readonly Problem[];
@@ -49,7 +49,7 @@ export class UsageError extends SignalhouseError {
   }
 }
 
-/** Wait for another process (its pid is named when it is known), or pass --wait. */
+/** Recovery: wait for another process (with its pid, if known), or pass --wait. */
 export class LockedError extends SignalhouseError {
   override readonly exitCode = ExitCode.locked;
   readonly pid: number | undefined;
@@ -60,25 +60,25 @@ export class LockedError extends SignalhouseError {
   }
 }
 
-/** Replace the key, or point at the right warehouse: the API refused us, or would mix two organizations. */
+/** Recovery: replace the key or use the right warehouse. The API refused the key, or it belongs to another organization. */
 export class RefusedError extends SignalhouseError {
   override readonly exitCode = ExitCode.refused;
 }
 
-/** Free or repair what the files live on: disk full, read-only, unreadable, newer than this program. */
+/** Recovery: repair the storage. The disk is full, read-only or unreadable, or a file is newer than this program. */
 export class StorageError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 }
 
-/** Where in the API something happened; every API error names it. */
+/** The request that an API error is about. */
 export interface Where {
   readonly endpoint: string;
   readonly method: string;
-  /** Path relative to the base URL, query included; never holds the key. */
+  /** Relative to the base URL, query included; never holds the key. */
   readonly path: string;
 }
 
-/** Try later: no answer, a 429, a 5xx, or an answer cut short. Raised once the retries are used up. */
+/** Recovery: try again later. No answer, a 429, a 5xx or a truncated answer, after all retries. */
 export class UnavailableError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 
@@ -92,7 +92,7 @@ export class UnavailableError extends SignalhouseError {
   }
 }
 
-/** Skip this one: the API answered 4xx, and asking the same again gives the same. */
+/** Recovery: skip this request. The API answered 4xx, and would answer the same again. */
 export class RejectedError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 
@@ -100,7 +100,7 @@ export class RejectedError extends SignalhouseError {
     message: string,
     readonly where: Where,
     readonly status: number,
-    /** The error body's `code`, e.g. `NOT_FOUND`, when the body had the documented form. */
+    /** `code` of the error body, e.g. `NOT_FOUND`, when the body has the documented form. */
     readonly code: string | undefined,
     /** `data.reason` of the error body, e.g. `archived_in_v1_to_v2_migration`. */
     readonly reason: string | undefined,
@@ -110,7 +110,7 @@ export class RejectedError extends SignalhouseError {
   }
 }
 
-/** Look at the settings or the service: an answer came, and does not have the form that it must have. */
+/** Recovery: check the settings and the service. An answer arrived in a form that the contract does not allow. */
 export class ContractError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 
@@ -123,12 +123,12 @@ export class ContractError extends SignalhouseError {
   }
 }
 
-/** Stop in order: a signal or a cap asked for it. Everything committed stays. */
+/** No recovery needed: a signal or a cap ended the run in order. Everything committed stays. */
 export class StoppedError extends SignalhouseError {
   override readonly exitCode = ExitCode.done;
 }
 
-/** The innermost message of whatever was thrown, for logs and summaries. */
+/** The message of any thrown value, for logs and summaries. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

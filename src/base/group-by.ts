@@ -1,4 +1,4 @@
-/** Items by what `keyOf` says of them, each group and the groups themselves in the order in which they came. */
+/** Groups items by key (Map.groupBy, which Node 20 lacks). Groups and their items keep the order of the input. */
 export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -3,19 +3,19 @@ import { PinoPretty } from 'pino-pretty';
 
 export type Log = Logger;
 
-/** Keys whose values never reach a log line, wherever they stand in the logged object. */
-const secret = ['apiKey', 'authorization', 'Authorization', 'key', 'token', 'password'];
-const redacted = secret.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
+/** Properties whose values are never logged, down to the fourth level of the logged object. */
+const secretNames = ['apiKey', 'authorization', 'Authorization', 'key', 'token', 'password'];
+const redacted = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
 
 /**
- * A logger on stderr: pretty on a terminal, one JSON object a line otherwise. `secrets` are replaced wherever their
- * text would appear in a line, so that even an error message that quotes a header cannot leak the key.
+ * A logger on stderr: `pretty` for a terminal, otherwise one JSON object per line. `secrets` are replaced anywhere in a
+ * line, so that even an error message that quotes a header cannot leak the key.
  */
 export function createLog(options: {
   level: string;
   pretty: boolean;
   secrets?: readonly string[];
-  /** Runs each write, for whoever draws on the same terminal and has to make room for it. */
+  /** Wraps each write. A progress display on the same terminal uses it to make room for the line. */
   around?: ((write: () => void) => void) | undefined;
 }): Log {
   const settings = {
@@ -24,7 +24,7 @@ export function createLog(options: {
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: redacted, censor: '[redacted]' },
   };
-  const target = options.pretty ? pinoPretty() : process.stderr;
+  const target = options.pretty ? prettyOutput() : process.stderr;
   const around = options.around ?? ((write) => write());
   const placed = { write: (line: string) => around(() => void target.write(line)) };
   return pino(settings, withoutSecrets(placed, options.secrets ?? []));
@@ -41,11 +41,11 @@ function withoutSecrets(
   };
 }
 
-/** A logger that drops everything, for parts that run without one. */
+/** A logger that writes nothing. */
 export const silentLog: Log = pino({ level: 'silent' });
 
-/** Human-readable log lines on stderr, written synchronously so that none is lost when the process ends. */
-function pinoPretty(): { write(text: string): unknown } {
+/** Readable log lines on stderr, written synchronously so that none is lost when the process ends. */
+function prettyOutput(): { write(text: string): unknown } {
   return PinoPretty({
     destination: 2,
     sync: true,

@@ -1,10 +1,10 @@
 /**
- * Runs `work` on each item with at most `width` at a time, in order of start. The first error that `work` throws
- * stops the taking of further items, is thrown once those under way have settled, and wins over later ones.
+ * Runs `work` on each item, at most `concurrency` at a time, and starts the items in order. After the first error no
+ * further item starts; that error is thrown once the running items have settled, and later errors are dropped.
  */
 export async function pool<T>(
   items: Iterable<T>,
-  width: number,
+  concurrency: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const iterator = items[Symbol.iterator]();
@@ -20,6 +20,6 @@ export async function pool<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   if (failure) throw failure.error;
 }

@@ -1,13 +1,13 @@
-/** Releases what was acquired, last in first out, on every path. */
+/** Releases resources in reverse order of their acquisition, on every path. */
 export class Scope {
   readonly #releasers: { name: string; release: () => Promise<void> | void }[] = [];
 
-  /** Registers how to let go of something; returns it, so that acquiring reads as one line. */
+  /** Registers the release of a resource; `name` tells what it is. */
   defer(name: string, release: () => Promise<void> | void): void {
     this.#releasers.push({ name, release });
   }
 
-  /** Runs every releaser even when one fails, then throws the first failure. */
+  /** Runs every release even when one fails, then throws the first failure. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let next = this.#releasers.pop(); next; next = this.#releasers.pop()) {
@@ -20,7 +20,7 @@ export class Scope {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Runs `work` with a fresh scope and closes it afterwards; the error of `work` wins over one of closing. */
+  /** Runs `work` with a new scope and closes it afterwards. An error of `work` wins over an error of closing. */
   static async run<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
     const scope = new Scope();
     let result: T;

@@ -1,12 +1,12 @@
 import { StoppedError } from './errors.js';
 
 export interface StopOptions {
-  /** The first signal of a person or of the system. */
+  /** The first signal of a user or of the system. */
   readonly stop?: AbortSignal | undefined;
   readonly maxMinutes?: number | undefined;
 }
 
-/** The one signal that ends a run in order, whatever asks for it: a person, a cap on time, a cap on requests. */
+/** The one signal that ends a run in order, whatever the cause: a signal, a cap on minutes, a cap on requests. */
 export class Stop {
   readonly #control = new AbortController();
   readonly #asked: AbortSignal | undefined;
@@ -35,7 +35,7 @@ export class Stop {
     this.#control.abort(new StoppedError(reason));
   }
 
-  /** Lets go of the timer and of the caller's signal. */
+  /** Releases the timer and the caller's signal. */
   release(): void {
     clearTimeout(this.#timer);
     this.#asked?.removeEventListener('abort', this.#onAsked);

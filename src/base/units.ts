@@ -1,4 +1,4 @@
-/** Numbers for people, the same on every machine: no locale, no colour, plain ASCII where a column is meant. */
+/** Numbers for people, the same on every machine: no locale, no colour, plain ASCII. */
 
 /** 1234567 as `1,234,567`. */
 export function count(value: number): string {
@@ -7,7 +7,7 @@ export function count(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `1 request`, `2 requests`; the plural is given where it is not made with an s. */
+/** `1 request`, `2 requests`; `plural` is for nouns that do not take an s. */
 export function counted(value: number, noun: string, plural = `${noun}s`): string {
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
