@@ -1,7 +1,7 @@
 import type { ExitCode, Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
-import { cacheFacts, type FactsCache } from '../serve/facts.js';
+import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { webhook, webhookProblem } from '../serve/notify/deliver.js';

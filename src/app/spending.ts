@@ -2,44 +2,74 @@ import { existsSync } from 'node:fs';
 import { guardedWindow } from '../api/budget.js';
 import { SpendingLog } from '../api/spending-log.js';
 import { type Clock, iso, systemClock } from '../base/clock.js';
+import type { Facts, MinuteOfRequests, RecentRequests } from '../base/facts.js';
 import { silentLog } from '../base/log.js';
-import type { Budget } from '../serve/facts.js';
-import type { Spent } from '../warehouse/read/status.js';
 import { type Setup, spendingLogPath } from './setup.js';
 
-/** The requests of the key: how many of the running window are spent, and how many were spent in the last hours. */
+/** The requests of the key: how many of the running window are spent, and how many were sent in the last hours. */
 
 const minuteMs = 60_000;
 const sliceMinutes = 10;
-const slices = 36;
+const sliceCount = 36;
 
-/** The budget of the key: requests of the snapshot and of this process together, in slices of equal length. */
-export function budgetOf(setup: Setup, written: readonly Spent[], live: readonly Spent[]): Budget {
+/** How many requests of the running window are spent, by every command of the data directory. */
+export function spendingNow(setup: Setup): Facts['spending'] {
   const { requests: limit, windowMs } = setup.config.rateLimit;
+  return { held: heldSlots(setup), limit, windowMs };
+}
+
+function heldSlots({ config, clock = systemClock }: Setup): number {
+  const path = spendingLogPath(config.dataDir);
+  if (!existsSync(path)) return 0;
+  const { rateLimit, api } = config;
+  const heldMs = guardedWindow(rateLimit.windowMs);
+  const attemptMs = api.timeouts.totalMs;
+  // A user who may not write there sees nothing spent, which is better than no status at all.
+  const spendingLog = new SpendingLog({
+    path,
+    heldMs,
+    attemptMs,
+    requests: rateLimit.requests,
+    clock,
+    log: silentLog,
+  });
+  try {
+    return spendingLog.held();
+  } finally {
+    spendingLog.close();
+  }
+}
+
+/** Requests of the last hours: those of the snapshot and those of this process together, in slices of equal length. */
+export function recentRequests(
+  { clock = systemClock }: Setup,
+  stored: readonly MinuteOfRequests[],
+  live: readonly MinuteOfRequests[],
+): RecentRequests {
   const sliceMs = sliceMinutes * minuteMs;
-  const now = (setup.clock ?? systemClock).now();
-  const first = (Math.floor(now / sliceMs) - slices + 1) * sliceMs;
-  const found = Array.from({ length: slices }, (_, index) => ({
+  const first = (Math.floor(clock.now() / sliceMs) - sliceCount + 1) * sliceMs;
+  const slices = Array.from({ length: sliceCount }, (_, index) => ({
     from: iso(first + index * sliceMs),
     requests: 0,
     rateLimited: 0,
   }));
-  // What was published in the middle of a minute has a part of it, and what this process saw has its own alone.
-  const minutes = new Map<number, Spent>();
-  for (const one of [...written, ...live]) {
+  // For a minute that both have, the larger count is the truer one: a snapshot that was published within the minute has
+  // a part of it, and this process knows of its own requests alone.
+  const minutes = new Map<number, MinuteOfRequests>();
+  for (const one of [...stored, ...live]) {
     const other = minutes.get(one.minute);
     if (!other || one.requests > other.requests) minutes.set(one.minute, one);
   }
   for (const { minute, requests, rate_limited } of minutes.values()) {
-    const slice = found[Math.floor((minute - first) / sliceMs)];
+    const slice = slices[Math.floor((minute - first) / sliceMs)];
     if (!slice) continue;
     slice.requests += requests;
     slice.rateLimited += rate_limited;
   }
-  return { held: heldNow(setup), limit, windowMs, slices: found, sliceMinutes };
+  return { slices, sliceMinutes };
 }
 
-/** Requests of this process that no snapshot has yet, by the minute. */
+/** Counts the requests of this process by the minute: no snapshot has them yet. */
 export class LiveSpending {
   readonly #clock: Clock;
   readonly #minutes = new Map<number, { minute: number; requests: number; rate_limited: number }>();
@@ -55,34 +85,11 @@ export class LiveSpending {
     this.#minutes.set(minute, one);
     one.requests += 1;
     if (status === 429) one.rate_limited += 1;
-    const oldest = now - slices * sliceMinutes * minuteMs;
+    const oldest = now - sliceCount * sliceMinutes * minuteMs;
     for (const key of this.#minutes.keys()) if (key < oldest) this.#minutes.delete(key);
   }
 
-  get spent(): readonly Spent[] {
+  get spent(): readonly MinuteOfRequests[] {
     return [...this.#minutes.values()];
-  }
-}
-
-/** Requests of the running window, by every command of the data directory. */
-function heldNow({ config, clock = systemClock }: Setup): number {
-  const path = spendingLogPath(config.dataDir);
-  if (!existsSync(path)) return 0;
-  const { rateLimit, api } = config;
-  const heldMs = guardedWindow(rateLimit.windowMs);
-  const attemptMs = api.timeouts.totalMs;
-  // Whoever may not write there sees nothing spent, which is better than no status at all.
-  const ledger = new SpendingLog({
-    path,
-    heldMs,
-    attemptMs,
-    requests: rateLimit.requests,
-    clock,
-    log: silentLog,
-  });
-  try {
-    return ledger.held();
-  } finally {
-    ledger.close();
   }
 }

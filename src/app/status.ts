@@ -1,25 +1,18 @@
 import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
-import { type Budget, type Freshness, type FreshnessState, freshnessState } from '../serve/facts.js';
+import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
 import { Agenda, seededChance } from '../serve/schedule/agenda.js';
 import { type Job, jobProblems } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
-import type { Status } from '../warehouse/read/status.js';
-import { factsOf, readKnown } from './facts.js';
+import { readFacts } from './facts.js';
 import { jobsOf } from './jobs.js';
 import type { Setup } from './setup.js';
 
-/** What `status` tells: what the status page knows, read from the same files. */
-export interface StatusReport extends Status {
-  /** Requests of the running window, by every command of this data directory. */
-  readonly spending: Pick<Budget, 'held' | 'limit' | 'windowMs'>;
-  /** Requests of the last hours, in slices of equal length, oldest first. */
-  readonly spent: Pick<Budget, 'slices' | 'sliceMinutes'>;
+/** What `status` reports: the facts that the status page shows as well, with the jobs of `serve`. */
+export interface StatusReport extends Facts {
   readonly freshness: readonly (Freshness & { readonly state: FreshnessState })[];
-  /** Changes to push, by status. */
-  readonly queue: Readonly<Record<string, number>>;
   /** The jobs of `serve`; null where it never ran. */
   readonly jobs: readonly NextRun[] | null;
   readonly exitCode: ExitCode;
@@ -41,24 +34,19 @@ export function serveFiles(dataDir: string): { schedule: string; notify: string 
 }
 
 /**
- * What is in the warehouse and what is going on; nothing is written, and nobody is waited for. The exit code is
- * `incomplete` when a resource is older than its objective.
+ * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
+ * when a resource is older than its objective.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
-  const known = await readKnown(setup);
-  const { budget, freshness } = factsOf(setup, known);
-  const { held, limit, windowMs, slices, sliceMinutes } = budget;
-  const states = freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
-  const missed = states.some(({ state }) => state === 'stale' || state === 'never');
+  const facts = await readFacts(setup);
+  const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
+  const isMissed = freshness.some(({ state }) => state === 'stale' || state === 'never');
   return {
-    ...known.status,
-    spending: { held, limit, windowMs },
-    spent: { slices, sliceMinutes },
-    freshness: states,
-    queue: known.queue,
+    ...facts,
+    freshness,
     jobs: await nextRuns(setup, now),
-    exitCode: missed ? ExitCode.incomplete : ExitCode.done,
+    exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
 }
 

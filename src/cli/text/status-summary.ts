@@ -1,6 +1,6 @@
 import type { StatusReport } from '../../app/status.js';
+import type { Contents } from '../../base/facts.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
-import type { Contents } from '../../warehouse/read/status.js';
 import { list, pairs, sections, table } from './layout.js';
 
 /** Under a heading, in 80 columns. */

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { millis } from '../../base/clock.js';
-import { ageMinutes, type Facts } from '../facts.js';
+import { ageMinutes, type Facts } from '../../base/facts.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { ScheduleView } from '../schedule/view.js';
 
@@ -88,16 +88,16 @@ export class Metrics {
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
     if (facts === null) return;
-    const { budget, backlog, files, publishedAt } = facts;
-    all.budgetLeft.set(Math.max(0, budget.limit - budget.held));
-    all.budgetLimit.set(budget.limit);
-    if (backlog) {
-      all.due.set(backlog.due);
-      all.dueRequests.set(backlog.requests);
+    const { spending, contents, files, publishedAt } = facts;
+    all.budgetLeft.set(Math.max(0, spending.limit - spending.held));
+    all.budgetLimit.set(spending.limit);
+    if (contents?.left) {
+      all.due.set(contents.left.due);
+      all.dueRequests.set(contents.left.requests);
     }
     const published = millis(publishedAt);
     if (published !== null) all.published.set(published / 1000);
-    for (const [table, rows] of Object.entries(facts.rows)) all.tableRows.set({ table }, rows);
+    for (const [table, rows] of Object.entries(contents?.rows ?? {})) all.tableRows.set({ table }, rows);
     for (const [status, changes] of Object.entries(facts.queue)) all.queue.set({ status }, changes);
     for (const one of facts.freshness) {
       const { resource, objectiveMinutes } = one;
@@ -105,8 +105,8 @@ export class Metrics {
       if (age !== null) all.fresh.set({ resource }, age * 60);
       if (objectiveMinutes !== null) all.objective.set({ resource }, objectiveMinutes * 60);
     }
-    for (const { endpoint, records } of facts.rejected) all.rejected.set({ endpoint }, records);
-    for (const [file, bytes] of Object.entries(files)) if (bytes !== null) all.bytes.set({ file }, bytes);
+    for (const { endpoint, records } of contents?.rejected ?? []) all.rejected.set({ endpoint }, records);
+    for (const [file, found] of Object.entries(files)) if (found) all.bytes.set({ file }, found.bytes);
   }
 }
 

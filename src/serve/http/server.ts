@@ -1,8 +1,9 @@
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { type Clock, iso, systemClock } from '../../base/clock.js';
 import { UsageError } from '../../base/errors.js';
+import type { Facts } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
-import type { FactsCache } from '../facts.js';
+import type { FactsCache } from '../facts-cache.js';
 import { pageAssets, statusPage } from '../page/page.js';
 import type { Asked } from '../schedule/scheduler.js';
 import type { ScheduleView } from '../schedule/view.js';
@@ -169,27 +170,27 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
   });
 
   const metricsText = shared(clock, metricsMs, async () => {
-    const known = await facts.latest();
-    return metrics.render(known?.facts ?? null, schedule.view(), clock.now());
+    const cached = await facts.latest();
+    return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metricsText()));
 
   app.get('/status.json', async () => {
-    const known = await facts.latest();
+    const cached = await facts.latest();
     return {
       version,
       now: iso(clock.now()),
-      factsReadAt: known && iso(known.readAt),
+      factsReadAt: cached && iso(cached.readAt),
       problem: facts.problem,
       schedule: schedule.view(),
-      facts: known?.facts ?? null,
+      facts: cached && factsJson(cached.facts),
     };
   });
 
   app.get('/', async (_request, reply) => {
-    const known = await facts.latest();
+    const cached = await facts.latest();
     const page = statusPage({
-      facts: known?.facts ?? null,
+      facts: cached?.facts ?? null,
       problem: facts.problem,
       schedule: schedule.view(),
       version,
@@ -200,10 +201,27 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
   });
 }
 
-function unreadiness({ known, problem }: FactsCache, { stopping }: ScheduleView): string | null {
-  if (stopping) return 'The worker shuts down.';
-  if (known !== null) return null;
+function unreadiness({ last, problem }: FactsCache, { stopping }: ScheduleView): string | null {
+  if (stopping) return 'The worker is shutting down.';
+  if (last !== null) return null;
   return problem === null ? 'The facts of the warehouse are being read.' : `No facts yet: ${problem}`;
+}
+
+/** The facts as /status.json gives them: without the paths of this machine, and without rows that only `status` prints. */
+function factsJson({ contents, files, publishedAt, freshness, spending, spent, queue }: Facts) {
+  const { organization = null, left = null, rows = {}, rejected = [], drift = [] } = contents ?? {};
+  return {
+    organization: organization && { id: organization.id, name: organization.name },
+    publishedAt,
+    files: { worker: files.worker?.bytes ?? null, published: files.published?.bytes ?? null },
+    rows,
+    backlog: left && { due: left.due, requests: left.requests, minutes: left.minutes },
+    freshness,
+    budget: { ...spending, ...spent },
+    queue,
+    rejected: rejected.map(({ last_seen_at: lastSeenAt, ...one }) => ({ ...one, lastSeenAt })),
+    drift: drift.map(({ first_seen_at: firstSeenAt, ...one }) => ({ ...one, firstSeenAt })),
+  };
 }
 
 /** One making of a text for everybody who asks within `ms`. */

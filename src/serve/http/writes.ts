@@ -39,7 +39,7 @@ export function writes({ token, ask, intake, maxSheetBytes }: WriteOptions) {
       const asked = ask(name);
       if (asked === 'unknown') throw new HttpError(404, 'unknown_job', 'There is no job of that name.');
       if (asked === 'busy') throw new HttpError(409, 'already_running', `${name} runs or waits already.`);
-      if (asked === 'stopping') throw new HttpError(503, 'stopping', 'The worker shuts down.');
+      if (asked === 'stopping') throw new HttpError(503, 'stopping', 'The worker is shutting down.');
       return reply.code(202).send({ job: name, status: 'accepted' });
     });
 

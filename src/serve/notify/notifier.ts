@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
-import type { FactsCache } from '../facts.js';
+import type { FactsCache } from '../facts-cache.js';
 import type { RunRecord } from '../schedule/record.js';
 import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
 import { afterLook, afterRun, afterTelling, type NotifyState, type NotifyStore, untold } from './state.js';
@@ -75,8 +75,8 @@ export class Notifier {
   }
 
   async #look(): Promise<void> {
-    const known = await this.#options.facts.latest();
-    const freshness = known?.facts.freshness ?? [];
+    const cached = await this.#options.facts.latest();
+    const freshness = cached?.facts.freshness ?? [];
     await this.#then(() => afterLook(this.#state, freshness, this.#clock.now(), this.#watchingSince));
   }
 
@@ -91,7 +91,7 @@ export class Notifier {
 
   async #tell(): Promise<void> {
     const { deliver, log, facts } = this.#options;
-    const organization = facts.known?.facts.organization;
+    const organization = facts.last?.facts.contents?.organization;
     const from = organization?.name ?? organization?.id ?? 'Signalhouse';
     for (const subject of untold(this.#state)) {
       if (this.#stop.signal.aborted) return;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Iso, iso } from '../../base/clock.js';
+import { ageMinutes, type Freshness } from '../../base/facts.js';
 import { duration } from '../../base/units.js';
-import { ageMinutes, type Freshness } from '../facts.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { Store } from '../store.js';
 

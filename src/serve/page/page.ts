@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { type Facts, freshnessState } from '../../base/facts.js';
 import { counted } from '../../base/units.js';
-import { type Facts, freshnessState } from '../facts.js';
 import type { ScheduleView } from '../schedule/view.js';
 import { badge, type Html, html, since } from './html.js';
 import { historySection, jobsSection, nowInWords, nowSection } from './runs.js';
@@ -32,7 +32,8 @@ export interface PageContent {
 export function statusPage(content: PageContent): string {
   const { facts, problem, schedule, version, now, refreshMs } = content;
   const wrong = attention(facts, schedule, problem, now);
-  const name = facts?.organization?.name ?? facts?.organization?.id ?? 'Signalhouse';
+  const organization = facts?.contents?.organization;
+  const name = organization?.name ?? organization?.id ?? 'Signalhouse';
   return html`<!doctype html>
 <html lang="en">
 <head>

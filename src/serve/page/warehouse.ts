@@ -1,13 +1,13 @@
 import type { Iso } from '../../base/clock.js';
-import { bytes, count, counted, duration } from '../../base/units.js';
 import {
   ageMinutes,
-  type Budget,
   type Facts,
   type Freshness,
   type FreshnessState,
   freshnessState,
-} from '../facts.js';
+  type RecentRequests,
+} from '../../base/facts.js';
+import { bytes, count, counted, duration } from '../../base/units.js';
 import { badge, type Html, html, section, since, type Tone, table } from './html.js';
 
 /** Lines of the long lists that are shown; the tables of the schema ops have them all. */
@@ -45,29 +45,30 @@ function plainly(minutes: number): string {
   return minutes > 1440 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
 }
 
-export function budgetSection({ budget }: Facts): Html {
-  const { held, limit, windowMs } = budget;
+export function budgetSection({ spending, spent }: Facts): Html {
+  const { held, limit, windowMs } = spending;
   const window = windowMs === 60_000 ? 'minute' : duration(windowMs);
   return section(
     'budget',
     'Request budget',
-    html`<p id="budget" data-live>${count(held)} of ${counted(limit, 'request')} of this ${window} spent. ${summary(budget)}</p>`,
-    budgetChart(budget),
+    html`<p id="budget" data-live>${count(held)} of ${counted(limit, 'request')} spent this ${window}. ${summary(spent)}</p>`,
+    budgetChart(spent),
   );
 }
 
-export function workSection({ backlog, queue }: Facts): Html {
-  const left =
-    backlog === null
-      ? 'not known before the first sync has ended'
-      : backlog.due === 0
-        ? 'nothing was left due'
-        : `${counted(backlog.due, 'fetch', 'fetches')} (${counted(backlog.requests, 'request')}, about ${duration(backlog.minutes * 60_000)})`;
+export function workSection({ contents, queue }: Facts): Html {
+  const left = contents?.left ?? null;
+  const backlog =
+    left === null
+      ? 'unknown until the first sync ends'
+      : left.due === 0
+        ? 'nothing'
+        : `${counted(left.due, 'fetch', 'fetches')} (${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)})`;
   const rows = Object.entries(queue).map(([status, changes]) => [status, count(changes)]);
   return section(
     'work',
     'Work left',
-    html`<p id="backlog" data-live>Left due by the last sync: ${left}.</p>`,
+    html`<p id="backlog" data-live>Left due by the last sync: ${backlog}.</p>`,
     table(
       'queue',
       'Changes to push, by status',
@@ -77,38 +78,41 @@ export function workSection({ backlog, queue }: Facts): Html {
   );
 }
 
-export function rejectedSection({ rejected }: Facts, now: number): Html {
+export function rejectedSection({ contents }: Facts, now: number): Html {
+  const rejected = contents?.rejected ?? [];
   const rows = rejected
     .slice(0, most)
-    .map(({ endpoint, records, lastSeenAt, example }) => [
+    .map(({ endpoint, records, last_seen_at, example }) => [
       endpoint,
-      html`${counted(records, 'record')}<br><span class="quiet">last ${since(lastSeenAt, now)}</span>`,
+      html`${counted(records, 'record')}<br><span class="quiet">last ${since(last_seen_at, now)}</span>`,
       html`<span class="message">${example}</span>`,
     ]);
-  const columns = [{ name: 'Endpoint' }, { name: 'Set aside' }, { name: 'Example' }];
-  const shown = table('rejected', 'Set aside: ops.rejected_records', columns, rows);
-  return section('rejected', 'Rejected records', shown, unshown('rejected-more', rejected.length));
+  const columns = [{ name: 'Endpoint' }, { name: 'Rejected' }, { name: 'Example' }];
+  const lines = table('rejected', 'Rejected: ops.rejected_records', columns, rows);
+  return section('rejected', 'Rejected records', lines, overflow('rejected-more', rejected.length));
 }
 
-export function driftSection({ drift }: Facts, now: number): Html {
+export function driftSection({ contents }: Facts, now: number): Html {
+  const drift = contents?.drift ?? [];
   const rows = drift
     .slice(0, most)
-    .map(({ endpoint, path, kind, occurrences, firstSeenAt }) => [
+    .map(({ endpoint, path, kind, occurrences, first_seen_at }) => [
       html`${endpoint}<br><code>${path}</code>`,
       html`${kind.replaceAll('_', ' ')}<br><span class="quiet">${counted(occurrences, 'time')}</span>`,
-      since(firstSeenAt, now),
+      since(first_seen_at, now),
     ]);
   const columns = [{ name: 'Where' }, { name: 'What' }, { name: 'First seen' }];
-  const shown = table('drift', 'Not as documented: ops.schema_drift', columns, rows);
-  return section('drift', 'Schema drift', shown, unshown('drift-more', drift.length));
+  const lines = table('drift', 'Differences from the documentation: ops.schema_drift', columns, rows);
+  return section('drift', 'Schema drift', lines, overflow('drift-more', drift.length));
 }
 
-function unshown(id: string, lines: number): Html {
+function overflow(id: string, lines: number): Html {
   return html`<p id="${id}" class="quiet" data-live>${lines > most ? `and ${count(lines - most)} more` : ''}</p>`;
 }
 
-export function filesSection({ files, rows }: Facts): Html {
-  const size = (value: number | null) => (value === null ? 'none' : bytes(value));
+export function filesSection({ files, contents }: Facts): Html {
+  const size = (file: Facts['files'][keyof Facts['files']]) => (file === null ? 'none' : bytes(file.bytes));
+  const rows = contents?.rows ?? {};
   const total = Object.values(rows).reduce((sum, number) => sum + number, 0);
   return section(
     'files',
@@ -121,7 +125,7 @@ const width = 720;
 const height = 120;
 
 /** Requests over the last hours as bars, 429s marked; what it shows is said in words as well. */
-function budgetChart({ slices, sliceMinutes }: Budget): Html {
+function budgetChart({ slices, sliceMinutes }: RecentRequests): Html {
   const most = Math.max(1, ...slices.map(({ requests }) => requests));
   const step = width / Math.max(1, slices.length);
   const bars = slices.map(({ from, requests, rateLimited }, index) => {
@@ -129,7 +133,7 @@ function budgetChart({ slices, sliceMinutes }: Budget): Html {
     const bar = (kind: string, size = 0) =>
       size === 0
         ? null
-        : html`<rect class="${kind}" x="${shown(index * step + step * 0.1)}" y="${shown(height - size)}" width="${shown(step * 0.8)}" height="${shown(size)}"/>`;
+        : html`<rect class="${kind}" x="${decimal(index * step + step * 0.1)}" y="${decimal(height - size)}" width="${decimal(step * 0.8)}" height="${decimal(size)}"/>`;
     const told = `${hour(from)}: ${counted(requests, 'request')}, ${count(rateLimited)} refused`;
     return html`<g><title>${told}</title>${bar('requests', tall)}${bar('refused', refused)}</g>`;
   });
@@ -142,8 +146,8 @@ function budgetChart({ slices, sliceMinutes }: Budget): Html {
 }
 
 /** The chart in one sentence. */
-export function summary({ slices, sliceMinutes }: Pick<Budget, 'slices' | 'sliceMinutes'>): string {
-  if (slices.length === 0) return 'Nothing is known of the last hours.';
+export function summary({ slices, sliceMinutes }: RecentRequests): string {
+  if (slices.length === 0) return 'No data for the last hours.';
   const total = slices.reduce((sum, { requests }) => sum + requests, 0);
   const refused = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
   const span = duration(slices.length * sliceMinutes * 60_000);
@@ -155,6 +159,6 @@ function hour(at: Iso): string {
   return `${at.slice(11, 16)}Z`;
 }
 
-function shown(length: number): string {
+function decimal(length: number): string {
   return length.toFixed(1);
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { factsOf, factsReader, readKnown } from '../../../src/app/facts.js';
+import { factsReader, readFacts } from '../../../src/app/facts.js';
 import { LiveSpending } from '../../../src/app/spending.js';
 import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
@@ -32,9 +32,9 @@ async function published(): Promise<string> {
   return dir;
 }
 
-test('a list is as fresh as its last reading that added up', async () => {
+test('a list is as fresh as its last verified scan', async () => {
   const setup = setupOf(await published(), { serve: { freshness: { topics: 1, stories: 24 } } }, now);
-  const { freshness, queue } = factsOf(setup, await readKnown(setup));
+  const { freshness, queue } = await readFacts(setup);
   const found = Object.fromEntries(freshness.map(({ resource, ...one }) => [resource, one]));
   expect(found.topics).toEqual({ at: new Date(now - 7_200_000).toISOString(), objectiveMinutes: 60 });
   expect(found.people).toMatchObject({ objectiveMinutes: null });
@@ -47,15 +47,15 @@ test('the spending of the last hours comes from the published file, and from thi
   const live = new LiveSpending(setup.clock);
   for (let attempt = 0; attempt < 3; attempt += 1) live.attempt({ status: 200 });
   live.attempt({ status: 429 });
-  const { budget } = factsOf(setup, await readKnown(setup), live.spent);
-  expect(budget.slices).toHaveLength(36);
-  const spent = budget.slices.filter(({ requests }) => requests > 0);
+  const { spent: recent } = await readFacts(setup, live.spent);
+  expect(recent.slices).toHaveLength(36);
+  const spent = recent.slices.filter(({ requests }) => requests > 0);
   // Of the slice that runs: what this process sent just now, and what is published of three minutes ago.
   expect(spent.map(({ requests, rateLimited }) => [requests, rateLimited])).toEqual([
     [2, 1],
     [5, 1],
   ]);
-  expect(Date.parse(budget.slices.at(-1)?.from ?? '')).toBe(now - 330_000);
+  expect(Date.parse(recent.slices.at(-1)?.from ?? '')).toBe(now - 330_000);
 });
 
 test('the files are read again when they have changed, and only then', async () => {
@@ -89,8 +89,8 @@ test('nothing published is no error; a reading that hangs is given up', async ()
   const read = factsReader(hasty, new LiveSpending());
   await expect(read()).rejects.toBeInstanceOf(StorageError);
   const setup = setupOf(emptyDir(), {}, now);
-  expect(factsOf(setup, await readKnown(setup))).toMatchObject({
-    organization: null,
+  expect(await readFacts(setup)).toMatchObject({
+    contents: null,
     publishedAt: null,
     queue: {},
   });

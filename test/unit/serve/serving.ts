@@ -1,5 +1,6 @@
+import type { Contents, Facts } from '../../../src/base/facts.js';
 import { silentLog } from '../../../src/base/log.js';
-import { cacheFacts, type Facts } from '../../../src/serve/facts.js';
+import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
 import type { ServerOptions } from '../../../src/serve/http/server.js';
 import type { RunRecord } from '../../../src/serve/schedule/record.js';
@@ -8,35 +9,19 @@ import type { ScheduleView } from '../../../src/serve/schedule/view.js';
 /** The moment at which the examples take place. */
 export const now = Date.parse('2026-11-20T10:15:00.000Z');
 
-export const someFacts: Facts = {
-  organization: { id: 'org_1', name: 'Acme Tools' },
-  publishedAt: '2026-11-20T10:05:00.000Z',
-  files: { worker: 48_234_496, published: 31_981_568 },
+const someContents: Contents = {
+  organization: { id: 'org_1', name: 'Acme Tools', slug: 'acme' },
+  runs: [],
+  left: { run_id: '20261120T030112000Z-4f2a', due: 1_204, requests: 1_310, minutes: 11.4 },
+  lists: [],
+  children: [],
+  spent: [],
   rows: { topics: 412, people: 9_210, messages: 120_344 },
-  backlog: { due: 1_204, requests: 1_310, minutes: 11.4 },
-  freshness: [
-    { resource: 'topics', at: '2026-11-20T10:04:00.000Z', objectiveMinutes: 60 },
-    { resource: 'people', at: '2026-11-18T03:00:00.000Z', objectiveMinutes: 1440 },
-    { resource: 'companies', at: null, objectiveMinutes: 1440 },
-    { resource: 'stories', at: '2026-11-20T03:10:00.000Z', objectiveMinutes: null },
-  ],
-  budget: {
-    held: 37,
-    limit: 120,
-    windowMs: 60_000,
-    sliceMinutes: 10,
-    slices: Array.from({ length: 36 }, (_, index) => ({
-      from: new Date(now - (36 - index) * 600_000).toISOString(),
-      requests: index % 7 === 0 ? 0 : 140 + ((index * 397) % 900),
-      rateLimited: index === 20 ? 35 : 0,
-    })),
-  },
-  queue: { queued: 12, applied: 340, conflict: 2 },
   rejected: [
     {
       endpoint: 'people',
       records: 3,
-      lastSeenAt: '2026-11-20T03:02:00.000Z',
+      last_seen_at: '2026-11-20T03:02:00.000Z',
       example: 'email: Invalid input: expected string, received number',
     },
   ],
@@ -46,10 +31,36 @@ export const someFacts: Facts = {
       path: '$.sentiment.score',
       kind: 'unknown_field',
       occurrences: 412,
-      firstSeenAt: '2026-11-02T03:00:00.000Z',
+      first_seen_at: '2026-11-02T03:00:00.000Z',
     },
   ],
 };
+
+export const someFacts = {
+  holder: null,
+  files: {
+    worker: { path: '/data/worker.duckdb', bytes: 48_234_496 },
+    published: { path: '/data/signals.duckdb', bytes: 31_981_568 },
+  },
+  publishedAt: '2026-11-20T10:05:00.000Z',
+  contents: someContents,
+  freshness: [
+    { resource: 'topics', at: '2026-11-20T10:04:00.000Z', objectiveMinutes: 60 },
+    { resource: 'people', at: '2026-11-18T03:00:00.000Z', objectiveMinutes: 1440 },
+    { resource: 'companies', at: null, objectiveMinutes: 1440 },
+    { resource: 'stories', at: '2026-11-20T03:10:00.000Z', objectiveMinutes: null },
+  ],
+  spending: { held: 37, limit: 120, windowMs: 60_000 },
+  spent: {
+    sliceMinutes: 10,
+    slices: Array.from({ length: 36 }, (_, index) => ({
+      from: new Date(now - (36 - index) * 600_000).toISOString(),
+      requests: index % 7 === 0 ? 0 : 140 + ((index * 397) % 900),
+      rateLimited: index === 20 ? 35 : 0,
+    })),
+  },
+  queue: { queued: 12, applied: 340, conflict: 2 },
+} satisfies Facts;
 
 export const someRun: RunRecord = {
   job: 'nightly',

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import { Scope } from '../../../src/base/scope.js';
-import { cacheFacts } from '../../../src/serve/facts.js';
+import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
 import { startServer } from '../../../src/serve/http/server.js';
 import type { Message } from '../../../src/serve/notify/deliver.js';

@@ -97,7 +97,11 @@ describe('what is', () => {
     expect(await lines(metrics, 'budget_remaining_requests', null)).toEqual([]);
     expect(await lines(metrics, 'budget_remaining_requests')).toHaveLength(1);
     await metrics.render(someFacts, someSchedule, now);
-    const later = await metrics.render({ ...someFacts, queue: {}, backlog: null }, emptySchedule, now);
+    const later = await metrics.render(
+      { ...someFacts, queue: {}, contents: { ...someFacts.contents, left: null } },
+      emptySchedule,
+      now,
+    );
     expect(later).not.toMatch(/^signalhouse_(queue_changes|due|running|last_success_timestamp_seconds)[ {]/m);
   });
 

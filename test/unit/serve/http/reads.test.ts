@@ -44,7 +44,7 @@ describe('probes', () => {
     });
     expect([stopping.statusCode, stopping.json()]).toEqual([
       503,
-      { code: 'not_ready', message: 'The worker shuts down.' },
+      { code: 'not_ready', message: 'The worker is shutting down.' },
     ]);
   });
 
@@ -63,8 +63,35 @@ describe('what is shown', () => {
     expect(answer.json()).toMatchObject({
       version: '1.2.3',
       problem: null,
-      facts: { queue: { conflict: 2 } },
       schedule: { running: { job: 'hourly-push' } },
+    });
+    const { publishedAt, freshness, spending, spent, queue, contents } = someFacts;
+    expect(answer.json().facts).toEqual({
+      organization: { id: 'org_1', name: 'Acme Tools' },
+      publishedAt,
+      files: { worker: 48_234_496, published: 31_981_568 },
+      rows: contents.rows,
+      backlog: { due: 1_204, requests: 1_310, minutes: 11.4 },
+      freshness,
+      budget: { ...spending, ...spent },
+      queue,
+      rejected: [
+        {
+          endpoint: 'people',
+          records: 3,
+          lastSeenAt: '2026-11-20T03:02:00.000Z',
+          example: 'email: Invalid input: expected string, received number',
+        },
+      ],
+      drift: [
+        {
+          endpoint: 'topics',
+          path: '$.sentiment.score',
+          kind: 'unknown_field',
+          occurrences: 412,
+          firstSeenAt: '2026-11-02T03:00:00.000Z',
+        },
+      ],
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Facts } from '../../../../src/serve/facts.js';
+import type { Facts } from '../../../../src/base/facts.js';
 import { type PageContent, statusPage } from '../../../../src/serve/page/page.js';
 import type { ScheduleView } from '../../../../src/serve/schedule/view.js';
 import { emptySchedule, now, someFacts, someRun, someSchedule } from '../serving.js';
@@ -72,7 +72,7 @@ describe('what it says', () => {
       /topics fresh 11 min ago within 1 h people stale 2 d 7 h ago within 24 h companies incomplete never within 24 h stories no objective 7 h 05 min ago -/,
     );
     expect(words(document, 'budget')).toMatch(
-      /37 of 120 requests of this minute spent\. .* in the last 6 h 00 min, 35 of them/,
+      /37 of 120 requests spent this minute\. .* in the last 6 h 00 min, 35 of them/,
     );
     expect(document.match(/class="requests"/g)).toHaveLength(30);
     expect(document.match(/class="refused"/g)).toHaveLength(1);
@@ -88,11 +88,12 @@ describe('what it says', () => {
   });
 
   it('draws nothing where nothing is known', () => {
-    const budget = { ...someFacts.budget, slices: [] };
-    const document = page({ facts: { ...someFacts, budget, drift: [], queue: {}, backlog: null } });
-    expect(document).toContain('Nothing is known of the last hours.');
+    const spent = { ...someFacts.spent, slices: [] };
+    const contents = { ...someFacts.contents, drift: [], left: null };
+    const document = page({ facts: { ...someFacts, spent, contents, queue: {} } });
+    expect(document).toContain('No data for the last hours.');
     expect(words(document, 'drift')).toContain('none');
-    expect(words(document, 'backlog')).toContain('not known before the first sync');
+    expect(words(document, 'backlog')).toContain('unknown until the first sync ends');
     expect(document).not.toMatch(/NaN|Infinity|undefined|\[object/);
   });
 });

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { cacheFacts, type Facts, freshnessState } from '../../../src/serve/facts.js';
+import type { Facts } from '../../../src/base/facts.js';
+import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
-import { now, someFacts } from './serving.js';
+import { someFacts } from './serving.js';
 
 /** A cache in simulated time whose readings the test answers. */
 function cached() {
@@ -24,7 +25,7 @@ const other: Facts = { ...someFacts, queue: { queued: 99 } };
 it('waits for the first facts, and never again: what is old is shown while newer is read', async () => {
   const { cache, clock, readings } = cached();
   const waiting = [cache.latest(), cache.latest()];
-  expect([readings.length, cache.known]).toEqual([1, null]);
+  expect([readings.length, cache.last]).toEqual([1, null]);
   readings[0]!.resolve(someFacts);
   expect(await Promise.all(waiting)).toEqual(Array(2).fill({ facts: someFacts, readAt: clock.now() }));
 
@@ -52,7 +53,7 @@ it('keeps the last facts when a reading fails, says why, and says it once', asyn
     else readings[reading]!.reject(new Error('no disk'));
     await asked;
     await settle();
-    expect([cache.known?.facts ?? null, cache.problem]).toEqual(
+    expect([cache.last?.facts ?? null, cache.problem]).toEqual(
       [
         [null, 'no disk'],
         [someFacts, null],
@@ -61,16 +62,4 @@ it('keeps the last facts when a reading fails, says why, and says it once', asyn
     );
   }
   expect(lines).toHaveLength(2);
-});
-
-it.each([
-  [60, 30, 'fresh'],
-  [60, 60, 'fresh'],
-  [60, 61, 'stale'],
-  [60, null, 'never'],
-  [null, 9_999, 'open'],
-  [null, null, 'open'],
-] as const)('with %s minutes allowed and %s passed is %s', (objectiveMinutes, age, state) => {
-  const at = age === null ? null : new Date(now - age * 60_000).toISOString();
-  expect(freshnessState({ resource: 'topics', at, objectiveMinutes }, now)).toBe(state);
 });

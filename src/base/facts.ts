@@ -1,0 +1,142 @@
+import type { Iso } from './clock.js';
+
+/**
+ * What there is to tell about a warehouse and its key: the one source of `status`, the status page, the metrics and the
+ * notifications. The type is in base because three folders that do not import each other share it: warehouse reads the
+ * files, app adds what the settings and the spending log say, and serve shows it.
+ */
+export interface Facts {
+  /** The process that holds the live file now; null when nobody seems to. */
+  readonly holder: {
+    readonly pid: number;
+    readonly host: string;
+    readonly command: string;
+    readonly since: string;
+  } | null;
+  /** The files that exist. */
+  readonly files: Readonly<
+    Record<'worker' | 'published', { readonly path: string; readonly bytes: number } | null>
+  >;
+  /** When the snapshot that analysts read was published; null before the first time. */
+  readonly publishedAt: Iso | null;
+  /** Null as long as nothing is published. */
+  readonly contents: Contents | null;
+  /** Changes to push, by status (`queued`, `conflict`, …). */
+  readonly queue: Readonly<Record<string, number>>;
+  readonly freshness: readonly Freshness[];
+  /** Requests of the running window, by every command of this data directory. */
+  readonly spending: { readonly held: number; readonly limit: number; readonly windowMs: number };
+  /** Requests of the last hours. */
+  readonly spent: RecentRequests;
+}
+
+/** What the published snapshot says about itself: rows as the SQL in sql/status returns them, with their column names. */
+export interface Contents {
+  readonly organization: {
+    readonly id: string;
+    readonly name: string | null;
+    readonly slug: string | null;
+  } | null;
+  /** The last runs, newest first. */
+  readonly runs: readonly {
+    readonly run_id: string;
+    readonly command: string;
+    readonly started_at: Iso;
+    readonly ended_at: Iso | null;
+    readonly outcome: string;
+    readonly exit_code: number | null;
+    readonly requests: number | null;
+    readonly rate_limited: number | null;
+    readonly rows_new: number | null;
+    readonly rows_changed: number | null;
+    readonly rows_removed: number | null;
+    readonly rejected: number | null;
+    readonly left_due: number | null;
+    readonly error: string | null;
+  }[];
+  /** What the last sync left due; null before the first one ended. */
+  readonly left: {
+    readonly run_id: string;
+    readonly due: number;
+    readonly requests: number;
+    readonly minutes: number;
+  } | null;
+  readonly lists: readonly {
+    readonly endpoint: string;
+    readonly read_at: Iso;
+    readonly verified_at: Iso | null;
+    readonly total_count: number | null;
+    readonly ids: number | null;
+    /** Why the last scan is not verified; null when it is. */
+    readonly note: string | null;
+  }[];
+  readonly children: readonly {
+    readonly endpoint: string;
+    readonly asked: number;
+    readonly oldest_at: Iso;
+    readonly newest_at: Iso;
+    readonly failing: number;
+  }[];
+  /** Requests of the last hours before it was published. */
+  readonly spent: readonly MinuteOfRequests[];
+  /** Rows of every table of the schema main. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly rejected: readonly {
+    readonly endpoint: string;
+    readonly records: number;
+    readonly last_seen_at: Iso;
+    readonly example: string;
+  }[];
+  readonly drift: readonly {
+    readonly endpoint: string;
+    readonly path: string;
+    readonly kind: string;
+    readonly occurrences: number;
+    readonly first_seen_at: Iso;
+  }[];
+}
+
+/** The requests of one minute. */
+export interface MinuteOfRequests {
+  /** Its start, in milliseconds since the epoch. */
+  readonly minute: number;
+  readonly requests: number;
+  /** Answers 429 among them. */
+  readonly rate_limited: number;
+}
+
+/** Requests in slices of equal length, oldest first. */
+export interface RecentRequests {
+  readonly slices: readonly {
+    readonly from: Iso;
+    readonly requests: number;
+    /** Answers 429 among them. */
+    readonly rateLimited: number;
+  }[];
+  readonly sliceMinutes: number;
+}
+
+/** How old the data of one resource is, and how old it may be. */
+export interface Freshness {
+  readonly resource: string;
+  /** When it was last known to be complete; null when it never was. */
+  readonly at: Iso | null;
+  /** Null for a resource without an objective. */
+  readonly objectiveMinutes: number | null;
+}
+
+/** Minutes since the resource was last complete; null when it never was. */
+export function ageMinutes({ at }: Freshness, now: number): number | null {
+  return at === null ? null : Math.max(0, now - Date.parse(at)) / 60_000;
+}
+
+/** `open`: it has no objective; `never`: it has one, and was never complete. */
+export type FreshnessState = 'fresh' | 'stale' | 'never' | 'open';
+
+/** Whether the resource meets its objective. */
+export function freshnessState(one: Freshness, now: number): FreshnessState {
+  const age = ageMinutes(one, now);
+  if (one.objectiveMinutes === null) return 'open';
+  if (age === null) return 'never';
+  return age > one.objectiveMinutes ? 'stale' : 'fresh';
+}

@@ -1,0 +1,61 @@
+import { type Clock, systemClock } from '../base/clock.js';
+import { messageOf } from '../base/errors.js';
+import type { Facts } from '../base/facts.js';
+import type { Log } from '../base/log.js';
+
+/** Facts as they were a moment ago, and when that was. */
+export interface CachedFacts {
+  readonly facts: Facts;
+  /** Milliseconds since the epoch. */
+  readonly readAt: number;
+}
+
+/** Facts without the cost of reading them: any number of readers cause one read every few seconds. */
+export interface FactsCache {
+  /** Returns the last facts at once and reads newer ones meanwhile; waits only for the first. Null when none were ever read. */
+  latest(): Promise<CachedFacts | null>;
+  /** The last facts, without waiting and without reading. */
+  readonly last: CachedFacts | null;
+  /** Why the last read failed; null when it succeeded. */
+  readonly problem: string | null;
+}
+
+/** Reads facts again when they are older than `maxAgeMs`. A failed read is logged once, and the last facts stay. */
+export function cacheFacts(options: {
+  readonly facts: () => Promise<Facts>;
+  readonly log: Log;
+  readonly clock?: Clock | undefined;
+  readonly maxAgeMs?: number | undefined;
+}): FactsCache {
+  const { facts, log, clock = systemClock, maxAgeMs = 5_000 } = options;
+  let last: CachedFacts | null = null;
+  let problem: string | null = null;
+  let reading: Promise<void> | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+
+  async function read(): Promise<void> {
+    try {
+      last = { facts: await facts(), readAt: clock.now() };
+      problem = null;
+    } catch (error) {
+      if (problem === null) log.warn({ err: error }, 'the facts of the warehouse cannot be read');
+      problem = messageOf(error);
+    }
+    readAt = clock.monotonic();
+    reading = undefined;
+  }
+
+  return {
+    async latest() {
+      if (clock.monotonic() - readAt >= maxAgeMs) reading ??= read();
+      if (last === null) await reading;
+      return last;
+    },
+    get last() {
+      return last;
+    },
+    get problem() {
+      return problem;
+    },
+  };
+}
