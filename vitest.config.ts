@@ -1,9 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
+/** A folder for the run; and dist, which integration tests run as it is shipped, is what src says. */
+const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
+
 export default defineConfig({
   test: {
     // Integration tests start programs of their own, and wait for some of them: one more than there are cores.
     maxWorkers: 3,
+    // Only what hangs fails by these, on a busy machine as well.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
@@ -19,9 +25,6 @@ export default defineConfig({
           isolate: false,
           globalSetup: ['test/support/run-folder.ts'],
           setupFiles: ['test/support/after-file.ts'],
-          // Only what hangs fails by it, on a machine that is busy as well.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -29,9 +32,9 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          globalSetup: ['test/support/built.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          globalSetup,
+          // dist is loaded by Node alone.
+          server: { deps: { external: [/\/dist\//] } },
         },
       },
       {
@@ -40,9 +43,36 @@ export default defineConfig({
         test: {
           name: 'thorough',
           include: ['test/thorough/**/*.test.ts'],
-          globalSetup: ['test/support/built.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          globalSetup,
+          provide: { asProcesses: true },
+        },
+      },
+      {
+        // The integration tests once more, with every command as a process of its own.
+        extends: true,
+        test: {
+          name: 'processes',
+          include: ['test/integration/**/*.test.ts'],
+          globalSetup,
+          provide: { asProcesses: true },
+        },
+      },
+      {
+        // Properties of which npm test runs only a few cases.
+        extends: true,
+        test: {
+          name: 'properties',
+          include: [
+            'test/unit/push/import/properties.test.ts',
+            'test/unit/sandbox/world/counts.test.ts',
+            'test/unit/sql/loading.test.ts',
+            'test/unit/sync/scan-property.test.ts',
+            'test/unit/warehouse/load/batching.test.ts',
+            'test/unit/warehouse/load/versions.test.ts',
+          ],
+          globalSetup: ['test/support/run-folder.ts'],
+          setupFiles: ['test/support/after-file.ts'],
+          provide: { isThorough: true },
         },
       },
     ],

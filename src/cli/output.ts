@@ -32,10 +32,13 @@ export function tableWidth(): number | undefined {
 }
 
 /**
+ * Called at the start of a command line: nothing is printed yet.
+ *
  * Lets go quietly of a reader that has read enough (`| head`). What the command came to, where it is known by then,
  * stays its exit code. A reader of the log that went away stops nothing.
  */
 export function surviveClosedPipes(): void {
+  anything = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     process.exit(process.exitCode ?? ExitCode.done);

@@ -11,7 +11,7 @@ import { writeGrid } from '../../src/sheet/write.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { queueOf } from '../support/pushing.js';
-import { Folders, type Ran, start } from '../support/signalhouse.js';
+import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
 
 const folders = new Folders();
 let sandbox: Sandbox;
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const changes = (args: readonly string[], stdin?: string): Promise<Ran> =>
-  start(['changes', ...args], { cwd, env: pulling.env, ...(stdin === undefined ? {} : { stdin }) }).ended;
+  signalhouse(['changes', ...args], { cwd, env: pulling.env, ...(stdin === undefined ? {} : { stdin }) });
 
 async function json<T>(args: readonly string[], code = 0): Promise<T> {
   const ran = await changes([...args, '--json']);
@@ -129,7 +129,7 @@ describe('a sheet', () => {
     const queued = await changes(['import', '-', '--by', 'kim'], list('a'));
     expect(queued).toMatchObject({ code: 0, stdout: expect.stringContaining('standard input') });
     await patch(id, { priority: 'very_low', lifecycleState: 'dismissed' });
-    expect((await start(['push', '--json'], { cwd, env: pulling.env }).ended).code).toBe(3);
+    expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(3);
     const { changes: conflicts } = await listed('--status', 'conflict');
     expect(conflicts).toMatchObject([{ entityId: id, title: topic?.title }]);
 
@@ -137,7 +137,7 @@ describe('a sheet', () => {
     expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining('--overwrite') });
     const retried = await json<{ decisions: Decision[] }>(['retry', '--status', 'conflict', '--overwrite']);
     expect(retried.decisions.every(({ done }) => done)).toBe(true);
-    expect((await start(['push', '--json'], { cwd, env: pulling.env }).ended).code).toBe(0);
+    expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(0);
     expect(sandbox.world.topics.get(id)).toMatchObject({ priority: 'low', lifecycleState: 'completed' });
     const shown = await json<ShownChange & { attempted: unknown[] }>(['show', conflicts[0]!.id]);
     expect(shown).toMatchObject({

@@ -21,7 +21,11 @@ beforeAll(async () => {
 afterAll(() => folders.remove());
 
 const sql = (args: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>
-  signalhouse(['sql', ...args], { cwd, env: { ...env, ...more.env }, stdin: more.stdin ?? '' });
+  signalhouse(['sql', ...args], {
+    cwd,
+    env: { ...env, ...more.env },
+    ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
+  });
 
 const values = `SELECT * FROM (VALUES
   (1, 'a|b', NULL, TIMESTAMPTZ '2026-11-20 10:15:00Z', [1, 2], 1.50::DECIMAL(4,2)),
@@ -82,7 +86,10 @@ describe('sql', () => {
       code: 2,
       stderr: expect.stringContaining('--file'),
     });
-    expect(await sql([''])).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing in it') });
+    expect(await sql([''], { stdin: '' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing in it'),
+    });
   });
 
   it('answers several statements as several tables, and as data only one', async () => {

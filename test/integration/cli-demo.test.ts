@@ -41,7 +41,7 @@ describe('the demo', () => {
       { cwd },
     );
     expect(JSON.parse(asked.stdout)[0].n).toBeGreaterThan(40);
-  }, 120_000);
+  });
 
   it('leaves no process behind when it is stopped', async () => {
     const running = start(['demo', '--data-dir', join(folders.make(), 'demo')]);

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 async function night(args: readonly string[] = []): Promise<{ code: number | null; report: SyncPushReport }> {
-  const ran = await pulling.start(['sync', '--push', '--json', ...args]).ended;
+  const ran = await pulling.run(['sync', '--push', '--json', ...args]);
   try {
     return { code: ran.code, report: JSON.parse(ran.stdout) as SyncPushReport };
   } catch {
@@ -112,10 +112,10 @@ describe('push --result', () => {
     writeFileSync(file, `Topic ID;Comment;Priority\n${one.id};keep me;high\n${two.id};;${two.priority}\n`);
     sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'low' } });
     expect((await pulling.sync(['--only', 'topics'])).code).toBe(0);
-    expect((await pulling.start(['changes', 'import', file, '--yes']).ended).code).toBe(0);
+    expect((await pulling.run(['changes', 'import', file, '--yes'])).code).toBe(0);
     sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
     const out = join(pulling.dataDir, 'back.csv');
-    const pushed = await pulling.start(['push', '--result', out]).ended;
+    const pushed = await pulling.run(['push', '--result', out]);
     expect(pushed.code).toBe(3);
     expect(pushed.stdout).toContain(out);
     const { columns, rows } = await readSheet({ path: out });
@@ -125,7 +125,7 @@ describe('push --result', () => {
       [null, 'unchanged'],
     ]);
     expect(rows[0]?.cells[5]).toBe('priority: very_low');
-    const wrong = await pulling.start(['push', '--result', 'back.pdf']).ended;
+    const wrong = await pulling.run(['push', '--result', 'back.pdf']);
     expect({ code: wrong.code, stderr: wrong.stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--result'),

@@ -111,7 +111,7 @@ describe('push', () => {
       },
     ]);
     expect(sandbox.writes()).toEqual([]);
-    const text = await pulling.start(['push', '--dry-run']).ended;
+    const text = await pulling.run(['push', '--dry-run']);
     expect(text.stdout).toContain(`PATCH /topics/${chosen[0]?.id} {"priority":`);
     const done = await push(pulling);
     expect(done.report).toMatchObject({ applied: 2, exitCode: 0 });
@@ -264,7 +264,7 @@ describe('push', () => {
         'worker.duckdb',
       );
     const before = await pushes();
-    const refused = await pulling.start(['push', '--result', out]).ended;
+    const refused = await pulling.run(['push', '--result', out]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(await pushes()).toEqual(before);
     expect(refused.stderr).toContain('--result');
@@ -281,7 +281,7 @@ describe('push', () => {
     const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
     writeFileSync(join(pulling.dataDir, 'worker.duckdb'), 'broken by the disk');
     rmSync(join(pulling.dataDir, 'worker.duckdb.wal'), { force: true });
-    const rebuilt = await pulling.start(['rebuild']).ended;
+    const rebuilt = await pulling.run(['rebuild']);
     expect(rebuilt.code).toBe(0);
     const waiting = await read(pulling.dataDir, (reader) =>
       reader.rows<{ change_id: string }>('SELECT change_id FROM open_changes WHERE status = $$queued$$'),

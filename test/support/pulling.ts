@@ -1,16 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { vi } from 'vitest';
 import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
 import { type Comparing, differences } from './oracle.js';
-import { type Folders, type Ran, type Running, start } from './signalhouse.js';
-
-// Each test starts several programs, which on a busy machine take their time.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
 
 /** An organization that has several of everything, merged and gone ones included. */
 export const town: Partial<WorldSizes> = {
@@ -100,8 +96,14 @@ export class Pulling {
     instance.closeSync();
   }
 
+  /** Starts a command as a process of its own. */
   start(args: readonly string[], env: Record<string, string> = {}): Running {
     return start(args, { env: { ...this.env, ...env } });
+  }
+
+  /** Runs a command to its end. */
+  run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+    return signalhouse(args, { env: { ...this.env, ...env } });
   }
 
   /** What the published file says otherwise than the API. */
@@ -112,7 +114,7 @@ export class Pulling {
   /** `sync --json` to its end, with what the sandbox saw of it. */
   async sync(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Synced> {
     const before = this.seen();
-    const ran = await this.start(['sync', '--json', ...args], env).ended;
+    const ran = await this.run(['sync', '--json', ...args], env);
     const seen = Object.fromEntries(
       Object.entries(this.seen()).flatMap(([route, count]) => {
         const more = count - (before[route] ?? 0);
@@ -125,7 +127,7 @@ export class Pulling {
   }
 
   async plan(args: readonly string[] = []): Promise<PlanReport> {
-    const ran = await this.start(['plan', '--json', ...args]).ended;
+    const ran = await this.run(['plan', '--json', ...args]);
     return parsed<PlanReport>(ran);
   }
 

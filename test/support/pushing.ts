@@ -69,11 +69,11 @@ export interface Pushed<T = PushReport> extends Ran {
 
 /** `push --json` to its end. */
 export async function push(pulling: Pulling, args: readonly string[] = []): Promise<Pushed> {
-  return reported(await pulling.start(['push', '--json', ...args]).ended);
+  return reported(await pulling.run(['push', '--json', ...args]));
 }
 
 export async function dryRun(pulling: Pulling, args: readonly string[] = []): Promise<Pushed<PushPreview>> {
-  return reported(await pulling.start(['push', '--dry-run', '--json', ...args]).ended);
+  return reported(await pulling.run(['push', '--dry-run', '--json', ...args]));
 }
 
 function reported<T>(ran: Ran): Pushed<T> {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { canRunInProcess, runInProcess } from './in-process.js';
 
 /** The program as it is shipped. */
 export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -29,11 +30,8 @@ export interface Running {
 
 /** Starts the program without a terminal. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
-  );
   const child = spawn(process.execPath, [program, ...args], {
-    env: { ...Object.fromEntries(own), ...options.env },
+    env: environment(options),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: 'pipe',
   });
@@ -53,9 +51,18 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
   return { child, ended };
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end, in a process of its own only where it has to be (see canRunInProcess). */
 export function signalhouse(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  return start(args, options).ended;
+  return canRunInProcess(args, options)
+    ? runInProcess(args, environment(options), options.cwd)
+    : start(args, options).ended;
+}
+
+function environment({ env }: RunOptions): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
+  );
+  return { ...Object.fromEntries(own), ...env };
 }
 
 /** A folder of its own for each test file; `remove` takes all of them away. */

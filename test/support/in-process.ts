@@ -1,0 +1,87 @@
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+import type { Ran, RunOptions } from './signalhouse.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Whether every command runs as a process of its own, as in `npm run test:thorough`. */
+    asProcesses?: boolean;
+  }
+}
+
+interface Program {
+  run(argv: readonly string[], commands: unknown): Promise<number>;
+  readonly commands: unknown;
+}
+
+let loaded: Promise<Program> | undefined;
+let isBusy = false;
+
+/** These end by a signal, or start processes of their own. */
+const longLived = ['demo', 'serve', 'sandbox'];
+
+/**
+ * Whether a command can run within the process of the test, from the same dist: a process for each command would cost a
+ * second of CPU time for loading the program. What reads stdin, and what runs beside another command, gets a process.
+ */
+export function canRunInProcess(args: readonly string[], { stdin }: RunOptions): boolean {
+  return !inject('asProcesses') && !isBusy && stdin === undefined && !longLived.includes(args[0] ?? '');
+}
+
+/** Runs one command line to its exit code with its own environment and folder, and takes what it writes. */
+export async function runInProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  cwd = process.cwd(),
+): Promise<Ran> {
+  isBusy = true;
+  loaded ??= load();
+  const before = { env: { ...process.env }, cwd: process.cwd(), exitCode: process.exitCode };
+  const [stdout, stderr] = [take(process.stdout), take(process.stderr)];
+  try {
+    const { run, commands } = await loaded;
+    replaceEnvironment(env);
+    process.chdir(cwd);
+    const code = await run(args, commands);
+    return { code, signal: null, stdout: stdout.text(), stderr: stderr.text() };
+  } finally {
+    process.chdir(before.cwd);
+    replaceEnvironment(before.env);
+    process.exitCode = before.exitCode;
+    stdout.release();
+    stderr.release();
+    isBusy = false;
+  }
+}
+
+async function load(): Promise<Program> {
+  const of = (path: string) => import(fileURLToPath(new URL(`../../dist/cli/${path}`, import.meta.url)));
+  const [{ run }, { commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
+  return { run, commands };
+}
+
+function replaceEnvironment(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  Object.assign(process.env, env);
+}
+
+/** Takes what is written to a stream, and afterwards the listeners away that a command left on it. */
+function take(stream: NodeJS.WriteStream): { text(): string; release(): void } {
+  const { write } = stream;
+  const listeners = stream.listeners('error');
+  const parts: string[] = [];
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    parts.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
+    const done = rest.at(-1);
+    if (typeof done === 'function') process.nextTick(done as () => void);
+    return true;
+  };
+  return {
+    text: () => parts.join(''),
+    release() {
+      stream.write = write;
+      for (const listener of stream.listeners('error'))
+        if (!listeners.includes(listener)) stream.off('error', listener as () => void);
+    },
+  };
+}
