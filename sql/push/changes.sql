@@ -1,4 +1,4 @@
--- Changes as the program has them, each as a JSON object.
+-- Every change as a JSON object with the program's field names.
 SELECT json_object(
   'id', id,
   'revision', revision,

@@ -1,4 +1,4 @@
--- Adds the requests in $attempts (JSON), made by the run $run_id.
+-- Adds the requests in $attempts (JSON) that the run $run_id made.
 INSERT INTO ops.change_attempts BY NAME
 SELECT
   changeId AS change_id,

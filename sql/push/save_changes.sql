@@ -1,4 +1,4 @@
--- Puts the states of changes that stage_changes.sql has laid out in the place of the older ones.
+-- Replaces the stored changes with the newer states that stage_changes.sql has staged.
 DELETE FROM ops.changes WHERE id IN (SELECT id FROM changed);
 
 INSERT INTO ops.changes BY NAME

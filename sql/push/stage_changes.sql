@@ -1,4 +1,4 @@
--- The states of changes in $changes (JSON), for save_changes.sql.
+-- Stages the states of changes in $changes (JSON) for save_changes.sql.
 CREATE OR REPLACE TEMP TABLE changed AS
 SELECT unnest(from_json($changes::JSON, '[{
   "id": "VARCHAR", "revision": "BIGINT", "entityType": "VARCHAR", "entityId": "VARCHAR", "status": "VARCHAR",

@@ -7,14 +7,14 @@ import { type ImportOptions, type Prepared, prepareImport } from '../push/import
 import type { ImportReport } from '../push/import/report.js';
 import { fromSheet, fromSql, fromStream } from '../push/import/source.js';
 import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
-import { readQueue } from '../push/queue/overlay.js';
 import type { Queue } from '../push/queue/queue.js';
+import { readQueue } from '../push/queue/queue.js';
 import {
   attemptsOf,
+  type ChangeAttempt,
   type ChangeFilter,
   matches,
-  type ShownAttempt,
-  type ShownChange,
+  type TitledChange,
   withTitles,
 } from '../push/queue/view.js';
 import type { Snapshot } from '../warehouse/read/query.js';
@@ -107,7 +107,7 @@ export async function listChanges(
   setup: Setup,
   filter: ChangeFilter,
   limit: number,
-): Promise<{ readonly total: number; readonly changes: ShownChange[] }> {
+): Promise<{ readonly total: number; readonly changes: TitledChange[] }> {
   return withPublished(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config.dataDir);
     const found = all.filter((change) => matches(change, filter)).reverse();
@@ -119,7 +119,7 @@ export async function listChanges(
 export async function showChange(
   setup: Setup,
   id: string,
-): Promise<(ShownChange & { readonly attempted: readonly ShownAttempt[] }) | null> {
+): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   return withPublished(setup, async (snapshot) => {
     const found = (await readQueue(snapshot, setup.config.dataDir)).filter((change) => change.id === id);
     const [change] = await withTitles(snapshot, found);

@@ -4,7 +4,7 @@ import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests } from '../base/facts.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
-import { readQueue } from '../push/queue/overlay.js';
+import { readQueue } from '../push/queue/queue.js';
 import { readContents, readFiles } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';

@@ -1,10 +1,10 @@
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
+import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
-import { storedCounts } from '../push/known-entities.js';
 import { previewPush } from '../push/preview.js';
-import { readQueue } from '../push/queue/overlay.js';
+import { readQueue } from '../push/queue/queue.js';
 import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
 import { checkPushOptions, runPush } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';

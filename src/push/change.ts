@@ -1,22 +1,22 @@
 import type { EntityType, Values } from './fields.js';
 
-/** Every state that a change can be in, and where it may go from there: nothing leads back from `applied`. */
+/** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
 export const moves = {
   /** Waits for the next push. */
   queued: ['sending', 'unchanged', 'conflict', 'failed', 'superseded', 'cancelled'],
-  /** Its request may be on its way; back to the queue only when the API said that it did nothing. */
+  /** Its request may have been sent; it goes back into the queue only when the API surely did not apply it. */
   sending: ['queued', 'applied', 'conflict', 'failed'],
-  /** The API has carried it out. */
+  /** The API has applied it. */
   applied: [],
-  /** The API had it so already. */
+  /** The API already had the wanted values. */
   unchanged: [],
-  /** Somebody else changed it meanwhile; a person decides. */
+  /** Somebody else changed the same field meanwhile; a person decides. */
   conflict: ['queued', 'superseded', 'cancelled'],
   /** The API refused it; a person decides. */
   failed: ['queued', 'superseded', 'cancelled'],
-  /** A later change has taken its place. */
+  /** A later change replaces it. */
   superseded: [],
-  /** Taken back by a person. */
+  /** A person cancelled it. */
   cancelled: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -28,41 +28,41 @@ export function mayMove(from: Status, to: Status): boolean {
   return (moves[from] as readonly Status[]).includes(to);
 }
 
-/** What a change is settled by: its status, with what it was settled with. */
+/** The statuses in which a change has a `settledAt`. */
 export const settled: ReadonlySet<Status> = new Set(
   statuses.filter((status) => status !== 'queued' && status !== 'sending'),
 );
 
-/** One wish about one topic or company: a row of `ops.changes`. All of it is plain JSON: the journal keeps it whole. */
+/** A change that a person wants for one topic or company: a row of `ops.changes`. Plain JSON, as the journal stores it. */
 export interface Change {
   readonly id: string;
-  /** Grows with each move; the larger one is the truth. */
+  /** Grows with each update; the largest one is valid. */
   readonly revision: number;
   readonly entityType: EntityType;
   readonly entityId: string;
   readonly status: Status;
-  /** Made when it is queued. Changes of one topic that go out in one request share that of the first. */
+  /** Made when it is queued. Changes that are sent in one request share the key of the first. */
   readonly idempotencyKey: string;
-  /** What shall be, field by field. */
+  /** The values that the person wants. */
   readonly wanted: Values;
-  /** What the person saw in those fields. */
+  /** The values that the person saw in those fields. */
   readonly base: Values;
   /** Where `base` comes from: the file's own columns, or the warehouse when it was imported. */
   readonly baseFrom: 'file' | 'warehouse';
-  /** As of when the base is known (ISO 8601); null when nothing says so. */
+  /** The time of the base (ISO 8601); null when it is unknown. */
   readonly baseAt: string | null;
-  /** Told by a person to win over what a colleague did. */
+  /** A person decided that it overwrites what a colleague changed. */
   readonly overwrite: boolean;
   readonly requestedBy: string;
   readonly queuedAt: string;
   /** The file's name, `SQL`, `standard input` … */
   readonly source: string;
-  /** Hash of the file: the same file twice is one import. Null for SQL, which may be meant again. */
+  /** Hash of the file: the same file twice is one import. Null for SQL, which may be run again on purpose. */
   readonly sourceHash: string | null;
   /** The row as a spreadsheet program numbers it. */
   readonly sourceRow: number | null;
   readonly importId: string;
-  /** The request's body as it goes out, always the same bytes; null until it is sent. */
+  /** The body of the request, the same bytes each time it is sent; null until then. */
   readonly body: string | null;
   readonly firstSentAt: string | null;
   readonly sentAt: string | null;
@@ -76,7 +76,7 @@ export interface Change {
   readonly supersededBy: string | null;
 }
 
-/** What a move may set. */
+/** What an update may set. */
 export type Patch = Partial<
   Omit<Change, 'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'requestedBy' | 'queuedAt'>
 >;

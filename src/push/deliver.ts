@@ -4,35 +4,82 @@ import { messageOf, RefusedError, RejectedError, StoppedError, UnavailableError 
 import { isObject } from '../base/json.js';
 import { changedCompanies } from '../contract/companies.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { Change, Patch } from './change.js';
+import type { Change } from './change.js';
 import type { PushContext } from './context.js';
-import { type EntityType, type Values, valuesIn } from './fields.js';
-import { type Delivery, gonePatch } from './judge.js';
-import { isAsAllWanted, pick } from './reconcile.js';
-import { keep, readAgain, readOne } from './remote.js';
+import { bodyOf, type EntityType, type Values, valuesIn } from './fields.js';
+import { type Comparison, matchesWanted, notFoundPatch, pick } from './reconcile.js';
+import { landDocument, readOne, refresh } from './remote.js';
 
-const storedCompaniesSql = sqlFile('push/stored_companies');
+/** One request that applies changes: a PATCH of one topic, or of several companies. */
+export interface Delivery {
+  readonly entityType: EntityType;
+  readonly key: string;
+  readonly body: string;
+  readonly changes: readonly Change[];
+  /** Sent before: the answer may be the one that the API stored then, and be out of date. */
+  readonly again: boolean;
+}
 
-/** Pauses before a request that met a conflict is sent again: another one under its key may still be at work. */
+/** The request for one topic, under the key of its oldest change; null when there is nothing to send. */
+export function topicDelivery({ send }: Comparison): Delivery | null {
+  const first = send?.changes[0];
+  if (!send || !first) return null;
+  const body = JSON.stringify(bodyOf('topic', send.set));
+  return { entityType: 'topic', key: first.idempotencyKey, body, changes: send.changes, again: false };
+}
+
+/** Requests for up to `perRequest` companies each, under the key of the oldest change in it. */
+export function companyDeliveries(comparisons: readonly Comparison[], perRequest: number): Delivery[] {
+  const sending = comparisons.flatMap(({ entityId, send, remote }) =>
+    send ? { entityId, changes: send.changes, set: withAllConnections(send.set, remote) } : [],
+  );
+  const deliveries: Delivery[] = [];
+  for (let index = 0; index < sending.length; index += perRequest) {
+    const part = sending.slice(index, index + perRequest);
+    const changes = part.flatMap((one) => one.changes);
+    const companies = part.map(({ entityId, set }) => ({ companyId: entityId, ...bodyOf('company', set) }));
+    const key = changes[0]?.idempotencyKey;
+    const body = JSON.stringify({ companies });
+    if (key !== undefined) deliveries.push({ entityType: 'company', key, body, changes, again: false });
+  }
+  return deliveries;
+}
+
+/** The document does not show whether setting one connection keeps the others, so the others are sent as well. */
+function withAllConnections(set: Values, remote: Values): Values {
+  const isConnection = (name: string) => name.startsWith('connections_');
+  if (!Object.keys(set).some(isConnection)) return set;
+  const others = Object.entries(remote).filter(([name, value]) => isConnection(name) && value !== null);
+  return { ...Object.fromEntries(others), ...set };
+}
+
+/** The path that a delivery is sent to, in the form of `Attempt.path`. */
+export function pathOf({ entityType, changes }: Pick<Delivery, 'entityType' | 'changes'>): string {
+  return entityType === 'company'
+    ? '/companies/bulk'
+    : `/topics/${encodeURIComponent(changes[0]?.entityId ?? '')}`;
+}
+
+/** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];
 
 /**
- * Sends a request that is stored already (`sending`), and settles its changes by what the API answers. Under the same
- * key and body it may be sent any number of times: the API carries it out once. Without an answer the changes stay
- * `sending`. Throws RefusedError, after putting them back into the queue, and StoppedError.
+ * Sends a request that is already stored (`sending`) and settles its changes by the answer. Under the same key and body
+ * it may be sent any number of times: the API applies it once. Without an answer the changes stay `sending`. Throws
+ * RefusedError, after putting the changes back into the queue, and StoppedError.
  */
 export async function deliver(context: PushContext, delivery: Delivery): Promise<void> {
   const tries: Tries = { conflicts: 0, failures: 0 };
   for (;;) {
     try {
       const answer = await send(context, delivery);
-      context.circuitBreaker.answered();
+      context.circuitBreaker.recordSuccess();
       return await settle(context, delivery, answer);
     } catch (error) {
       try {
         if ((await recover(context, delivery, error, tries)) === 'settled') return;
-      } catch (worse) {
-        return failed(context, delivery, worse);
+      } catch (finalError) {
+        return recordFailure(context, delivery, finalError);
       }
     }
   }
@@ -43,7 +90,7 @@ interface Tries {
   failures: number;
 }
 
-/** What to do about an answer that may hide that the request was carried out. Throws what is no such answer. */
+/** Handles an answer after which the request may have been applied all the same. Rethrows any other error. */
 async function recover(
   context: PushContext,
   delivery: Delivery,
@@ -52,19 +99,19 @@ async function recover(
 ): Promise<'settled' | 'again'> {
   const { clock, config, stop } = context;
   if (isServerError(error)) {
-    // The API forgets a key whose request failed: look whether it was carried out, before sending it again.
-    if (await isCarriedOut(context, delivery)) return 'settled';
+    // The API forgets a key whose request failed: read whether it was applied before sending it again.
+    if (await settleIfApplied(context, delivery)) return 'settled';
     tries.failures += 1;
     if (tries.failures >= config.api.retry.attempts) throw error;
     await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
     return 'again';
   }
   if (!(error instanceof RejectedError) || error.status !== 409) throw error;
-  if (await isCarriedOut(context, delivery)) return 'settled';
+  if (await settleIfApplied(context, delivery)) return 'settled';
   const pause = pausesMs[tries.conflicts];
   tries.conflicts += 1;
   if (pause === undefined) {
-    await giveUp(context, delivery, error);
+    await settleAfterLastConflict(context, delivery, error);
     return 'settled';
   }
   await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
@@ -86,138 +133,138 @@ function isServerError(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.status !== undefined && error.status >= 500;
 }
 
-/** Settles each change by its part of a good answer, and brings the warehouse in step. */
+/** Settles each change by its part of a successful answer, and stores the new state in the warehouse. */
 async function settle(context: PushContext, delivery: Delivery, answer: Answer): Promise<void> {
   const { entityType, changes } = delivery;
-  const results = entityType === 'topic' ? null : resultsIn(answer.body);
-  const said = new Map<string, unknown>();
+  const results = entityType === 'topic' ? null : companyResults(answer.body);
+  const returned = new Map<string, unknown>();
   for (const id of new Set(changes.map(({ entityId }) => entityId))) {
-    const mine = changes.filter(({ entityId }) => entityId === id);
-    const result = results ? results.get(id) : { said: answer.body };
-    if (!result) fail(context, mine, 'no_result', 'The API answered without a result for this company.');
-    else if ('error' in result) fail(context, mine, 'refused_item', result.error);
+    const changesOfId = changes.filter(({ entityId }) => entityId === id);
+    const result = results ? results.get(id) : { body: answer.body };
+    if (!result) fail(context, changesOfId, 'no_result', 'The answer has no result for this company.');
+    else if ('error' in result) fail(context, changesOfId, 'refused_item', result.error);
     else {
-      const after = isObject(result.said) ? valuesIn(entityType, result.said) : null;
-      for (const change of mine) settleOne(context, change, after);
-      said.set(id, result.said);
+      const after = isObject(result.body) ? valuesIn(entityType, result.body) : null;
+      for (const change of changesOfId) settleByValues(context, change, after);
+      returned.set(id, result.body);
     }
   }
-  const shown = delivery.again
+  const landed = delivery.again
     ? new Set<string>()
-    : await keepAll(context, entityType, said, answer.arrivedAt);
-  // A replayed answer tells how things stood when it was stored, and another may not show all.
-  await readAgain(
+    : await landReturned(context, entityType, returned, answer.arrivedAt);
+  // A repeated answer has the state of the time when the API stored it, and another may not contain every field.
+  await refresh(
     context,
     entityType,
-    [...said.keys()].filter((id) => !shown.has(id)),
+    [...returned.keys()].filter((id) => !landed.has(id)),
   );
 }
 
-/** Brings what an answer shows into the warehouse; gives the ids of which it shows all that there is. */
-async function keepAll(
+/** Stores what an answer returned; gives the ids whose whole document it contained. */
+async function landReturned(
   context: PushContext,
   entityType: EntityType,
-  said: ReadonlyMap<string, unknown>,
+  returned: ReadonlyMap<string, unknown>,
   arrivedAt: Date,
 ): Promise<Set<string>> {
-  const bodies = entityType === 'topic' ? said : await laidOverStored(context, said);
-  const kept = new Set<string>();
-  for (const [id, body] of bodies) if (await keep(context, entityType, id, { body, arrivedAt })) kept.add(id);
-  return kept;
+  const bodies = entityType === 'topic' ? returned : await mergedWithStored(context, returned);
+  const landed = new Set<string>();
+  for (const [id, body] of bodies) {
+    if (await landDocument(context, entityType, id, { body, arrivedAt })) landed.add(id);
+  }
+  return landed;
 }
 
-/** The API may say yes and do otherwise; what it shows afterwards decides. */
-function settleOne(context: PushContext, change: Change, after: Values | null): void {
-  const shown = after && pick(after, change.wanted);
-  const proven =
-    after === null ||
-    isAsAllWanted(
-      Object.fromEntries(Object.entries(change.wanted).filter(([name]) => after[name] !== undefined)),
-      after,
-    );
-  if (proven) context.queue.move([change], 'applied', { remoteAfter: shown, error: null, errorCode: null });
-  else {
-    const text = 'The API took the request, but what it shows afterwards is not what was wanted.';
-    context.queue.move([change], 'failed', {
-      remoteAfter: shown,
-      errorCode: 'not_as_wanted',
-      error: text,
-    });
+/** The API may accept a request and do something else: the values that it returns afterwards decide. */
+function settleByValues({ queue }: PushContext, change: Change, after: Values | null): void {
+  const remoteAfter = after && pick(after, change.wanted);
+  const returned = Object.entries(change.wanted).filter(([name]) => after?.[name] !== undefined);
+  if (after === null || matchesWanted(Object.fromEntries(returned), after)) {
+    queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
+  } else {
+    const error =
+      'The API accepted the request, but afterwards it returns other values than the wanted ones.';
+    queue.move([change], 'failed', { remoteAfter, errorCode: 'not_as_wanted', error });
   }
 }
 
-type Result = { readonly said: unknown } | { readonly error: string };
+type CompanyResult = { readonly body: unknown } | { readonly error: string };
 
-function resultsIn(body: unknown): Map<string, Result> {
+function companyResults(body: unknown): Map<string, CompanyResult> {
   const { success, data } = changedCompanies.safeParse(body);
   if (!success) return new Map();
   return new Map(
-    data.results.map((one): [string, Result] => [
+    data.results.map((one): [string, CompanyResult] => [
       one.companyId,
-      one.success ? { said: one.data ?? null } : { error: one.error ?? 'The API gave no reason.' },
+      one.success ? { body: one.data ?? null } : { error: one.error ?? 'The API gives no reason.' },
     ]),
   );
 }
 
-/** A bulk answer shows only some fields of a company: they are laid over what the API last said of it by id. */
-async function laidOverStored(
+const storedCompaniesSql = sqlFile('push/stored_companies');
+
+/** A bulk answer has only some fields of a company: they replace those of the stored document. */
+async function mergedWithStored(
   { store }: PushContext,
-  said: ReadonlyMap<string, unknown>,
+  returned: ReadonlyMap<string, unknown>,
 ): Promise<Map<string, unknown>> {
-  const ids = JSON.stringify([...said.keys()]);
+  const ids = JSON.stringify([...returned.keys()]);
   const stored = await store.all<{ id: string; body: string }>(storedCompaniesSql, { ids });
   return new Map(
     stored.flatMap(({ id, body }) => {
-      const shown = said.get(id);
-      return isObject(shown) ? [[id, { ...JSON.parse(body), ...shown }]] : [];
+      const fields = returned.get(id);
+      return isObject(fields) ? [[id, { ...JSON.parse(body), ...fields }]] : [];
     }),
   );
 }
 
-/** After a 409 or a 5xx: whether all of it stands as wanted already; then it is settled. */
-async function isCarriedOut(context: PushContext, { entityType, changes }: Delivery): Promise<boolean> {
+/** After a 409 or a 5xx: reads whether the API has every wanted value; if so, the changes are settled. */
+async function settleIfApplied(context: PushContext, { entityType, changes }: Delivery): Promise<boolean> {
   const found: { change: Change; after: Values }[] = [];
   for (const change of changes) {
     const remote = await readOne(context, entityType, change.entityId);
-    if (remote.gone || !isAsAllWanted(change.wanted, remote.values)) return false;
+    if (remote.notFound || !matchesWanted(change.wanted, remote.values)) return false;
     found.push({ change, after: remote.values });
   }
-  for (const { change, after } of found) settleOne(context, change, after);
+  for (const { change, after } of found) settleByValues(context, change, after);
   return true;
 }
 
-/** After all 409s: what stands as wanted is applied, the rest is for a person to decide. */
-async function giveUp(context: PushContext, delivery: Delivery, error: RejectedError): Promise<void> {
-  for (const change of delivery.changes) {
-    const remote = await readOne(context, delivery.entityType, change.entityId);
-    if (remote.gone) context.queue.move([change], 'failed', gonePatch(remote.gone));
-    else if (isAsAllWanted(change.wanted, remote.values)) settleOne(context, change, remote.values);
+/** After the last 409: a change whose values the API has is applied, any other is a conflict for a person to decide. */
+async function settleAfterLastConflict(
+  context: PushContext,
+  { entityType, changes }: Delivery,
+  error: RejectedError,
+): Promise<void> {
+  for (const change of changes) {
+    const remote = await readOne(context, entityType, change.entityId);
+    if (remote.notFound) context.queue.move([change], 'failed', notFoundPatch(remote.notFound));
+    else if (matchesWanted(change.wanted, remote.values)) settleByValues(context, change, remote.values);
     else {
-      const patch: Patch = {
+      context.queue.move([change], 'conflict', {
         remoteBefore: pick(remote.values, change.wanted),
         errorCode: error.code ?? 'conflict',
         error: error.message,
-      };
-      context.queue.move([change], 'conflict', patch);
+      });
     }
   }
 }
 
-function failed(context: PushContext, { changes, again }: Delivery, error: unknown): void {
-  const { queue } = context;
+function recordFailure(context: PushContext, { changes, again }: Delivery, error: unknown): void {
+  const { queue, circuitBreaker } = context;
   if (error instanceof RefusedError) {
-    // Not carried out: they wait for a key that is taken. What was sent before may have been, and stays on its way.
+    // Not applied: the changes wait for a valid key. One that was sent before may be applied, so it stays `sending`.
     if (!again) queue.move(changes, 'queued', { error: error.message, errorCode: 'refused' });
     throw error;
   }
   if (error instanceof StoppedError) throw error;
   if (error instanceof RejectedError) {
-    context.circuitBreaker.answered();
+    circuitBreaker.recordSuccess();
     fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
     return;
   }
-  queue.note(changes, { error: messageOf(error), errorCode: 'no_answer' });
-  context.circuitBreaker.unanswered(error);
+  queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
+  circuitBreaker.recordFailure(error);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

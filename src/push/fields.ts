@@ -1,6 +1,6 @@
 import { priorities, settableLifecycleStates } from '../contract/topics.js';
 
-/** What can be changed in the API by what it documents: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
+/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
 export type EntityType = 'topic' | 'company';
 
 /** A value of a field; null where there is none. */
@@ -12,14 +12,14 @@ export type Values = Readonly<Record<string, Value>>;
 export interface Field {
   /** The column of the typed table, of a sheet, and of `base` and `wanted`. */
   readonly name: string;
-  /** Where it stands in the body of a PATCH. */
+  /** Its place in the body of a PATCH. */
   readonly path: readonly string[];
   readonly kind: 'text' | 'boolean';
   /** The values that a client may set; any text when absent. */
   readonly allowed?: readonly string[];
 }
 
-/** The reason of an archiving is used only together with `archived`: the two are one wish. */
+/** The API uses the reason only together with `archived`: the two are one decision. */
 export const archivedReason = 'archived_reason';
 
 const topic: readonly Field[] = [
@@ -43,7 +43,7 @@ const company: readonly Field[] = [
 
 export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
 
-/** The body of a PATCH that sets these values; the API's names, nested where it nests. */
+/** The body of a PATCH that sets these values, with the API's names and nesting. */
 export function bodyOf(entity: EntityType, values: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const { name, path } of fieldsOf[entity]) {
@@ -55,24 +55,24 @@ export function bodyOf(entity: EntityType, values: Values): Record<string, unkno
   return body;
 }
 
-/** The values of an entity as an answer of the API shows them; what it does not show is left out. */
-export function valuesIn(entity: EntityType, said: Readonly<Record<string, unknown>>): Values {
+/** The values of an entity in an answer of the API; a field that the answer does not have is left out. */
+export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path, kind } of fieldsOf[entity]) {
-    const shown = name === 'archived' ? archivedIn(said) : at(said, path);
-    if (shown === undefined) continue;
-    values[name] = kind === 'boolean' ? shown === true : typeof shown === 'string' ? shown : null;
+    const value = name === 'archived' ? archivedIn(body) : at(body, path);
+    if (value === undefined) continue;
+    values[name] = kind === 'boolean' ? value === true : typeof value === 'string' ? value : null;
   }
   return values;
 }
 
-/** Archived is what has a time of archiving (State fields of a topic). */
-function archivedIn(said: Readonly<Record<string, unknown>>): boolean | undefined {
-  return said.archivedAt === undefined ? undefined : said.archivedAt !== null;
+/** A topic is archived when it has a time of archiving (State fields of a topic). */
+function archivedIn(body: Readonly<Record<string, unknown>>): boolean | undefined {
+  return body.archivedAt === undefined ? undefined : body.archivedAt !== null;
 }
 
-function at(said: unknown, path: readonly string[]): unknown {
-  let value = said;
+function at(body: unknown, path: readonly string[]): unknown {
+  let value = body;
   for (const name of path) {
     if (typeof value !== 'object' || value === null) return undefined;
     value = (value as Record<string, unknown>)[name];

@@ -1,31 +1,34 @@
 import { minutesFor } from '../api/budget.js';
 import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
-import { pathOf } from './attempts.js';
 import type { Change, Patch, Status } from './change.js';
-import { CircuitBreaker } from './circuit-breaker.js';
-import type { PushSettings } from './context.js';
-import type { EntityType } from './fields.js';
-import { companyDeliveries, conflictPatch, type Delivery, gonePatch, judge, topicDelivery } from './judge.js';
-import { type Gone, readRemotes } from './remote.js';
-import type { ChangeResult, PushOptions, PushPreview, WouldSend } from './report.js';
-import { onTheirWay } from './resume.js';
-import { resultOf } from './run.js';
+import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
+import { companyDeliveries, type Delivery, pathOf, topicDelivery } from './deliver.js';
+import { compare, conflictPatch, notFoundPatch } from './reconcile.js';
+import { readRemotes } from './remote.js';
+import {
+  type ChangeResult,
+  changeResult,
+  type PlannedRequest,
+  type PushOptions,
+  type PushPreview,
+} from './report.js';
+import { unansweredDeliveries } from './resume.js';
 import { fieldsIn, queuedById } from './send.js';
 
 export interface PreviewParts {
   readonly config: PushSettings;
   readonly api: Api;
-  /** The queue as it stands; nothing of it is moved. */
+  /** The queue as it is; the preview moves none of its changes. */
   readonly changes: readonly Change[];
-  readonly storedCounts: Readonly<Record<EntityType, number>>;
+  readonly storedCounts: StoredCounts;
   readonly organization: { readonly id: string; readonly name: string | null };
   readonly stop: AbortSignal;
 }
 
 /**
- * What a push would send now. It reads what the API has, as the push would, and changes nothing, here or there. Throws
- * what the client throws.
+ * Reports what a push would send now. It reads what the API has, as the push would, and changes nothing in the API or
+ * in the warehouse. Throws what the client throws.
  */
 export async function previewPush(
   parts: PreviewParts,
@@ -33,7 +36,9 @@ export async function previewPush(
   observer: RunObserver,
 ): Promise<PushPreview> {
   const { config, api, changes } = parts;
-  const queue = { in: (...wanted: readonly Status[]) => changes.filter((it) => wanted.includes(it.status)) };
+  const queue = {
+    withStatus: (...statuses: readonly Status[]) => changes.filter((it) => statuses.includes(it.status)),
+  };
   const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
   const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
   let spent = 0;
@@ -41,38 +46,41 @@ export async function previewPush(
     spent += 1;
   };
   api.events.on('attempt', count);
-  const again = onTheirWay({ queue });
+  const again = unansweredDeliveries({ queue });
   const fresh: Delivery[] = [];
   const conflicts: ChangeResult[] = [];
   const failures: ChangeResult[] = [];
   let unchanged = 0;
   try {
     for (const entityType of ['topic', 'company'] as const) {
-      const waiting = queuedById({ queue }, entityType);
+      const queued = queuedById({ queue }, entityType);
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
-      const needs = new Map([...waiting].map(([id, mine]) => [id, fieldsIn(mine)]));
-      const remotes = await readRemotes(reading, entityType, needs);
-      observer.phaseEnd(`${waiting.size} of the queue, ${remotes.size} read`);
-      const judgements = [...waiting].flatMap(([id, mine]) => {
+      const fieldsById = new Map([...queued].map(([id, changesOfId]) => [id, fieldsIn(changesOfId)]));
+      const remotes = await readRemotes(reading, entityType, fieldsById);
+      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
+      const comparisons = [...queued].flatMap(([id, changesOfId]) => {
         const remote = remotes.get(id);
-        return remote ? judge(mine, remote, onConflict) : [];
+        return remote ? compare(changesOfId, remote, onConflict) : [];
       });
-      for (const judgement of judgements) {
-        unchanged += judgement.unchanged.length;
-        for (const one of judgement.conflicts) conflicts.push(as(one.change, 'conflict', conflictPatch(one)));
-        const { gone } = judgement;
-        for (const one of gone?.changes ?? []) failures.push(as(one, 'failed', gonePatch(gone as Gone)));
-        const delivery = entityType === 'topic' ? topicDelivery(judgement) : null;
+      for (const comparison of comparisons) {
+        unchanged += comparison.unchanged.length;
+        for (const conflict of comparison.conflicts)
+          conflicts.push(resultAs(conflict.change, 'conflict', conflictPatch(conflict)));
+        const { notFound } = comparison;
+        if (notFound)
+          for (const change of notFound.changes)
+            failures.push(resultAs(change, 'failed', notFoundPatch(notFound)));
+        const delivery = entityType === 'topic' ? topicDelivery(comparison) : null;
         if (delivery) fresh.push(delivery);
       }
       if (entityType === 'company') {
-        fresh.push(...companyDeliveries(judgements, config.push.companiesPerRequest));
+        fresh.push(...companyDeliveries(comparisons, config.push.companiesPerRequest));
       }
     }
   } finally {
     api.events.off('attempt', count);
   }
-  const requests = [...again, ...fresh].map(wouldSend);
+  const requests = [...again, ...fresh].map(plannedRequest);
   return {
     organization: parts.organization,
     requests,
@@ -84,7 +92,7 @@ export async function previewPush(
   };
 }
 
-function wouldSend(delivery: Delivery): WouldSend {
+function plannedRequest(delivery: Delivery): PlannedRequest {
   const { key, body, again } = delivery;
   return {
     method: 'PATCH',
@@ -95,6 +103,7 @@ function wouldSend(delivery: Delivery): WouldSend {
   };
 }
 
-function as(change: Change, status: Status, patch: Patch): ChangeResult {
-  return resultOf({ ...change, ...patch, status });
+/** A change as the push would report it. */
+function resultAs(change: Change, status: Status, patch: Patch): ChangeResult {
+  return changeResult({ ...change, ...patch, status });
 }

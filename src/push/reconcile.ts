@@ -1,20 +1,22 @@
-import { archivedReason, type Value, type Values } from './fields.js';
+import type { Change, Patch } from './change.js';
+import { archivedReason, type EntityType, type Value, type Values } from './fields.js';
 
-/** What to do about a conflict: tell it and go on, or let this change win. */
+/** What to do about a conflict: report it and go on, or overwrite what the API has. */
 export type OnConflict = 'report' | 'overwrite';
 
 export type Verdict =
-  /** The API has it so already. */
+  /** The API already has the wanted values. */
   | { readonly kind: 'unchanged' }
-  /** Somebody changed these fields since the person saw them. */
+  /** Somebody changed these fields after the person saw them. */
   | { readonly kind: 'conflict'; readonly fields: readonly string[] }
   /** These fields have to be set. */
   | { readonly kind: 'send'; readonly set: Values };
 
 /**
- * Three values of each field decide: what the person saw (`base`), what shall be (`wanted`), and what the API has now
- * (`remote`). What is as wanted costs nothing. What is neither as wanted nor as seen was changed by somebody else, and
- * one such field holds back the whole change: a row is one decision. A field without a base cannot be in conflict.
+ * The three-way comparison. For each field it compares what the person saw (`base`), what the person wants (`wanted`)
+ * and what the API has now (`remote`). A field that has its wanted value costs nothing. A field that has neither its
+ * wanted value nor its base was changed by somebody else, and one such field holds back the whole change, because a row
+ * is one decision. A field without a base cannot be in conflict.
  */
 export function reconcile(
   change: { readonly wanted: Values; readonly base: Values },
@@ -22,11 +24,11 @@ export function reconcile(
   onConflict: OnConflict,
 ): Verdict {
   const { wanted, base } = change;
-  const open = Object.keys(wanted).filter((name) => !isAsWanted(name, wanted, remote));
+  const open = Object.keys(wanted).filter((name) => !isSame(wanted[name], remote[name]));
   if (open.length === 0) return { kind: 'unchanged' };
   const fields = open.filter((name) => name in base && !isSame(base[name], remote[name]));
   if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
-  // A new reason for an archiving that somebody has undone: whoever gave it did not ask for the archiving itself.
+  // A new reason for an archiving that somebody has undone: this person did not ask for the archiving itself.
   if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived !== true) {
     return { kind: 'conflict', fields: ['archived'] };
   }
@@ -39,21 +41,102 @@ export function reconcile(
   return { kind: 'send', set };
 }
 
-/** Whether all of `wanted` stands in `remote`. */
-export function isAsAllWanted(wanted: Values, remote: Values): boolean {
-  return Object.keys(wanted).every((name) => isAsWanted(name, wanted, remote));
+/** Whether `remote` has every wanted value. */
+export function matchesWanted(wanted: Values, remote: Values): boolean {
+  return Object.keys(wanted).every((name) => isSame(wanted[name], remote[name]));
 }
 
-function isAsWanted(name: string, wanted: Values, remote: Values): boolean {
-  return isSame(wanted[name], remote[name]);
-}
-
-/** Nothing and an empty text are the same to a person, and in a spreadsheet. */
+/** Compares two values; null and an empty text are the same, as they are in a spreadsheet. */
 export function isSame(one: Value | undefined, other: Value | undefined): boolean {
   return (one ?? '') === (other ?? '');
 }
 
-/** The fields of `values` that `names` names, null where there is no value. */
+/** The fields of `values` that `names` has, null where there is no value. */
 export function pick(values: Values, names: Values): Values {
   return Object.fromEntries(Object.keys(names).map((name) => [name, values[name] ?? null]));
+}
+
+/** What the API has for one topic or company, or why it has nothing. */
+export type Remote =
+  | {
+      readonly values: Values;
+      /** Read from the list, whose items are not stored in the warehouse. */
+      readonly listed: boolean;
+      readonly notFound?: never;
+    }
+  | { readonly values?: never; readonly notFound: NotFound };
+
+/** The API's code or reason for a 404, and its message. */
+export interface NotFound {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A change in conflict: the fields that somebody else changed, and what the API has in all fields of the change. */
+export interface Conflict {
+  readonly change: Change;
+  readonly fields: readonly string[];
+  readonly remote: Values;
+}
+
+/** The queued changes of one topic or company, compared with what the API has. */
+export interface Comparison {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  readonly unchanged: readonly Change[];
+  readonly conflicts: readonly Conflict[];
+  readonly notFound: (NotFound & { readonly changes: readonly Change[] }) | null;
+  /** The changes that are sent together, and what they set. */
+  readonly send: { readonly changes: readonly Change[]; readonly set: Values } | null;
+  readonly remote: Values;
+}
+
+/**
+ * Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap:
+ * queueing a change supersedes an earlier one of the same field.
+ */
+export function compare(changes: readonly Change[], remote: Remote, onConflict: OnConflict): Comparison {
+  const [first] = changes;
+  if (!first) throw new Error('there is no change to compare');
+  const { entityType, entityId } = first;
+  const nothing = { entityType, entityId, unchanged: [], conflicts: [], notFound: null, send: null };
+  if (remote.notFound) return { ...nothing, notFound: { changes, ...remote.notFound }, remote: {} };
+  const unchanged: Change[] = [];
+  const conflicts: Conflict[] = [];
+  const sent: Change[] = [];
+  let set: Values = {};
+  for (const change of changes) {
+    const verdict = reconcile(change, remote.values, change.overwrite ? 'overwrite' : onConflict);
+    if (verdict.kind === 'unchanged') unchanged.push(change);
+    else if (verdict.kind === 'conflict') {
+      conflicts.push({ change, fields: verdict.fields, remote: pick(remote.values, change.wanted) });
+    } else {
+      sent.push(change);
+      set = { ...set, ...verdict.set };
+    }
+  }
+  const send = sent.length > 0 ? { changes: sent, set } : null;
+  return { ...nothing, unchanged, conflicts, send, remote: remote.values };
+}
+
+/** What a change in conflict stores about the conflict. */
+export function conflictPatch(conflict: Conflict): Patch {
+  return { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
+}
+
+/** What a change stores when the API does not have its topic or company. */
+export function notFoundPatch({ code, message }: NotFound): Patch {
+  return { errorCode: code, error: message };
+}
+
+/** The three values of each field in words, so that a person can decide. */
+function conflictText({ change, fields, remote }: Conflict): string {
+  const when = change.baseFrom === 'file' ? 'the sheet was written' : 'it was queued';
+  const line = (name: string) =>
+    `${name} is ${text(remote[name])} in the API, was ${text(change.base[name])} when ${when}, and should become ${text(change.wanted[name])}`;
+  return fields.map(line).join('; ');
+}
+
+function text(value: Value | undefined): string {
+  return value === null || value === undefined || value === '' ? '(none)' : String(value);
 }

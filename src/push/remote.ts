@@ -8,26 +8,11 @@ import { topic } from '../contract/topics.js';
 import type { Document } from '../warehouse/load/batch.js';
 import { storable } from '../warehouse/load/batch.js';
 import type { PushContext } from './context.js';
-import { type EntityType, type Values, valuesIn } from './fields.js';
+import { type EntityType, valuesIn } from './fields.js';
+import type { Remote } from './reconcile.js';
 
-/** What the API has of one topic or company, or why it has nothing. */
-export type Remote =
-  | {
-      readonly values: Values;
-      /** Read from the list, which leaves nothing in the warehouse. */
-      readonly listed: boolean;
-      readonly gone?: never;
-    }
-  | { readonly values?: never; readonly gone: Gone };
-
-/** Why the API has nothing: its code or reason, and its words. */
-export interface Gone {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** How an entity is read: by itself, or with a hundred others in its list, which shows fewer of its fields. */
-const ways = {
+/** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
+const sources = {
   topic: { list: 'topics', listed: new Set(['priority', 'lifecycle_state']), schema: topic },
   company: {
     list: 'companies',
@@ -36,58 +21,59 @@ const ways = {
   },
 } as const;
 
-/** Whether the list shows this field, so that many are read with one request. */
+/** Whether the list returns this field, so that one request reads it for many entities. */
 export function isListed(entityType: EntityType, name: string): boolean {
-  return ways[entityType].listed.has(name as never);
+  return sources[entityType].listed.has(name as never);
 }
 
-export type Reading = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedCounts' | 'circuitBreaker'> & {
+/** What reading needs; a preview, which stores nothing, has it as well. */
+export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedCounts' | 'circuitBreaker'> & {
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
 
 /**
- * Reads what the API has of these entities now, in the cheaper way: each by itself, or the pages of the list when they
- * are fewer. `needs` names the fields that matter of each. What the list does not show is read by itself; what could
- * not be read is not in the answer.
+ * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
+ * they are fewer. `fieldsById` has the fields that matter for each entity; an entity with a field that the list does
+ * not return is read by itself. An entity that could not be read is not in the result.
  */
 export async function readRemotes(
-  context: Reading,
+  context: ReadContext,
   entityType: EntityType,
-  needs: ReadonlyMap<string, readonly string[]>,
+  fieldsById: ReadonlyMap<string, readonly string[]>,
 ): Promise<Map<string, Remote>> {
-  const listable = [...needs].filter(([, names]) => names.every((name) => isListed(entityType, name)));
+  const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
-  const rest = [...needs.keys()].filter((id) => !remotes.has(id));
+  const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
   await pool(rest, context.config.api.concurrency, async (id) => {
     try {
       remotes.set(id, await readOne(context, entityType, id));
-      context.circuitBreaker.answered();
+      context.circuitBreaker.recordSuccess();
     } catch (error) {
-      context.circuitBreaker.unanswered(error);
+      context.circuitBreaker.recordFailure(error);
     }
   });
   return remotes;
 }
 
-/** Reads one entity by its id; what the API says of it goes into the warehouse. Throws what the client throws, but 404. */
-export async function readOne(context: Reading, entityType: EntityType, id: string): Promise<Remote> {
+/** Reads one entity by its id and stores its document. Throws what the client throws, except for a 404. */
+export async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
   const options = { priority: Priority.push, signal: context.stop };
   try {
     const answer =
       entityType === 'topic'
         ? await context.api.call('topic', { params: { topicId: id } }, options)
         : await context.api.call('company', { params: { companyId: id } }, options);
-    await keep(context, entityType, id, answer);
+    await landDocument(context, entityType, id, answer);
     return { values: isObject(answer.body) ? valuesIn(entityType, answer.body) : {}, listed: false };
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
-    return { gone: { code: error.reason ?? error.code ?? 'not_found', message: error.message } };
+    return { notFound: { code: error.reason ?? error.code ?? 'not_found', message: error.message } };
   }
 }
 
-/** Brings how things stand now into the warehouse; what cannot be read is left to the next sync. */
-export async function readAgain(
-  context: Reading,
+/** Reads entities so that the warehouse has their current state; one that cannot be read is left to the next sync. */
+export async function refresh(
+  context: ReadContext,
   entityType: EntityType,
   ids: readonly string[],
 ): Promise<void> {
@@ -95,17 +81,17 @@ export async function readAgain(
     try {
       await readOne(context, entityType, id);
     } catch (error) {
-      context.circuitBreaker.unanswered(error);
+      context.circuitBreaker.recordFailure(error);
     }
   }
 }
 
 /**
- * Lands an answer that is a whole topic or company as the document that a sync would make of it. False when it is none:
- * a write may be answered with less.
+ * Stores an answer that is a whole topic or company as the document that a sync would make of it. Returns false when it
+ * is not: the answer to a write may contain less.
  */
-export async function keep(
-  { batcher }: Pick<Reading, 'batcher'>,
+export async function landDocument(
+  { batcher }: Pick<ReadContext, 'batcher'>,
   entityType: EntityType,
   id: string,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
@@ -115,42 +101,42 @@ export async function keep(
   return document !== undefined;
 }
 
-/** Only what has the documented form: the rest is left to the next sync, which sets bad items aside with their reason. */
+/** Undefined unless the body has the documented form: the next sync rejects such an item with its reason. */
 function documentOf(
   entityType: EntityType,
   id: string,
   body: unknown,
   fetchedAt: Date,
 ): Document | undefined {
-  const { success } = ways[entityType].schema.safeParse(body);
+  const { success } = sources[entityType].schema.safeParse(body);
   if (!success || !isObject(body) || body.id !== id) return undefined;
   return { endpoint: entityType, id, parentId: null, body: storable(body).text, fetchedAt };
 }
 
 async function readListed(
-  { api, stop, config, storedCounts: known }: Reading,
+  { api, stop, config, storedCounts }: ReadContext,
   entityType: EntityType,
-  wanted: ReadonlyMap<string, readonly string[]>,
+  fieldsById: ReadonlyMap<string, readonly string[]>,
 ): Promise<Map<string, Remote>> {
   const found = new Map<string, Remote>();
-  const expected = Math.max(1, Math.ceil(known[entityType] / config.api.paging.pageSize));
-  if (wanted.size <= expected) return found;
+  const expectedPages = Math.max(1, Math.ceil(storedCounts[entityType] / config.api.paging.pageSize));
+  if (fieldsById.size <= expectedPages) return found;
   const options = { priority: Priority.push, signal: stop };
   let read = 0;
-  for await (const page of pages(api, ways[entityType].list, {}, options)) {
+  for await (const page of pages(api, sources[entityType].list, {}, options)) {
     read += 1;
     for (const item of page.items) {
       if (!isObject(item) || typeof item.id !== 'string') continue;
-      const names = wanted.get(item.id);
+      const names = fieldsById.get(item.id);
       const values = names && valuesIn(entityType, item);
-      // An item that does not show a field of those is no evidence.
+      // An item without one of the fields proves nothing about it.
       if (values && names.every((name) => values[name] !== undefined))
         found.set(item.id, { values, listed: true });
     }
-    const left = wanted.size - found.size;
+    const left = fieldsById.size - found.size;
     const size = page.limit ?? config.api.paging.pageSize;
     const pagesLeft = Math.ceil(((page.totalCount ?? 0) - read * size) / size);
-    // Going on costs a request a page, leaving off one for each that was not found yet.
+    // Reading on costs one request per page, stopping costs one per entity that was not found yet.
     if (page.last || left <= Math.max(1, pagesLeft)) break;
   }
   return found;

@@ -1,5 +1,5 @@
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
-import type { Status } from './change.js';
+import type { Change, Status } from './change.js';
 import type { EntityType, Values } from './fields.js';
 import type { OnConflict } from './reconcile.js';
 
@@ -10,7 +10,7 @@ export interface PushOptions extends RunOptions {
   readonly result?: string | undefined;
 }
 
-/** What became of one change in this push. */
+/** The result of one change in a push. */
 export interface ChangeResult {
   readonly id: string;
   readonly entityType: EntityType;
@@ -32,36 +32,46 @@ export interface PushReport extends RunReport {
   readonly unchanged: number;
   readonly conflict: number;
   readonly failed: { readonly total: number; readonly byReason: Readonly<Record<string, number>> };
-  /** What still waits: queued, or sent without an answer; requests and minutes that it will take. */
+  /** What is left: queued, or sent without an answer; and the requests and minutes that it takes. */
   readonly left: {
     readonly queued: number;
     readonly sending: number;
     readonly requests: number;
     readonly minutes: number;
   };
-  /** Each change that this push settled or tried. */
+  /** Each change that this push settled or sent. */
   readonly changes: readonly ChangeResult[];
   /** The imported file with results, when `--result` was given. */
   readonly result: string | null;
 }
 
-/** A request that a push would send, for `--dry-run`. */
-export interface WouldSend {
+/** A request that a push would send (`--dry-run`). */
+export interface PlannedRequest {
   readonly method: 'PATCH';
   readonly path: string;
   readonly idempotencyKey: string;
   readonly body: unknown;
-  /** Sent before, without an answer. */
+  /** Sent before without an answer. */
   readonly again: boolean;
 }
 
 export interface PushPreview {
   readonly organization: { id: string; name: string | null };
-  readonly requests: readonly WouldSend[];
+  readonly requests: readonly PlannedRequest[];
   readonly unchanged: number;
   readonly conflicts: readonly ChangeResult[];
   readonly failures: readonly ChangeResult[];
-  /** Requests that the preview itself took. */
+  /** Requests that the preview itself made. */
   readonly spent: number;
   readonly minutes: number;
+}
+
+/** A change as reports have it. */
+export function changeResult(change: Change): ChangeResult {
+  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
+  const { errorCode, error, source, sourceRow, importId } = change;
+  return {
+    ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
+    ...{ errorCode, error, source, sourceRow, importId },
+  };
 }

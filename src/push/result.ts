@@ -1,17 +1,22 @@
-import type { AddedColumn } from '../sheet/write.js';
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, extname, resolve } from 'node:path';
+import { messageOf, UsageError } from '../base/errors.js';
+import type { Cell, Grid } from '../sheet/grid.js';
+import { type AddedColumn, writeGrid } from '../sheet/write.js';
 import type { Change } from './change.js';
-import type { Values } from './fields.js';
+import { fieldsOf, type Values } from './fields.js';
+import { keptImport } from './import/kept.js';
 import type { ImportRow } from './import/report.js';
 
-/** What became of a row of a file, for the person who wrote it. */
+/** The result of one row of an imported file. */
 export interface RowResult {
   readonly result: string;
   readonly error: string | null;
-  /** What the API has instead, or had when it was last looked at. */
+  /** What the API has, or had when it was last read. */
   readonly remoteValue: string | null;
 }
 
-/** What one import's rows came to, by their number: the change's own state where there is one. Undefined for no row. */
+/** The results of an import by row number: the state of the change where there is one. Undefined when there is no such row. */
 export function rowResults(
   rows: readonly ImportRow[],
   changeOf: (id: string) => Change | undefined,
@@ -26,36 +31,111 @@ export function rowResults(
 
 export const resultNames = ['result', 'error', 'remote_value'] as const;
 
-/** The columns that a person's own file gets at its right, for `writeGrid`. Rows without an outcome stay empty. */
-export function resultColumns(outcomeOfRow: (row: number) => RowResult | undefined): AddedColumn[] {
+/** The columns that are added at the right of the imported file, for `writeGrid`; empty in rows without a result. */
+export function resultColumns(resultOfRow: (row: number) => RowResult | undefined): AddedColumn[] {
   const [result, error, remoteValue] = resultNames;
   return [
-    { name: result, cell: ({ number }) => outcomeOfRow(number)?.result ?? null },
-    { name: error, cell: ({ number }) => outcomeOfRow(number)?.error ?? null },
-    { name: remoteValue, cell: ({ number }) => outcomeOfRow(number)?.remoteValue ?? null },
+    { name: result, cell: ({ number }) => resultOfRow(number)?.result ?? null },
+    { name: error, cell: ({ number }) => resultOfRow(number)?.error ?? null },
+    { name: remoteValue, cell: ({ number }) => resultOfRow(number)?.remoteValue ?? null },
   ];
 }
 
+/** For a duplicate of an earlier change, the state of that change says more than `duplicate`. */
 function resultOf({ outcome, text }: ImportRow, change: Change | undefined): RowResult {
-  // Found equal to an earlier change, or not knowing of its conflict: that one's fate says more than "duplicate".
   if (!change) return { result: outcome.replaceAll('_', ' '), error: text, remoteValue: null };
   const error = change.status === 'superseded' ? supersededText(change) : change.error;
-  // What to do about a conflict that was there before is not in the change itself.
+  // The change itself does not say what to do about a conflict that an earlier import met.
   const more = outcome === 'conflict' && change.status === 'conflict' ? text : null;
   return {
     result: change.status,
     error: [error, more].filter((one) => one !== null).join('; ') || null,
-    remoteValue: shown(change.remoteAfter ?? change.remoteBefore),
+    remoteValue: valuesText(change.remoteAfter ?? change.remoteBefore),
   };
 }
 
 function supersededText({ supersededBy }: Change): string {
-  return `A later change took its place${supersededBy === null ? '' : ` (${supersededBy})`}.`;
+  return `A later change replaces it${supersededBy === null ? '' : ` (${supersededBy})`}.`;
 }
 
-function shown(values: Values | null): string | null {
+function valuesText(values: Values | null): string | null {
   if (values === null) return null;
   return Object.entries(values)
     .map(([name, value]) => `${name}: ${value === null || value === '' ? '(none)' : value}`)
     .join(', ');
+}
+
+/** What the results of a push are made from. */
+interface ResultParts {
+  readonly dataDir: string;
+  /** Every change of the queue, oldest first. */
+  readonly changes: readonly Change[];
+  /** The ids of those that this push settled or sent. */
+  readonly touched: ReadonlySet<string>;
+}
+
+/** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
+export function checkResultPath(out: string): void {
+  const problem = resultPathProblem(out);
+  if (problem === null) return;
+  throw new UsageError('The result cannot be written.', [{ setting: '--result', problem }]);
+}
+
+function resultPathProblem(out: string): string | null {
+  if (!['.xlsx', '.csv', '.tsv'].includes(extname(out).toLowerCase()))
+    return `${out} does not end in .xlsx, .csv or .tsv`;
+  const folder = dirname(resolve(out));
+  try {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+      return `the folder ${folder} does not exist`;
+    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) return `${out} is a folder`;
+    accessSync(folder, constants.W_OK);
+    return null;
+  } catch (error) {
+    return `the folder ${folder} cannot be written to: ${messageOf(error)}`;
+  }
+}
+
+/**
+ * Writes the imported file again, with `result`, `error` and `remote_value` in each row. When the changes of the push
+ * come from several imports, or from one whose file is not kept (SQL), it writes a sheet with a row for each change. A
+ * push that had nothing to do writes the file of the last import.
+ */
+export async function writeResult(out: string, parts: ResultParts): Promise<void> {
+  const { changes, touched, dataDir } = parts;
+  const ownChanges = changes.filter(({ id }) => touched.has(id));
+  const last = changes.at(-1);
+  const imports = new Set(
+    (ownChanges.length > 0 ? ownChanges : last ? [last] : []).map(({ importId }) => importId),
+  );
+  const [only] = imports;
+  const kept = imports.size === 1 && only !== undefined ? await keptImport(dataDir, only) : null;
+  const byId = new Map(changes.map((change) => [change.id, change]));
+  const grid = kept?.grid ?? plainGrid(ownChanges);
+  const rows = kept?.rows ?? plainRows(ownChanges);
+  await writeGrid(out, grid, resultColumns(rowResults(rows, (id) => byId.get(id))), { overwrite: true });
+}
+
+/** Changes as a sheet: topic or company, wanted values, and where the change came from. */
+function plainGrid(changes: readonly Change[]): Grid {
+  const names = (['topic', 'company'] as const).flatMap((type) => fieldsOf[type].map(({ name }) => name));
+  const used = [...new Set(names)].filter((name) => changes.some(({ wanted }) => wanted[name] !== undefined));
+  return {
+    columns: ['topic_id', 'company_id', ...used, 'source', 'source_row', 'requested_by'],
+    headerRow: 1,
+    notes: [],
+    rows: changes.map((change, index) => ({
+      number: index + 2,
+      cells: [
+        change.entityType === 'topic' ? change.entityId : null,
+        change.entityType === 'company' ? change.entityId : null,
+        ...used.map((name): Cell => change.wanted[name] ?? null),
+        ...[change.source, change.sourceRow, change.requestedBy],
+      ],
+    })),
+  };
+}
+
+function plainRows(changes: readonly Change[]): ImportRow[] {
+  return changes.map(({ id }, index) => ({ row: index + 2, outcome: 'queued', changeId: id, text: null }));
 }

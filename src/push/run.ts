@@ -2,16 +2,13 @@ import { minutesFor } from '../api/budget.js';
 import type { SignalhouseError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunParts, runLifecycle } from '../run/lifecycle.js';
-import { AttemptLog } from './attempts.js';
 import type { Change } from './change.js';
-import { CircuitBreaker } from './circuit-breaker.js';
-import type { PushContext, PushSettings } from './context.js';
-import { storedCounts } from './known-entities.js';
+import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
 import type { Queue } from './queue/queue.js';
-import type { ChangeResult, PushOptions, PushReport } from './report.js';
-import { checkResultPath, writeResult } from './result-file.js';
+import { changeResult, type PushOptions, type PushReport } from './report.js';
+import { checkResultPath, writeResult } from './result.js';
 import { resume } from './resume.js';
-import { Sender } from './send.js';
+import { AttemptLog, Sender } from './send.js';
 
 export type PushParts = RunParts<PushSettings> & { readonly queue: Queue };
 
@@ -45,10 +42,10 @@ export async function runPush(
       async work() {
         const sender = new Sender(context, attempts);
         await resume(context, sender);
-        await sender.queued('topic');
-        await sender.queued('company');
+        await sender.sendQueued('topic');
+        await sender.sendQueued('company');
       },
-      onAttempt: (attempt) => attempts.seen(attempt),
+      onAttempt: (attempt) => attempts.record(attempt),
       async afterBatch() {
         await queue.flush();
         await attempts.flush(warehouse, run.runId);
@@ -63,7 +60,7 @@ export async function runPush(
           ...head,
           ...countsOf(changes),
           left: leftOf(context),
-          changes: changes.map(resultOf),
+          changes: changes.map(changeResult),
           notes: context.notes,
           result: null,
         };
@@ -96,28 +93,28 @@ function isIncomplete({ status }: Change, skipsConflicts: boolean): boolean {
 function countsOf(
   touched: readonly Change[],
 ): Pick<PushReport, 'applied' | 'unchanged' | 'conflict' | 'failed'> {
-  const number = (wanted: Change['status']) => touched.filter(({ status }) => status === wanted).length;
+  const count = (wanted: Change['status']) => touched.filter(({ status }) => status === wanted).length;
   const byReason: Record<string, number> = {};
   for (const { status, errorCode } of touched) {
     if (status === 'failed') byReason[errorCode ?? 'unknown'] = (byReason[errorCode ?? 'unknown'] ?? 0) + 1;
   }
   return {
-    applied: number('applied'),
-    unchanged: number('unchanged'),
-    conflict: number('conflict'),
-    failed: { total: number('failed'), byReason },
+    applied: count('applied'),
+    unchanged: count('unchanged'),
+    conflict: count('conflict'),
+    failed: { total: count('failed'), byReason },
   };
 }
 
-/** One request for each topic that waits, one for each portion of companies; reading comes on top, and is small. */
+/** One request for each open topic and for each portion of companies; the few requests for reading are left out. */
 function leftOf({ queue, config }: PushContext): PushReport['left'] {
-  const open = queue.in('queued', 'sending');
+  const open = queue.withStatus('queued', 'sending');
   const entities = (type: Change['entityType']) =>
     new Set(open.filter(({ entityType }) => entityType === type).map(({ entityId }) => entityId)).size;
   const requests = entities('topic') + Math.ceil(entities('company') / config.push.companiesPerRequest);
   return {
-    queued: queue.in('queued').length,
-    sending: queue.in('sending').length,
+    queued: queue.withStatus('queued').length,
+    sending: queue.withStatus('sending').length,
     requests,
     minutes: minutesFor(requests, config),
   };
@@ -125,14 +122,4 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
 
 function withHint(error: SignalhouseError): string {
   return error.hint ? `${error.message}. ${error.hint}` : error.message;
-}
-
-/** A change as a report tells it. */
-export function resultOf(change: Change): ChangeResult {
-  const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId } = change;
-  return {
-    ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId },
-  };
 }

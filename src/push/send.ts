@@ -1,25 +1,18 @@
+import type { Attempt } from '../api/attempt.js';
 import { StoppedError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
-import type { AttemptLog } from './attempts.js';
+import { sqlFile } from '../warehouse/sql.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
 import type { PushContext } from './context.js';
-import { deliver } from './deliver.js';
+import { companyDeliveries, type Delivery, deliver, pathOf, topicDelivery } from './deliver.js';
 import type { EntityType } from './fields.js';
-import {
-  companyDeliveries,
-  conflictPatch,
-  type Delivery,
-  gonePatch,
-  type Judgement,
-  judge,
-  topicDelivery,
-} from './judge.js';
 import type { Queue } from './queue/queue.js';
-import { pick } from './reconcile.js';
-import { readAgain, readRemotes } from './remote.js';
+import { type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
+import { readRemotes, refresh } from './remote.js';
 
-/** Carries out what waits in the queue, topics first. Nothing is sent that was not stored as `sending` before. */
+/** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
 export class Sender {
   readonly #context: PushContext;
   readonly #attempts: AttemptLog;
@@ -29,35 +22,34 @@ export class Sender {
     this.#attempts = attempts;
   }
 
-  /** Reads what the API has, settles what needs no request, and sends the rest. */
-  async queued(entityType: EntityType): Promise<void> {
+  /** Reads what the API has, settles the changes that need no request, and sends the others. */
+  async sendQueued(entityType: EntityType): Promise<void> {
     const { observer, config, clock } = this.#context;
-    this.#dropCovered(entityType);
-    const waiting = queuedById(this.#context, entityType);
-    if (waiting.size === 0) return;
-    observer.phase(entityType === 'topic' ? 'topics' : 'companies', waiting.size);
+    this.#supersedeCovered(entityType);
+    const queued = queuedById(this.#context, entityType);
+    if (queued.size === 0) return;
+    observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
-    const ids = [...waiting.keys()];
-    const portion = portionOf(this.#context);
+    const progress = (settled: number) => {
+      done += settled;
+      observer.progress(done, queued.size);
+    };
+    const ids = [...queued.keys()];
+    const portion = portionSize(this.#context);
     for (let index = 0; index < ids.length; index += portion) {
-      const part = new Map(ids.slice(index, index + portion).map((id) => [id, waiting.get(id) as Change[]]));
+      const part = new Map(ids.slice(index, index + portion).map((id) => [id, queued.get(id) as Change[]]));
       const readAt = clock.monotonic();
-      const judgements = await this.#judgeAll(entityType, part);
-      done += part.size - judgements.filter(({ send }) => send).length;
-      observer.progress(done, waiting.size);
+      const comparisons = await this.#compareAll(entityType, part);
+      progress(part.size - comparisons.filter(({ send }) => send).length);
       const isFresh = () => clock.monotonic() - readAt < config.push.remoteFreshSeconds * 1_000;
-      const progress = (sent: number) => {
-        done += sent;
-        observer.progress(done, waiting.size);
-      };
-      if (entityType === 'topic') await this.#sendTopics(judgements, isFresh, progress);
-      else await this.#sendCompanies(judgements, progress);
+      if (entityType === 'topic') await this.#sendTopics(comparisons, isFresh, progress);
+      else await this.#sendCompanies(comparisons, progress);
     }
-    observer.phaseEnd(`${done} of ${waiting.size}`);
+    observer.phaseEnd(`${done} of ${queued.size}`);
   }
 
-  /** A kill in the middle of an import may leave a change in the queue whose place a later one has taken. */
-  #dropCovered(entityType: EntityType): void {
+  /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
+  #supersedeCovered(entityType: EntityType): void {
     const { queue } = this.#context;
     for (const changes of queuedById(this.#context, entityType).values()) {
       changes.forEach((change, index) => {
@@ -72,88 +64,87 @@ export class Sender {
   /** Sends a request whose changes are stored as `sending`. */
   async send(delivery: Delivery): Promise<void> {
     const { queue } = this.#context;
-    await this.#attempts.during(delivery, async (made) => {
+    await this.#attempts.during(delivery, async (attemptsMade) => {
       try {
         await deliver(this.#context, delivery);
       } catch (error) {
-        const stopped = error instanceof StoppedError && made() === 0;
+        const isUnsent = error instanceof StoppedError && attemptsMade() === 0;
         const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
-        // Never on its way: it waits in the queue as before, free to be coalesced or cancelled.
-        if (stopped && still.every(({ id }) => queue.get(id)?.attempts === 0)) {
+        // Never sent: it goes back into the queue, where it can be coalesced or cancelled.
+        if (isUnsent && still.every(({ id }) => queue.get(id)?.attempts === 0)) {
           queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
         }
         throw error;
       } finally {
-        if (made() > 0) queue.note(delivery.changes, ({ attempts }) => ({ attempts: attempts + made() }));
+        const made = attemptsMade();
+        if (made > 0) queue.update(delivery.changes, ({ attempts }) => ({ attempts: attempts + made }));
       }
     });
   }
 
-  async #judgeAll(entityType: EntityType, waiting: ReadonlyMap<string, Change[]>): Promise<Judgement[]> {
+  async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
     const { onConflict, notes } = this.#context;
-    const needs = new Map([...waiting].map(([id, changes]) => [id, fieldsIn(changes)]));
-    const remotes = await readRemotes(this.#context, entityType, needs);
-    const judgements: Judgement[] = [];
+    const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
+    const remotes = await readRemotes(this.#context, entityType, fieldsById);
+    const comparisons: Comparison[] = [];
     let unread = 0;
-    for (const [id, changes] of waiting) {
+    for (const [id, changes] of queued) {
       const remote = remotes.get(id);
       if (!remote) {
         unread += 1;
         continue;
       }
-      const judgement = judge(changes, remote, onConflict);
-      this.#settle(judgement);
-      // For whoever makes a new sheet to decide it.
-      if (judgement.conflicts.length > 0 && !remote.gone && remote.listed)
-        await readAgain(this.#context, entityType, [id]);
-      judgements.push(judgement);
+      const comparison = compare(changes, remote, onConflict);
+      this.#settle(comparison);
+      // A new sheet, made to decide the conflict, needs the values of today.
+      if (comparison.conflicts.length > 0 && !remote.notFound && remote.listed)
+        await refresh(this.#context, entityType, [id]);
+      comparisons.push(comparison);
     }
     if (unread > 0) notes.push(`${unread} could not be read from the API and stay in the queue`);
-    return judgements;
+    return comparisons;
   }
 
-  #settle({ unchanged, conflicts, gone, remote }: Judgement): void {
+  #settle({ unchanged, conflicts, notFound, remote }: Comparison): void {
     const { queue } = this.#context;
     queue.move(unchanged, 'unchanged', ({ wanted }) => ({ remoteBefore: pick(remote, wanted) }));
     for (const conflict of conflicts) {
       queue.move([conflict.change], 'conflict', conflictPatch(conflict));
     }
-    if (gone) queue.move(gone.changes, 'failed', gonePatch(gone));
+    if (notFound) queue.move(notFound.changes, 'failed', notFoundPatch(notFound));
   }
 
   async #sendTopics(
-    judgements: readonly Judgement[],
+    comparisons: readonly Comparison[],
     isFresh: () => boolean,
     progress: (sent: number) => void,
   ): Promise<void> {
-    await pool(judgements, this.#context.config.api.concurrency, async (judgement) => {
+    await pool(comparisons, this.#context.config.api.concurrency, async (comparison) => {
       this.#context.stop.throwIfAborted();
-      let now = judgement;
-      if (judgement.send && !isFresh()) {
-        const again = await this.#judgeAll(
-          'topic',
-          new Map([[judgement.entityId, [...judgement.send.changes]]]),
-        );
-        if (!again[0]) return;
-        now = again[0];
+      let current = comparison;
+      if (comparison.send && !isFresh()) {
+        const changes = new Map([[comparison.entityId, [...comparison.send.changes]]]);
+        const [again] = await this.#compareAll('topic', changes);
+        if (!again) return;
+        current = again;
       }
-      const delivery = topicDelivery(now);
-      if (delivery) await this.send(this.#store(delivery, new Map([[now.entityId, now]])));
-      if (judgement.send) progress(1);
+      const delivery = topicDelivery(current);
+      if (delivery) await this.send(this.#store(delivery, new Map([[current.entityId, current]])));
+      if (comparison.send) progress(1);
     });
   }
 
-  async #sendCompanies(judgements: readonly Judgement[], progress: (sent: number) => void): Promise<void> {
-    const byId = new Map(judgements.map((one) => [one.entityId, one]));
-    for (const delivery of companyDeliveries(judgements, this.#context.config.push.companiesPerRequest)) {
+  async #sendCompanies(comparisons: readonly Comparison[], progress: (sent: number) => void): Promise<void> {
+    const byId = new Map(comparisons.map((one) => [one.entityId, one]));
+    for (const delivery of companyDeliveries(comparisons, this.#context.config.push.companiesPerRequest)) {
       this.#context.stop.throwIfAborted();
       await this.send(this.#store(delivery, byId));
       progress(new Set(delivery.changes.map(({ entityId }) => entityId)).size);
     }
   }
 
-  /** On the disk before it goes out: what, under which key, and what stood there before. */
-  #store(delivery: Delivery, judgements: ReadonlyMap<string, Judgement>): Delivery {
+  /** Stores, before the request is sent, its body and key and what the API had before. */
+  #store(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Delivery {
     const now = new Date(this.#context.clock.now()).toISOString();
     const changes = this.#context.queue.move(
       delivery.changes,
@@ -163,7 +154,7 @@ export class Sender {
         body: delivery.body,
         firstSentAt: firstSentAt ?? now,
         sentAt: now,
-        remoteBefore: pick(judgements.get(entityId)?.remote ?? {}, wanted),
+        remoteBefore: pick(comparisons.get(entityId)?.remote ?? {}, wanted),
         ...{ error: null, errorCode: null },
       }),
     );
@@ -171,24 +162,75 @@ export class Sender {
   }
 }
 
-/** The queued changes by topic or company, oldest first; one that has a change on its way waits until that is settled. */
+/** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */
 export function queuedById(
-  { queue }: { readonly queue: Pick<Queue, 'in'> },
+  { queue }: { readonly queue: Pick<Queue, 'withStatus'> },
   entityType: EntityType,
 ): Map<string, Change[]> {
-  const busy = new Set(queue.in('sending').map(({ entityId }) => entityId));
-  const waiting = queue
-    .in('queued')
+  const busy = new Set(queue.withStatus('sending').map(({ entityId }) => entityId));
+  const queued = queue
+    .withStatus('queued')
     .filter((change) => change.entityType === entityType && !busy.has(change.entityId));
-  return groupBy(waiting, ({ entityId }) => entityId);
+  return groupBy(queued, ({ entityId }) => entityId);
 }
 
+/** The names of all fields that the changes set. */
 export function fieldsIn(changes: readonly Change[]): string[] {
   return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
 }
 
-/** As many as can be sent before what was read of them is too old to be relied on. */
-function portionOf({ config: { rateLimit, push } }: PushContext): number {
+/** As many entities as can be sent before what was read about them is too old. */
+function portionSize({ config: { rateLimit, push } }: PushContext): number {
   const windows = (push.remoteFreshSeconds * 1_000) / rateLimit.windowMs;
   return Math.max(1, Math.floor(rateLimit.requests * windows));
+}
+
+const saveAttemptsSql = sqlFile('push/save_attempts');
+
+/** Records every request that sends changes: rows of `ops.change_attempts`, one for each change in the request. */
+export class AttemptLog {
+  readonly #inFlight = new Map<string, { readonly delivery: Delivery; made: number }>();
+  #rows: Record<string, unknown>[] = [];
+
+  /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `attemptsMade` counts them. */
+  async during<T>(delivery: Delivery, work: (attemptsMade: () => number) => Promise<T>): Promise<T> {
+    const entry = { delivery, made: 0 };
+    const path = pathOf(delivery);
+    this.#inFlight.set(path, entry);
+    try {
+      return await work(() => entry.made);
+    } finally {
+      this.#inFlight.delete(path);
+    }
+  }
+
+  record(attempt: Attempt): void {
+    if (attempt.method !== 'PATCH') return;
+    const entry = this.#inFlight.get(attempt.path);
+    if (!entry) return;
+    entry.made += 1;
+    for (const { id } of entry.delivery.changes) {
+      this.#rows.push({
+        changeId: id,
+        at: attempt.startedAt.toISOString(),
+        attempt: entry.made,
+        idempotencyKey: entry.delivery.key,
+        method: attempt.method,
+        path: attempt.path,
+        status: attempt.status ?? null,
+        errorCode: attempt.errorKind ?? null,
+        requestId: attempt.requestId ?? null,
+        ms: attempt.ms,
+      });
+    }
+  }
+
+  async flush(store: Pick<Warehouse, 'transaction'>, runId: string): Promise<void> {
+    if (this.#rows.length === 0) return;
+    const rows = this.#rows;
+    this.#rows = [];
+    await store.transaction(async (tx) => {
+      await tx.run(saveAttemptsSql, { attempts: JSON.stringify(rows), run_id: runId });
+    });
+  }
 }

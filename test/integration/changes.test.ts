@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ImportReport } from '../../src/push/import/report.js';
 import type { Decision } from '../../src/push/queue/decide.js';
-import type { ShownChange } from '../../src/push/queue/view.js';
+import type { TitledChange } from '../../src/push/queue/view.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';
@@ -55,7 +55,7 @@ async function edit(
 }
 
 const listed = async (...args: string[]) =>
-  json<{ total: number; changes: ShownChange[] }>(['list', ...args]);
+  json<{ total: number; changes: TitledChange[] }>(['list', ...args]);
 
 /** Another priority than this one. */
 const other = (priority: unknown) => (priority === 'low' ? 'Very High' : 'low');
@@ -139,7 +139,7 @@ describe('a sheet', () => {
     expect(retried.decisions.every(({ done }) => done)).toBe(true);
     expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(0);
     expect(sandbox.world.topics.get(id)).toMatchObject({ priority: 'low', lifecycleState: 'completed' });
-    const shown = await json<ShownChange & { attempted: unknown[] }>(['show', conflicts[0]!.id]);
+    const shown = await json<TitledChange & { attempted: unknown[] }>(['show', conflicts[0]!.id]);
     expect(shown).toMatchObject({
       status: 'applied',
       overwrite: true,

@@ -1,8 +1,7 @@
 import { systemClock } from '../../src/base/clock.js';
 import type { Change } from '../../src/push/change.js';
 import type { Values } from '../../src/push/fields.js';
-import { readQueue } from '../../src/push/queue/overlay.js';
-import { type NewChange, Queue } from '../../src/push/queue/queue.js';
+import { type NewChange, Queue, readQueue } from '../../src/push/queue/queue.js';
 import type { PushPreview, PushReport } from '../../src/push/report.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';

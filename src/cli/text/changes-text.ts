@@ -2,7 +2,7 @@ import { count, counted, moment } from '../../base/units.js';
 import type { Change } from '../../push/change.js';
 import type { Value, Values } from '../../push/fields.js';
 import type { Decision } from '../../push/queue/decide.js';
-import type { ShownAttempt, ShownChange } from '../../push/queue/view.js';
+import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
 import { list, pairs, sections, table } from './layout.js';
 
@@ -12,7 +12,7 @@ export function changesTable({
   changes,
 }: {
   readonly total: number;
-  readonly changes: readonly ShownChange[];
+  readonly changes: readonly TitledChange[];
 }): string {
   if (total === 0) return 'no changes';
   const names = ['id', 'status', 'what', 'change', 'by', 'source'].map((name) => ({ name }));
@@ -30,7 +30,7 @@ export function changesTable({
 }
 
 /** Everything about one change. */
-export function changeText(change: ShownChange & { readonly attempted: readonly ShownAttempt[] }): string {
+export function changeText(change: TitledChange & { readonly attempted: readonly ChangeAttempt[] }): string {
   const { entityType, entityId, title } = change;
   const facts: [string, string | null][] = [
     ['status', change.status],
@@ -101,7 +101,7 @@ function at(iso: string): string {
   return moment(new Date(iso));
 }
 
-function attemptsText(attempts: readonly ShownAttempt[]): string {
+function attemptsText(attempts: readonly ChangeAttempt[]): string {
   if (attempts.length === 0) return '';
   return table(
     ['at', 'try', 'request', 'status', 'ms', 'error', 'request id'].map((name) => ({ name })),

@@ -5,13 +5,13 @@ import { groupOf } from '../import/against-queue.js';
 import type { Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
 
-/** Changes named by their ids, or by what they have in common. */
+/** Changes selected by id, or by a filter. */
 export interface Selection {
   readonly ids: readonly string[];
   readonly filter: Pick<ChangeFilter, 'status' | 'source'>;
 }
 
-/** What came of a person's decision about one change. */
+/** The result of a person's decision about one change. */
 export interface Decision {
   readonly id: string;
   readonly entityType: Change['entityType'];
@@ -22,20 +22,20 @@ export interface Decision {
   readonly reason: string | null;
 }
 
-type Decider = Pick<Queue, 'all' | 'get' | 'move'>;
+type DecisionQueue = Pick<Queue, 'all' | 'get' | 'move'>;
 
-/** Takes changes back that were not sent, or did not go through. */
-export function cancel(queue: Decider, selection: Selection): Decision[] {
+/** Cancels changes that were not sent, or that failed or met a conflict. */
+export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
   const chosen = select(queue, selection, 'cancelled');
   const refusals = new Map(chosen.map((change) => [change.id, cancelRefusal(change)]));
-  return decided(queue, chosen, refusals, 'cancelled', () => ({}));
+  return applyDecision(queue, chosen, refusals, 'cancelled', () => ({}));
 }
 
 /**
- * Puts changes that met a conflict or failed into the queue again, under a new key. With `overwrite` they win over what
- * the API had when the conflict was found; without, they meet the same conflict unless the other change was taken back.
+ * Queues changes that failed or met a conflict again, under a new key. With `overwrite` they replace the value that the
+ * API had when the conflict was found; without it they meet the same conflict, unless the other change was undone.
  */
-export function retry(queue: Decider, selection: Selection, overwrite: boolean): Decision[] {
+export function retry(queue: DecisionQueue, selection: Selection, overwrite: boolean): Decision[] {
   const chosen = select(queue, selection, 'queued');
   const open = queue.all().filter(({ status }) => status === 'queued' || status === 'sending');
   const refusals = new Map<string, string | null>();
@@ -44,7 +44,7 @@ export function retry(queue: Decider, selection: Selection, overwrite: boolean):
     refusals.set(change.id, refusal);
     if (refusal === null) open.push(change);
   }
-  return decided(queue, chosen, refusals, 'queued', (change) => ({
+  return applyDecision(queue, chosen, refusals, 'queued', (change) => ({
     idempotencyKey: randomUUID(),
     body: null,
     firstSentAt: null,
@@ -55,17 +55,17 @@ export function retry(queue: Decider, selection: Selection, overwrite: boolean):
   }));
 }
 
-function select(queue: Decider, { ids, filter }: Selection, to: Status): Change[] {
+function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): Change[] {
   const unknown = ids.filter((id) => !queue.get(id));
   if (unknown.length > 0) {
-    const problems = unknown.map((id) => ({ setting: id, problem: 'there is no such change' }));
-    throw new UsageError('Not every change that was named is there.', problems, {
-      hint: 'signalhouse changes list shows them with their ids.',
+    const problems = unknown.map((id) => ({ setting: id, problem: 'no change has this id' }));
+    throw new UsageError('Some of these changes do not exist.', problems, {
+      hint: 'signalhouse changes list shows every change with its id.',
     });
   }
   const named = [...new Set(ids)].flatMap((id) => queue.get(id) ?? []);
   if (named.length > 0) return named;
-  // Chosen by what they have in common: what is settled, or is there already, was not meant.
+  // A filter does not mean changes that are settled, or already have the status.
   return queue
     .all()
     .filter(
@@ -75,15 +75,14 @@ function select(queue: Decider, { ids, filter }: Selection, to: Status): Change[
 }
 
 function cancelRefusal({ status }: Change): string | null {
-  if (status === 'sending')
-    return 'its request may be on its way: run signalhouse push, and it will be settled';
-  return mayMove(status, 'cancelled') ? null : `it is ${status} already`;
+  if (status === 'sending') return 'its request may have been sent: run signalhouse push to settle it';
+  return mayMove(status, 'cancelled') ? null : `it is already ${status}`;
 }
 
 function retryRefusal(change: Change, open: readonly Change[]): string | null {
   const { status } = change;
   if (status === 'queued' || status === 'sending') return `it is ${status}: the next push sends it`;
-  if (!mayMove(status, 'queued')) return `it is ${status}; import it again to want it again`;
+  if (!mayMove(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   const groups = new Set(Object.keys(change.wanted).map(groupOf));
   const other = open.find(
     (one) =>
@@ -91,11 +90,12 @@ function retryRefusal(change: Change, open: readonly Change[]): string | null {
       one.entityId === change.entityId &&
       Object.keys(one.wanted).some((name) => groups.has(groupOf(name))),
   );
-  return other ? `change ${other.id} is open and sets the same: cancel one of the two` : null;
+  return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
 }
 
-function decided(
-  queue: Decider,
+/** Moves the changes without a refusal, and reports every selected change. */
+function applyDecision(
+  queue: DecisionQueue,
   chosen: readonly Change[],
   refusals: ReadonlyMap<string, string | null>,
   to: Status,

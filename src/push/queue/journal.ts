@@ -5,19 +5,19 @@ import { messageOf, StorageError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import type { Change } from '../change.js';
 
-/** Beyond this the journal is written anew, without what the snapshot holds anyway. */
-const largest = 8 * 1024 * 1024;
+/** A larger journal is rewritten without the changes that the snapshot holds anyway. */
+const maxBytes = 8 * 1024 * 1024;
 
-/** Where the journal is, in a data directory. */
+/** The path of the journal in a data directory. */
 export function journalPath(dataDir: string): string {
   return join(dataDir, 'changes.journal');
 }
 
 /**
- * The queue's own memory beside the database: one line of JSON for each state that a change has been in, the last one
- * being the truth. A line is on the disk before anything is said or sent because of it, so that neither a kill nor a
- * warehouse that had to be restored from its snapshot loses a change or its Idempotency-Key. Only whoever holds the
- * warehouse writes it.
+ * The write-ahead journal of the queue, a file beside the database: one line of JSON for each state of a change; the
+ * last line of a change is valid. A line is on disk before anything is reported or sent because of it, so neither a kill
+ * nor a warehouse that is restored from its snapshot loses a change or its Idempotency-Key. Only the process that holds
+ * the warehouse writes it.
  */
 export class Journal {
   readonly #path: string;
@@ -27,7 +27,7 @@ export class Journal {
     this.#path = journalPath(dataDir);
   }
 
-  /** The last state of each change that it holds. What a kill left half-written was never acknowledged, and is passed over. */
+  /** The last state of each change in the journal. A line that a kill cut off was never acknowledged, and is skipped. */
   read(): Map<string, Change> {
     const changes = new Map<string, Change>();
     for (const line of this.#text().split('\n')) {
@@ -38,16 +38,16 @@ export class Journal {
     return changes;
   }
 
-  /** Puts what it knows better in the place of what is known from a table; gives those changes. */
-  playOver(known: Map<string, Change>): Change[] {
-    const better = [...this.read().values()].filter(
-      ({ id, revision }) => revision > (known.get(id)?.revision ?? 0),
+  /** Replaces changes from the table with the newer states in the journal, and returns those. */
+  replayOver(changes: Map<string, Change>): Change[] {
+    const newer = [...this.read().values()].filter(
+      ({ id, revision }) => revision > (changes.get(id)?.revision ?? 0),
     );
-    for (const change of better) known.set(change.id, change);
-    return better;
+    for (const change of newer) changes.set(change.id, change);
+    return newer;
   }
 
-  /** Returns when the lines are on the disk. Throws StorageError. */
+  /** Returns when the lines are on disk. Throws StorageError. */
   append(changes: readonly Change[]): void {
     if (changes.length === 0) return;
     this.#guard(() => {
@@ -57,9 +57,9 @@ export class Journal {
     });
   }
 
-  /** Writes the journal anew when it has grown large, with these changes alone: those that no snapshot is sure to hold. */
+  /** Rewrites a journal that has grown large with the given changes only: those that a snapshot may not hold. */
   compact(kept: () => readonly Change[]): void {
-    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= largest) return;
+    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
     this.#guard(() => {
       this.close();
       writeAtomicallySync(this.#path, linesOf(kept()), { mode: 0o600 });
@@ -75,7 +75,7 @@ export class Journal {
     const isNew = statSync(this.#path, { throwIfNoEntry: false }) === undefined;
     const torn = !isNew && !this.#text().endsWith('\n');
     const file = openSync(this.#path, 'a', 0o600);
-    // Behind a line that a kill cut off, the next one would be unreadable as well.
+    // After a line that a kill cut off, the next one would be unreadable too.
     if (torn) writeAll(file, '\n');
     if (isNew) syncDirectory(dirname(this.#path));
     return file;
@@ -86,7 +86,7 @@ export class Journal {
       return readFileSync(this.#path, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw this.#fault(error);
+      throw this.#storageError(error);
     }
   }
 
@@ -94,15 +94,18 @@ export class Journal {
     try {
       work();
     } catch (error) {
-      throw this.#fault(error);
+      throw this.#storageError(error);
     }
   }
 
-  #fault(error: unknown): StorageError {
-    return new StorageError(`the journal of changes ${this.#path} failed: ${messageOf(error)}`, {
-      hint: 'Free space or mend the permissions of the data directory; no change was sent that is not in it.',
-      cause: error,
-    });
+  #storageError(error: unknown): StorageError {
+    return new StorageError(
+      `the journal of changes ${this.#path} cannot be read or written: ${messageOf(error)}`,
+      {
+        hint: 'Free disk space or fix the permissions of the data directory. No change was sent that is not in the journal.',
+        cause: error,
+      },
+    );
   }
 }
 
@@ -117,7 +120,7 @@ function parsed(line: string): Change | undefined {
     if (isObject(value) && typeof value.id === 'string' && typeof value.revision === 'number')
       return value as unknown as Change;
   } catch {
-    // Half a line.
+    // A line that was cut off.
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
-import { sqlFile } from '../../warehouse/sql.js';
+import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayMove, type Patch, type Status, settled } from '../change.js';
 import { Journal } from './journal.js';
@@ -9,7 +9,7 @@ const changesSql = sqlFile('push/changes');
 const stageSql = sqlFile('push/stage_changes');
 const saveSql = sqlFile('push/save_changes');
 
-/** What a new change is made of; the queue gives it its id, its key and its first status. */
+/** A change before it is queued; the queue adds its id, its key and its status. */
 export type NewChange = Pick<
   Change,
   | 'entityType'
@@ -26,8 +26,8 @@ export type NewChange = Pick<
 >;
 
 /**
- * The queue of changes, in memory, in the journal and in `ops.changes`. Every move is in the journal when the call
- * returns; the table follows with `flush`. Raises on a move that the table of moves does not have: that is a defect.
+ * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
+ * returns; `flush` writes it to the table. A transition that `moves` does not allow is a defect, and throws.
  */
 export class Queue {
   readonly #store: Pick<Warehouse, 'all' | 'transaction'>;
@@ -49,7 +49,7 @@ export class Queue {
     this.#changes = changes;
   }
 
-  /** Reads the table and plays the journal over it: after a kill or a restore the table may be behind. */
+  /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
   static async open(
     store: Pick<Warehouse, 'all' | 'transaction'>,
     dataDir: string,
@@ -57,7 +57,7 @@ export class Queue {
   ): Promise<Queue> {
     const journal = new Journal(dataDir);
     const changes = await readChanges(store);
-    const newer = journal.playOver(changes);
+    const newer = journal.replayOver(changes);
     const queue = new Queue(store, journal, clock, changes);
     for (const change of newer) queue.#unsaved.set(change.id, change);
     await queue.flush();
@@ -69,8 +69,8 @@ export class Queue {
     return oldestFirst(this.#changes);
   }
 
-  /** The changes in one of these states, oldest first. */
-  in(...wanted: readonly Status[]): Change[] {
+  /** The changes with one of these statuses, oldest first. */
+  withStatus(...wanted: readonly Status[]): Change[] {
     return this.all().filter(({ status }) => wanted.includes(status));
   }
 
@@ -78,10 +78,10 @@ export class Queue {
     return this.#changes.get(id);
   }
 
-  /** Queues new changes: they are on the disk, with their keys, when this returns. */
-  add(wishes: readonly NewChange[]): Change[] {
+  /** Queues new changes: they are on disk with their keys when this returns. */
+  add(newChanges: readonly NewChange[]): Change[] {
     const now = this.#now();
-    const added = wishes.map((wish): Change => {
+    const added = newChanges.map((newChange): Change => {
       this.#serial += 1;
       return {
         id: changeId(now, this.#serial),
@@ -90,7 +90,7 @@ export class Queue {
         idempotencyKey: randomUUID(),
         overwrite: false,
         queuedAt: now,
-        ...wish,
+        ...newChange,
         ...{
           body: null,
           firstSentAt: null,
@@ -102,11 +102,11 @@ export class Queue {
         ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
       };
     });
-    this.#keep(added);
+    this.#save(added);
     return added;
   }
 
-  /** Moves changes to another status together; all or none is on the disk when this returns. */
+  /** Moves changes to another status together: all or none of them are on disk when this returns. */
   move(changes: readonly Change[], to: Status, patch: Patch | ((change: Change) => Patch) = {}): Change[] {
     const settledAt = settled.has(to) ? this.#now() : null;
     const moved = changes.map((given): Change => {
@@ -117,22 +117,22 @@ export class Queue {
       const set = typeof patch === 'function' ? patch(change) : patch;
       return { ...change, settledAt, ...set, status: to, revision: change.revision + 1 };
     });
-    this.#keep(moved);
+    this.#save(moved);
     return moved;
   }
 
-  /** Notes something about changes that stay in their status: another try. */
-  note(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
-    const noted = changes.map((given): Change => {
+  /** Updates changes that keep their status, for example after another attempt. */
+  update(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
+    const updated = changes.map((given): Change => {
       const change = this.#changes.get(given.id) ?? given;
       const set = typeof patch === 'function' ? patch(change) : patch;
       return { ...change, ...set, revision: change.revision + 1 };
     });
-    this.#keep(noted);
-    return noted;
+    this.#save(updated);
+    return updated;
   }
 
-  /** Brings `ops.changes` in step with the journal; says whether there was anything to bring. */
+  /** Writes to `ops.changes` what only the journal has; returns whether there was anything to write. */
   async flush(): Promise<boolean> {
     if (this.#unsaved.size === 0) return false;
     const saving = [...this.#unsaved.values()];
@@ -144,16 +144,16 @@ export class Queue {
     return true;
   }
 
-  /** After a publish: what the snapshot holds and is settled need not stay in the journal. */
+  /** After a publish: settled changes, which the snapshot holds, need not stay in the journal. */
   compact(): void {
-    this.#journal.compact(() => this.in('queued', 'sending', 'conflict', 'failed'));
+    this.#journal.compact(() => this.withStatus('queued', 'sending', 'conflict', 'failed'));
   }
 
   close(): void {
     this.#journal.close();
   }
 
-  #keep(changes: readonly Change[]): void {
+  #save(changes: readonly Change[]): void {
     this.#journal.append(changes);
     for (const change of changes) {
       this.#changes.set(change.id, change);
@@ -166,7 +166,7 @@ export class Queue {
   }
 }
 
-/** The changes of a warehouse, live or published, by their ids. */
+/** The changes of a warehouse, live or published, by id. */
 export async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
   return new Map(
@@ -181,8 +181,30 @@ export function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
   return [...changes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Sorts by the time at which it was queued, and within one import by its order in the file. */
+/** Sorts by the time of queueing, and within one import by the order in the file. */
 function changeId(now: string, serial: number): string {
   const moment = now.replaceAll(/[-:.TZ]/g, '');
   return `${moment}-${String(serial).padStart(6, '0')}-${randomUUID().slice(0, 4)}`;
+}
+
+/**
+ * The current queue, oldest first, read without holding the warehouse: from the published file, with the journal
+ * replayed over it. It includes what a running push has done so far.
+ */
+export async function readQueue(
+  published: Pick<Warehouse, 'all'> | null,
+  dataDir: string,
+): Promise<Change[]> {
+  const hasQueue = published && (await hasTable(published, 'changes'));
+  const changes = hasQueue ? await readChanges(published) : new Map<string, Change>();
+  new Journal(dataDir).replayOver(changes);
+  return oldestFirst(changes);
+}
+
+/** Whether the schema ops has this table; a snapshot that an older version of the program published may not. */
+export async function hasTable(published: Pick<Warehouse, 'all'>, name: string): Promise<boolean> {
+  const [table] = await published.all(
+    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${literal(name)}`,
+  );
+  return table !== undefined;
 }

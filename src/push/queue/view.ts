@@ -2,9 +2,9 @@ import type { Snapshot } from '../../warehouse/read/query.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Change, Status } from '../change.js';
 import type { EntityType } from '../fields.js';
-import { hasTable } from './overlay.js';
+import { hasTable } from './queue.js';
 
-/** Which changes to show; what is left out does not matter. */
+/** Which changes to list; a property that is left out matches every change. */
 export interface ChangeFilter {
   readonly status?: readonly Status[] | undefined;
   readonly topic?: string | undefined;
@@ -12,17 +12,17 @@ export interface ChangeFilter {
   /** The name of the file, as it was imported. */
   readonly source?: string | undefined;
   readonly by?: string | undefined;
-  /** Queued at this moment or later. */
+  /** Queued at this time or later. */
   readonly since?: Date | undefined;
 }
 
-/** A change with the name of what it is about, where that is known. */
-export interface ShownChange extends Change {
+/** A change with the title of its topic or the name of its company; null when it is unknown. */
+export interface TitledChange extends Change {
   readonly title: string | null;
 }
 
 /** One request that was made for a change (ops.change_attempts). */
-export interface ShownAttempt {
+export interface ChangeAttempt {
   readonly at: string;
   readonly attempt: number;
   readonly method: string;
@@ -49,11 +49,11 @@ export function matches(change: Change, filter: ChangeFilter): boolean {
   );
 }
 
-/** The titles of topics and names of companies. */
+/** Adds the titles of topics and the names of companies. */
 export async function withTitles(
   snapshot: Snapshot | null,
   changes: readonly Change[],
-): Promise<ShownChange[]> {
+): Promise<TitledChange[]> {
   const titles = new Map<string, string | null>();
   if (snapshot && changes.length > 0) {
     const ids = [...new Set(changes.map(({ entityId }) => entityId))].map(literal).join(', ');
@@ -69,8 +69,8 @@ export async function withTitles(
   }));
 }
 
-/** The requests that were made for a change, as far as they are published. */
-export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ShownAttempt[]> {
+/** The requests that were made for a change, as far as the snapshot has them. */
+export async function attemptsOf(snapshot: Snapshot | null, id: string): Promise<ChangeAttempt[]> {
   if (!snapshot || !(await hasTable(snapshot, 'change_attempts'))) return [];
-  return snapshot.all<ShownAttempt>(sqlFile('push/attempts').replace('$change_id', literal(id)));
+  return snapshot.all<ChangeAttempt>(sqlFile('push/attempts').replace('$change_id', literal(id)));
 }

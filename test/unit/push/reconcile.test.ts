@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bodyOf, type Values, valuesIn } from '../../../src/push/fields.js';
-import { isAsAllWanted, isSame, reconcile } from '../../../src/push/reconcile.js';
+import { isSame, matchesWanted, reconcile } from '../../../src/push/reconcile.js';
 
 const priority = fc.constantFrom('low', 'default', 'high');
 const state = fc.constantFrom('open', 'completed', null);
@@ -45,7 +45,7 @@ describe('reconcile', () => {
         const verdict = reconcile({ wanted, base }, remote, how);
         if (verdict.kind !== 'send') return;
         const after = patched(remote, verdict.set);
-        expect(isAsAllWanted(wanted, after)).toBe(true);
+        expect(matchesWanted(wanted, after)).toBe(true);
         expect(reconcile({ wanted, base }, after, how)).toEqual({ kind: 'unchanged' });
         for (const name of Object.keys(verdict.set)) {
           expect(name in wanted || name === 'archived').toBe(true);

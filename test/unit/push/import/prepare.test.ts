@@ -348,6 +348,6 @@ describe('against the queue', () => {
     await importing.run(at('2-01', 'high'));
     expect(await importing.outcomes(at('1-01', 'very_high'))).toEqual(['duplicate']);
     expect(await importing.outcomes(at('2-20', 'very_high'))).toEqual(['queued']);
-    expect(importing.queue.in('queued')).toMatchObject([{ base: { priority: 'very_high' } }]);
+    expect(importing.queue.withStatus('queued')).toMatchObject([{ base: { priority: 'very_high' } }]);
   });
 });

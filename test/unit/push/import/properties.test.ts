@@ -90,7 +90,7 @@ it('every row has one outcome, every problem a row, and the exit code says wheth
       if (report.problems.length > 0 && !skipInvalid) expect(report.queued).toEqual([]);
       for (const { outcome, changeId } of report.rows)
         if (outcome === 'queued') expect(report.queued).toContain(changeId);
-      const waiting = importing.queue.in('queued').map(({ entityId }) => entityId);
+      const waiting = importing.queue.withStatus('queued').map(({ entityId }) => entityId);
       expect(new Set(waiting).size).toBe(waiting.length);
     }),
     runs,

@@ -94,7 +94,7 @@ export class Importing {
 
   /** Moves the one change of an entity as a push would. */
   settle(entityId: string, status: 'applied' | 'conflict' | 'failed', patch: Partial<Change> = {}): Change {
-    const [change] = this.queue.in('queued').filter((one) => one.entityId === entityId);
+    const [change] = this.queue.withStatus('queued').filter((one) => one.entityId === entityId);
     if (!change) throw new Error(`nothing waits for ${entityId}`);
     const [sending] = status === 'applied' ? this.queue.move([change], 'sending') : [change];
     const [settled] = this.queue.move([sending as Change], status, patch);

@@ -28,9 +28,9 @@ describe('cancel', () => {
     importing.settle('t2', 'conflict');
     importing.queue.move([importing.queue.all()[2]!], 'sending');
     expect(told(cancel(importing.queue, named('t1', 't2', 't3', 't4', 't4')))).toEqual([
-      't1 applied it is applied already',
+      't1 applied it is already applied',
       't2 cancelled null',
-      't3 sending its request may be on its way: run signalhouse push, and it will be settled',
+      't3 sending its request may have been sent: run signalhouse push to settle it',
       't4 cancelled null',
     ]);
   });
@@ -47,7 +47,7 @@ describe('cancel', () => {
 
   it('refuses ids that are none, all of them, and does nothing', () => {
     expect(() => cancel(importing.queue, named('t1', 'nope', 'none'))).toThrow(UsageError);
-    expect(importing.queue.in('cancelled')).toEqual([]);
+    expect(importing.queue.withStatus('cancelled')).toEqual([]);
   });
 });
 
@@ -84,8 +84,8 @@ describe('retry', () => {
     await importing.run('topic_id,lifecycle_state\nt3,completed\n');
     expect(lost.status).toBe('conflict');
     expect(told(retry(importing.queue, named('t1', 't2', 't3', 't4'), false))).toEqual([
-      't1 applied it is applied; import it again to want it again',
-      't2 superseded it is superseded; import it again to want it again',
+      't1 applied it is applied; to apply it again, import it again',
+      't2 superseded it is superseded; to apply it again, import it again',
       't3 queued null',
       't4 queued it is queued: the next push sends it',
     ]);
@@ -93,15 +93,17 @@ describe('retry', () => {
 
   it('of two that set the same takes one', async () => {
     importing.settle('t1', 'failed');
-    const [first] = importing.queue.in('failed');
+    const [first] = importing.queue.withStatus('failed');
     const { id, revision, status, ...wish } = first!;
     importing.queue.add([wish]);
     importing.queue.move(
-      importing.queue.in('queued').filter(({ entityId }) => entityId === 't1'),
+      importing.queue.withStatus('queued').filter(({ entityId }) => entityId === 't1'),
       'failed',
     );
     const decisions = retry(importing.queue, { ids: [], filter: { status: ['failed'] } }, false);
     expect(decisions.map(({ done }) => done)).toEqual([true, false]);
-    expect(decisions[1]?.reason).toBe(`change ${first!.id} is open and sets the same: cancel one of the two`);
+    expect(decisions[1]?.reason).toBe(
+      `change ${first!.id} is open and sets the same field: cancel one of the two`,
+    );
   });
 });
