@@ -5,7 +5,7 @@ import type { SyncOptions } from '../../sync/report.js';
 import { type Context, command } from '../command.js';
 import { capOptions, caps, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
-import { observerOf } from '../progress/watch.js';
+import { observerOf } from '../progress/observer.js';
 import { setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { planSummary } from '../text/sync-summary.js';

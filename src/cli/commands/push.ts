@@ -3,7 +3,7 @@ import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
 import { amount, capOptions, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
-import { observerOf } from '../progress/watch.js';
+import { observerOf } from '../progress/observer.js';
 import { setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { previewSummary, pushSummary } from '../text/push-summary.js';

@@ -4,7 +4,7 @@ import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
 import { capOptions, caps, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
-import { observerOf } from '../progress/watch.js';
+import { observerOf } from '../progress/observer.js';
 import { osUser, setUpAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { inboxText, pushSummary } from '../text/push-summary.js';

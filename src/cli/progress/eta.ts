@@ -1,26 +1,26 @@
-/** What the budget says at one moment, as plain numbers; the attempts of other commands are in it. */
+/** The state of the budget as plain numbers; attempts of other commands are included. */
 export interface BudgetView {
   /** Attempts that may start now. */
   readonly available: number;
-  /** Attempts per window that are allowed now; Infinity where nothing limits them. */
+  /** Attempts per window that are allowed now; Infinity when there is no limit. */
   readonly limit: number;
   readonly windowMs: number;
-  /** Milliseconds until the next slot comes free; 0 when one is free. */
+  /** Milliseconds until the next slot becomes free; 0 when one is free. */
   readonly nextFreeMs: number;
 }
 
-/** What was seen of the service so far: how long its answers take when nothing holds them back. */
+/** How fast the service has answered so far. */
 export interface Pace {
-  /** Milliseconds from request to answer, on average; 0 when nothing is known yet. */
+  /** Average milliseconds from request to answer; 0 before the first answer. */
   readonly answerMs: number;
-  /** Requests that are in flight at once at most. */
+  /** The largest number of requests in flight at once. */
   readonly concurrency: number;
 }
 
 /**
- * Milliseconds until `requests` more requests are through, given the budget: the slots that are free now go at once,
- * the ones that are held come free in the rest of the window, and from then on each of them comes again once a
- * window. Where the service is slower than the budget, its pace counts.
+ * Milliseconds until `requests` more requests are answered. The slots that are free now are used at once, the taken ones
+ * become free during the rest of the window, and after that each slot is used once per window. Where the service is
+ * slower than the budget, its pace decides.
  */
 export function etaMs(requests: number, budget: BudgetView, pace: Pace): number {
   if (requests <= 0) return 0;
@@ -35,15 +35,15 @@ function untilSlot(n: number, budget: BudgetView): number {
   const free = Math.min(Math.max(0, Math.floor(budget.available)), limit);
   const rounds = Math.floor((n - 1) / limit);
   const slot = (n - 1) % limit;
-  return rounds * budget.windowMs + (slot < free ? 0 : heldSlotFreeMs(slot - free, limit - free, budget));
+  return rounds * budget.windowMs + (slot < free ? 0 : takenSlotFreeMs(slot - free, limit - free, budget));
 }
 
 /**
- * When the held slot of that index comes free, taken as spread evenly: the first at the moment that the budget names,
- * the last when the window is over. During a pause that is longer than a window, all of them at its end.
+ * Milliseconds until the taken slot with this index becomes free, on the assumption that they become free evenly: the
+ * first when the budget says, the last at the end of the window. In a pause longer than a window, all do at its end.
  */
-function heldSlotFreeMs(index: number, held: number, { nextFreeMs, windowMs }: BudgetView): number {
+function takenSlotFreeMs(index: number, taken: number, { nextFreeMs, windowMs }: BudgetView): number {
   if (nextFreeMs >= windowMs) return nextFreeMs;
-  if (nextFreeMs <= 0) return (windowMs * (index + 1)) / held;
-  return nextFreeMs + ((windowMs - nextFreeMs) * index) / Math.max(1, held - 1);
+  if (nextFreeMs <= 0) return (windowMs * (index + 1)) / taken;
+  return nextFreeMs + ((windowMs - nextFreeMs) * index) / Math.max(1, taken - 1);
 }

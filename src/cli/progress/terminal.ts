@@ -1,7 +1,7 @@
 import type { RunObserver } from '../../base/observer.js';
+import { count, duration } from '../../base/units.js';
 import { cut, shown } from '../text/layout.js';
 import { type BudgetView, etaMs, type Pace } from './eta.js';
-import { progressLine } from './line.js';
 
 /** Where the progress is drawn: a terminal's stderr. */
 export interface Screen {
@@ -13,8 +13,8 @@ const redrawMs = 200;
 const clear = '\r\u001b[K';
 
 /**
- * Progress on a terminal: one line a phase, redrawn in place, of which the last stays. Nothing is written that stands
- * there already, so that it does not flicker; what others write goes through `around`, above the line.
+ * Progress on a terminal: one line for each phase, redrawn in place, whose last version stays. A line that has not
+ * changed is not written again, so that it does not flicker; other output goes through `around`, above the line.
  */
 export class TerminalProgress implements RunObserver {
   readonly #screen: Screen;
@@ -28,7 +28,7 @@ export class TerminalProgress implements RunObserver {
     this.#screen = screen;
   }
 
-  /** From now on the line shows this budget, and an ETA that knows it. */
+  /** From now on the line shows this budget, and an ETA that takes it into account. */
   watch(budget: () => BudgetView, pace: () => Pace): void {
     this.#budget = budget;
     this.#pace = pace;
@@ -36,7 +36,7 @@ export class TerminalProgress implements RunObserver {
 
   phase(name: string, total: number | null): void {
     this.#phase = { name, done: 0, total };
-    // The budget and the ETA move while nothing else does.
+    // The budget and the ETA change even when nothing else does.
     this.#timer ??= setInterval(() => this.#draw(), redrawMs).unref();
     this.#draw();
   }
@@ -55,7 +55,7 @@ export class TerminalProgress implements RunObserver {
     this.#line(text);
   }
 
-  /** Lets somebody else write to the same terminal. */
+  /** Writes something else to the same terminal, above the line. */
   around(write: () => void): void {
     if (this.#drawn !== '') this.#screen.write(clear);
     this.#drawn = '';
@@ -63,7 +63,7 @@ export class TerminalProgress implements RunObserver {
     this.#draw();
   }
 
-  /** Takes the line away and stops redrawing. */
+  /** Removes the line and stops redrawing. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -90,4 +90,36 @@ export class TerminalProgress implements RunObserver {
   get #columns(): number {
     return this.#screen.columns || 80;
   }
+}
+
+/** The state of a phase. */
+interface PhaseView {
+  readonly name: string;
+  readonly done: number;
+  /** Null for a list before its first page. */
+  readonly total: number | null;
+  /** Null when the total is unknown. */
+  readonly etaMs: number | null;
+}
+
+/** The progress line: what is done, the requests left in this window, and the ETA; it leaves the last column free. */
+export function progressLine(phase: PhaseView, budget: BudgetView | undefined, columns: number): string {
+  const { name, done, total, etaMs } = phase;
+  const parts = [name, total === null ? count(done) : `${count(done)}/${count(total)}`];
+  if (total !== null && total > 0) parts.push(`${Math.floor((100 * Math.min(done, total)) / total)} %`);
+  const eta = etaMs === null ? [] : [`ETA ${duration(etaMs)}`];
+  const long = [...parts, ...budgetText(budget, false), ...eta].join('  ');
+  if (long.length < columns) return long;
+  return cut([...parts, ...budgetText(budget, true), ...eta].join('  '), columns - 1);
+}
+
+function budgetText(budget: BudgetView | undefined, short: boolean): string[] {
+  if (!budget || !Number.isFinite(budget.limit)) return [];
+  const { available, limit, windowMs, nextFreeMs } = budget;
+  const left = `${count(available)} of ${count(limit)}`;
+  if (available === 0 && nextFreeMs >= 1000) {
+    return [short ? `0 left, next ${duration(nextFreeMs)}` : `${left} left, next in ${duration(nextFreeMs)}`];
+  }
+  const window = windowMs === 60_000 ? 'minute' : duration(windowMs);
+  return [short ? `${left} left` : `${left} left this ${window}`];
 }

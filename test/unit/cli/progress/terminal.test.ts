@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { progressLine } from '../../../../src/cli/progress/line.js';
-import { TerminalProgress } from '../../../../src/cli/progress/terminal.js';
+import { progressLine, TerminalProgress } from '../../../../src/cli/progress/terminal.js';
 
 const budget = { available: 37, limit: 120, windowMs: 60_000, nextFreeMs: 0 };
 const pace = { answerMs: 100, concurrency: 8 };
@@ -86,6 +85,12 @@ describe('progress on a terminal', () => {
     shown.phase('companies', null);
     shown.phaseEnd('12 items in 1 page');
     expect(screen()).toEqual(['topics  4 items in 1 page', 'companies  12 items in 1 page', '']);
+  });
+
+  it('writes the result of a phase whole, even one that starts like its name', () => {
+    shown.phase('topics', null);
+    shown.phaseEnd('topics of two lists');
+    expect(screen()).toEqual(['topics  topics of two lists', '']);
   });
 
   it('writes nothing while nothing changes', () => {

@@ -2,13 +2,12 @@ import type { Api } from '../../api/client.js';
 import type { Log } from '../../base/log.js';
 import type { RunObserver } from '../../base/observer.js';
 import type { BudgetView, Pace } from './eta.js';
-import { loggedProgress } from './logged.js';
 import type { TerminalProgress } from './terminal.js';
 
-/** Of the last attempts this many count for the pace, more or less. */
-const memory = 50;
+/** The pace is averaged over about this many of the last attempts. */
+const averagedAttempts = 50;
 
-/** The observer of a run: the terminal's progress, fed by the client's budget and pace, or else the log. */
+/** The observer of a run: progress on the terminal, with the client's budget and pace, or else the log. */
 export function observerOf(
   api: Api,
   ground: { readonly progress: TerminalProgress | undefined; readonly log: Log },
@@ -19,7 +18,7 @@ export function observerOf(
   let answerMs = 0;
   let seen = 0;
   api.events.on('attempt', ({ ms }) => {
-    seen = Math.min(seen + 1, memory);
+    seen = Math.min(seen + 1, averagedAttempts);
     answerMs += (ms - answerMs) / seen;
   });
   progress.watch(
@@ -35,5 +34,23 @@ function viewOf({ budget }: Api): BudgetView {
     limit: budget.limit,
     windowMs: budget.windowMs,
     nextFreeMs: budget.nextFreeInMs(),
+  };
+}
+
+/** Progress without a terminal: a log line when a phase starts and another when it ends. */
+function loggedProgress(log: Log): RunObserver {
+  let phase = '';
+  return {
+    phase(name, total) {
+      phase = name;
+      log.info(total === null ? { phase } : { phase, requests: total }, 'phase started');
+    },
+    progress() {},
+    phaseEnd(result) {
+      log.info({ phase }, result);
+    },
+    note(text) {
+      log.warn(text);
+    },
   };
 }
