@@ -10,8 +10,8 @@ import { topic } from '../contract/topics.js';
 import type { ListForm, SandboxForms } from './options.js';
 
 /**
- * The forms that the document does not show, as this service has them (docs/assumptions.md). Each is made like the
- * nearest form that it does show.
+ * The schemas of bodies and answers that the document does not show, as the sandbox assumes them (docs/assumptions.md).
+ * Each follows the most similar one that the document does show.
  */
 
 const companyFields = z.object({
@@ -22,7 +22,7 @@ const companyFields = z.object({
   connections: companyConnections.optional(),
 });
 
-/** Where an external record is known, and whom it is linked to: exactly one of a person and a company. */
+/** An external record, and the person or the company (exactly one of them) to link it to. */
 const link = z.object({
   personId: id.optional(),
   companyId: id.optional(),
@@ -31,7 +31,7 @@ const link = z.object({
   platformUsername: z.string().optional(),
 });
 
-/** Bodies of endpoints whose payload is not shown. */
+/** Bodies of endpoints whose payload the document does not show. */
 export const assumedBodies = {
   update_topics: z.object({ topics: z.array(z.looseObject({ topicId: id })).min(1) }),
   merge_topics: z.object({ sourceTopicIds: z.array(id).min(1), targetTopicId: id }),
@@ -50,7 +50,7 @@ const merged = z.looseObject({ mergedCount: z.number() });
 const resultsOf = <T extends z.ZodRawShape>(shape: T) =>
   z.looseObject({ results: z.array(z.looseObject({ ...shape, success: z.boolean(), error: text })) });
 
-/** Answers that are not shown and have one form only. */
+/** Answers that the document does not show, and that have a single form. */
 const assumedAnswers: Partial<Record<EndpointName, z.ZodType>> = {
   update_topics: resultsOf({ topicId: id, data: maybe(topic) }),
   merge_topics: merged,

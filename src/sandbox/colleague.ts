@@ -3,7 +3,7 @@ import { priority } from '../contract/topics.js';
 import * as changes from './world/changes/index.js';
 import type { World } from './world/types.js';
 
-/** What was deleted through {@link Colleague}, so that it can come back. */
+/** What was deleted by a change, so that another change can restore it. */
 interface Removed {
   readonly topics: Map<string, changes.RemovedTopic>;
   readonly people: Map<string, changes.RemovedPerson>;
@@ -20,14 +20,14 @@ const id = z.string().min(1);
 const ids = z.array(id).min(1);
 const text = z.string();
 
-/** A change as data: what it needs, and what it does. */
+/** A kind of change: the fields it needs, and what it does. */
 function defineChange<T extends z.ZodRawShape>(
   shape: T,
   apply: (given: z.infer<z.ZodObject<T>>, context: Context) => unknown,
 ) {
   const schema = z.strictObject({ kind: text, ...shape });
   return (given: unknown, context: Context) => {
-    // The name of the change is no part of what is changed.
+    // The name of the kind is not one of its fields.
     const { kind: _, ...needed } = schema.parse(given) as { kind: string };
     return apply(needed as z.infer<z.ZodObject<T>>, context) ?? null;
   };
@@ -61,7 +61,7 @@ const companyFields = z.strictObject({
 });
 const identity = { platform: text, platformId: text, platformUsername: text.nullish() };
 
-/** Every kind of change, by its name in world/changes.ts. */
+/** Every kind of change, by the name of its function in world/changes. */
 const kinds = {
   createTopic: defineChange(
     { title: text, summary: text.default('') },
@@ -170,21 +170,21 @@ const kinds = {
 
 export type ChangeKind = keyof typeof kinds;
 
-/** A change in the organization that is made by somebody else than the key: `kind` and what that kind needs. */
+/** A change that another member of the organization makes: `kind`, and the fields which that kind needs. */
 export type Change = { readonly kind: ChangeKind } & Record<string, unknown>;
 
 export const changeKinds = Object.keys(kinds) as ChangeKind[];
 
-/** Somebody else who works in the same organization while a client reads and writes. */
+/** A colleague: another member who changes the same organization while a client reads and writes. */
 export class Colleague {
   readonly #removed: Removed = { topics: new Map(), people: new Map(), companies: new Map() };
 
   constructor(private readonly world: World) {}
 
   /**
-   * Applies one change as the first member of the organization (or as nobody, when it has none). Returns the stored
-   * entity or merge where there is one.
-   * @throws z.ZodError for a change that is not understood, UnknownEntityError for one of what is not there
+   * Applies one change as the first member of the organization (as no user when it has no members). Returns the stored
+   * entity or merge, if there is one.
+   * @throws z.ZodError for a change that is not valid, UnknownEntityError for an entity that does not exist
    */
   change(change: Change): unknown {
     const [userId = null] = this.world.members.keys();

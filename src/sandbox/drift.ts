@@ -18,20 +18,20 @@ import { Random } from './world/random.js';
 import { topicText } from './world/topics.js';
 import type { World } from './world/types.js';
 
-/** The lists that can drift: every paged one whose order somebody else's work changes. */
+/** The lists that can drift: every paged list whose order depends on other people's work. */
 export const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
 export type DriftList = (typeof driftLists)[number];
 
-/** What a turn can do to a list. */
+/** What one turn can do to a list. */
 const driftMoves = ['insert', 'remove', 'hide', 'move'] as const;
 type DriftMove = (typeof driftMoves)[number];
 
-/** How often in each turn; a fraction is the chance of one more (1.5: once, and every other turn twice). */
+/** How often in each turn; a fraction is the chance of one more (1.5: once, and twice in every other turn). */
 const often = z.number().min(0).max(1000);
 
 /**
- * How lists change while they are read, as data. A turn comes right before a page that is not a list's first is
- * answered, so that the rest of the list is no longer what its first page was the beginning of.
+ * How lists change while they are read. A turn comes right before any page but the first is answered, so that the rest
+ * of the list no longer continues its first page.
  */
 export const driftRule = z.strictObject({
   lists: z
@@ -40,56 +40,56 @@ export const driftRule = z.strictObject({
     .default([...driftLists]),
   /** A turn comes before every n-th such page of a list. */
   everyRequests: z.number().int().min(1).default(1),
-  /** Something new: a topic or conversation at the front, a company or person at the end. */
+  /** Adds a new item: a topic or conversation at the front, a company or person at the end. */
   insert: often.default(0.5),
-  /** Deleted for good: not listed, 404 by id. */
+  /** Deletes an item: it is not listed, and 404 by id. */
   remove: often.default(0.5),
-  /** Not listed for `hiddenFor` turns, but answered by id all the while. */
+  /** Hides an item from the list for `hiddenFor` turns; it can still be read by id. */
   hide: often.default(0.5),
-  /** To the front of the list, as what was just touched. */
+  /** Moves an item to the front of the list, as if it had just been changed. */
   move: often.default(0.5),
   hiddenFor: z.number().int().min(1).default(6),
   /** The same seed and the same requests give the same turns. */
   seed: z.number().int().default(1),
-  /** So many turns of each list, then never again; absent: until it is stopped. */
+  /** How many turns each list has; absent: until the drift is stopped. */
   times: z.number().int().min(1).optional(),
 });
 export type DriftRule = z.output<typeof driftRule>;
-/** A rule as written: what has a default may be left out. */
+/** A rule as written: fields with a default may be left out. */
 export type DriftRuleInput = z.input<typeof driftRule>;
 
-/** The page that is asked for. */
+/** A requested page. */
 export interface PageRequest {
   readonly list: DriftList;
-  /** How many items of the list come on the pages before. */
+  /** How many items of the list are on the pages before it. */
   readonly before: number;
   readonly of: GroupsOf;
 }
 
-/** The rule in force, if any, and what it has done since it was given. */
+/** The active rule, if any, and what it has done since it started. */
 export interface DriftState {
   readonly rule: DriftRule | null;
   /** By list. */
   readonly turns: Record<DriftList, number>;
   readonly done: Record<DriftMove | 'return', number>;
-  /** The ids that are left out of their lists at the moment. */
+  /** The ids that are hidden from their lists at the moment. */
   readonly hidden: Record<DriftList, string[]>;
 }
 
 interface ListProgress {
   asked: number;
   turns: number;
-  /** What is hidden, by id, with the turn in which it is listed again. */
+  /** The hidden ids, each with the turn in which it is listed again. */
   readonly hidden: Map<string, number>;
 }
 
 /**
- * Lists that change while somebody reads them. Items move between pages already read and pages to come, so that one
- * reading shows some twice and others not at all, now and then with totals that agree.
+ * Drift: lists change while a client reads them. Items move between pages that were read and pages that were not, so a
+ * client sees some items twice and others never, sometimes although the totals agree.
  */
 export class Drift {
   #rule: DriftRule | null = null;
-  #courses = newProgress();
+  #progress = newProgress();
   #done = zeroDone();
 
   constructor(
@@ -99,21 +99,21 @@ export class Drift {
     if (rule) this.start(rule);
   }
 
-  /** Begins anew by this rule; what an earlier one hides is listed again. @throws z.ZodError naming what is wrong */
+  /** Starts this rule; items that an earlier rule hides are listed again. @throws z.ZodError for a rule that is not valid */
   start(rule: DriftRuleInput): void {
     this.#rule = driftRule.parse(rule);
-    this.#courses = newProgress();
+    this.#progress = newProgress();
     this.#done = zeroDone();
   }
 
-  /** Lists hold still from now on, and what is hidden is listed again; what was done stays done. */
+  /** Stops the drift; hidden items are listed again, other changes stay. */
   stop(): void {
     this.#rule = null;
-    for (const { hidden } of Object.values(this.#courses)) hidden.clear();
+    for (const { hidden } of Object.values(this.#progress)) hidden.clear();
   }
 
   read(): DriftState {
-    const { groups, topics, companies, people } = this.#courses;
+    const { groups, topics, companies, people } = this.#progress;
     return {
       rule: this.#rule,
       turns: {
@@ -132,30 +132,33 @@ export class Drift {
     };
   }
 
-  /** The items that are listed: all but the hidden ones, in the same order. */
+  /** The items without the hidden ones, in the same order. */
   visible<T>(list: DriftList, items: readonly T[], idOf: (item: T) => string): readonly T[] {
-    const { hidden } = this.#courses[list];
+    const { hidden } = this.#progress[list];
     return hidden.size === 0 ? items : items.filter((item) => !hidden.has(idOf(item)));
   }
 
-  /** To be told of each page right before it is answered; true when the organization was changed. */
+  /** Call this right before a page is answered. Returns true when it changed the organization. */
   beforePage({ list, before, of }: PageRequest): boolean {
     const rule = this.#rule;
     if (rule === null || before <= 0 || !rule.lists.includes(list)) return false;
-    const course = this.#courses[list];
-    course.asked += 1;
-    if (course.asked % rule.everyRequests !== 0 || course.turns >= (rule.times ?? Number.POSITIVE_INFINITY))
+    const progress = this.#progress[list];
+    progress.asked += 1;
+    if (
+      progress.asked % rule.everyRequests !== 0 ||
+      progress.turns >= (rule.times ?? Number.POSITIVE_INFINITY)
+    )
       return false;
-    course.turns += 1;
-    this.#turn(rule, { list, before, of }, course);
+    progress.turns += 1;
+    this.#turn(rule, { list, before, of }, progress);
     return true;
   }
 
-  #turn(rule: DriftRule, { list, before, of }: PageRequest, course: ListProgress): void {
+  #turn(rule: DriftRule, { list, before, of }: PageRequest, progress: ListProgress): void {
     const moves = listMoves[list];
-    // Each list has chances of its own: requests for another one in between change nothing.
-    const random = new Random(rule.seed, 'drift', list, course.turns);
-    const some = (): string | undefined => {
+    // Each list draws from its own random stream: requests for other lists in between change nothing.
+    const random = new Random(rule.seed, 'drift', list, progress.turns);
+    const randomId = (): string | undefined => {
       const ids = this.visible(list, moves.ids(this.world, of), (id) => id);
       const sides = [ids.slice(0, before), ids.slice(before)].filter((side) => side.length > 0);
       return sides.length === 0 ? undefined : random.pick(random.pick(sides));
@@ -164,19 +167,19 @@ export class Drift {
       insert: () => moves.insert(this.world, of, random),
       remove: (id) => moves.remove(this.world, id),
       hide: (id) => {
-        course.hidden.set(id, course.turns + rule.hiddenFor);
+        progress.hidden.set(id, progress.turns + rule.hiddenFor);
         return true;
       },
       move: (id) => moves.toFront(this.world, id, of),
     };
-    for (const [id, until] of course.hidden) {
-      if (until > course.turns) continue;
-      course.hidden.delete(id);
+    for (const [id, until] of progress.hidden) {
+      if (until > progress.turns) continue;
+      progress.hidden.delete(id);
       this.#done.return += 1;
     }
     for (const move of driftMoves) {
       for (let left = drawCount(random, rule[move]); left > 0; left -= 1) {
-        const id = move === 'insert' ? '' : some();
+        const id = move === 'insert' ? '' : randomId();
         if (id !== undefined && act[move](id)) this.#done[move] += 1;
       }
     }
@@ -189,25 +192,25 @@ function drawCount(random: Random, often: number): number {
 }
 
 function newProgress(): Record<DriftList, ListProgress> {
-  const course = (): ListProgress => ({ asked: 0, turns: 0, hidden: new Map() });
-  return Object.fromEntries(driftLists.map((list) => [list, course()])) as Record<DriftList, ListProgress>;
+  const progress = (): ListProgress => ({ asked: 0, turns: 0, hidden: new Map() });
+  return Object.fromEntries(driftLists.map((list) => [list, progress()])) as Record<DriftList, ListProgress>;
 }
 
 function zeroDone(): Record<DriftMove | 'return', number> {
   return { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
 }
 
-/** What can be done to one list; `of` says whose it is, where a list is somebody's. */
+/** How to change one list; `of` names the company or person of a list of conversations. */
 interface ListMoves {
-  /** The ids that are listed, in the order of the list. */
+  /** The listed ids, in the order of the list. */
   ids(world: World, of: GroupsOf): readonly string[];
-  /** False, like the others, when the organization does not allow it. */
+  /** Like the others, returns false when the organization does not allow it. */
   insert(world: World, of: GroupsOf, random: Random): boolean;
   remove(world: World, id: string): boolean;
   toFront(world: World, id: string, of: GroupsOf): boolean;
 }
 
-/** How each list is made to drift. */
+/** How each list is changed. */
 const listMoves: Readonly<Record<DriftList, ListMoves>> = {
   topics: {
     ids: (world) => listedTopics(world).map(({ id }) => id),
@@ -264,7 +267,7 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
       addMessage(world, { groupId: group.id, authorId, content: topicText(random).title });
       return true;
     },
-    // A conversation goes with its last message.
+    // A conversation is removed with its last message.
     remove: (world, id) => {
       const { messageIds } = getOrThrow(world.groups, 'group', id);
       for (const messageId of [...messageIds]) removeMessage(world, messageId);
@@ -279,16 +282,16 @@ const listMoves: Readonly<Record<DriftList, ListMoves>> = {
   },
 };
 
-/** An account that speaks for the company or person. */
+/** An account of the company or person. */
 function authorOf(world: World, { companyId, personId }: GroupsOf): string | undefined {
   for (const person of world.people.values()) {
-    const theirs = companyId === undefined ? person.id === personId : person.companyId === companyId;
-    if (theirs && person.authorIds[0] !== undefined) return person.authorIds[0];
+    const belongs = companyId === undefined ? person.id === personId : person.companyId === companyId;
+    if (belongs && person.authorIds[0] !== undefined) return person.authorIds[0];
   }
   return undefined;
 }
 
-/** Lists of companies and people come in the order of their map, which stays the same object: others hold it too. */
+/** Companies and people are listed in the order of their map. The map object stays the same, because others hold it. */
 function moveToFront<T>(map: Map<string, T>, kind: string, id: string): boolean {
   const first = getOrThrow(map, kind, id);
   const rest = [...map].filter(([key]) => key !== id);

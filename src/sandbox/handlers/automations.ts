@@ -8,7 +8,7 @@ import { answer, type Call, type Handlers } from './call.js';
 type NewAutomation = BodyOf<'create_automation'>;
 type Schedule = NewAutomation['schedule'];
 
-/** The canonical list of event names is not shown: names of this manner are taken, `github.pull_request.opened` say. */
+/** The document does not show the list of event names: names like `github.pull_request.opened` are accepted. */
 const eventName = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 const pullRequestEvent = /^github\.pull_request(?:\.|$)/;
 const millisecondsOf = { hours: 3_600_000, minutes: 60_000 } as const;
@@ -16,13 +16,13 @@ const millisecondsOf = { hours: 3_600_000, minutes: 60_000 } as const;
 export const writeAutomations: Pick<Handlers, 'create_automation'> = {
   create_automation: (call) => {
     if (call.principal.key.kind === 'jwt') {
-      throw new HttpError(403, 'This endpoint accepts organization API keys only, no service JWT');
+      throw new HttpError(403, 'This endpoint accepts organization API keys only, not a service JWT');
     }
     const { body, world } = call;
     checkSchedule(body.schedule);
     checkTimezone(body.timezone);
     if (body.templateSlug !== undefined && !world.templates.has(body.templateSlug)) {
-      throw invalid(`templateSlug: there is no automation template ${body.templateSlug}`);
+      throw invalid(`templateSlug: automation template ${body.templateSlug} does not exist`);
     }
     const automation = automationOf(body, destinationOf(call), world.now);
     world.automations.set(automation.id, { id: automation.id, body: automation });
@@ -55,7 +55,7 @@ function automationOf(body: NewAutomation, destination: OutputDestination, now: 
   };
 }
 
-/** Known for one time and for intervals. The others are worked out by a scheduler, which the sandbox does not have. */
+/** Only for a single time and for intervals. The other schedules need a scheduler, which the sandbox does not have. */
 function nextRun(schedule: Schedule, now: number): string | null {
   if ('at' in schedule) return schedule.at;
   return 'n' in schedule ? iso(now + schedule.n * millisecondsOf[schedule.unit]) : null;
@@ -80,7 +80,7 @@ function checkTimezone(timezone: string): void {
   }
 }
 
-/** The channel that the request names, else the organization's default. @throws HttpError 400 when there is neither. */
+/** The channel that the request names, or else the organization's default. @throws HttpError 400 without either */
 function destinationOf({ body, service, world }: Call<'create_automation'>): OutputDestination {
   const { sourceName, sourceChannelId } = body;
   if (sourceName !== undefined && sourceChannelId !== undefined) {

@@ -11,7 +11,7 @@ import type { JsonChunk, Renderer } from '../wire/renderer.js';
 import { type Actor, UnknownEntityError } from '../world/changes/index.js';
 import type { EntityType, StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
 
-/** A validated request, as an endpoint's handler gets it. */
+/** A validated request, as a handler receives it. */
 export interface Call<N extends EndpointName> {
   readonly service: Service;
   readonly principal: Principal;
@@ -20,34 +20,34 @@ export interface Call<N extends EndpointName> {
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: N extends keyof AssumedBodies ? AssumedBodies[N] : BodyOf<N>;
-  /** The body before validation dropped what the schema does not name. */
+  /** The body before validation, with the fields that the schema does not name. */
   readonly rawBody: unknown;
   readonly pagingFault: PagingFault | undefined;
 }
 
 /** What a handler answers with status 200. */
 export interface Answer {
-  /** The body, already rendered: the hot lists are put together from cached pieces. */
+  /** The body as JSON. Large lists are assembled from cached chunks. */
   readonly json: JsonChunk;
-  /** The entities that a write changed; empty for what only reads. */
+  /** The entities that a write changed; empty for a read. */
   readonly touched: readonly Touched[];
 }
 
 export type Handler<N extends EndpointName> = (call: Call<N>) => Answer;
 
-/** A handler for every endpoint; the compiler sees to it that none is forgotten. */
+/** A handler for every endpoint of the contract; a missing one fails to compile. */
 export type Handlers = { readonly [N in EndpointName]: Handler<N> };
 
 export function answer(value: unknown, touched: readonly Touched[] = []): Answer {
   return { json: JSON.stringify(value), touched };
 }
 
-/** An answer whose JSON text is at hand. */
+/** An answer that is already JSON. */
 export function rendered(json: JsonChunk): Answer {
   return { json, touched: [] };
 }
 
-/** Whoever writes through the API: a key is its own credential, "not tied to a member's account" (Authentication 3). */
+/** The actor of writes through the API: a key is its own credential, "not tied to a member's account" (Authentication 3). */
 export const keyActor: Actor = { by: 'user', userId: null };
 
 /** The topic of a path. @throws HttpError 404, with the documented reason for one archived in the migration. */
@@ -78,7 +78,7 @@ export function requireCompany(world: World, id: string): StoredCompany {
   return company;
 }
 
-/** Checks that an entity has a history: it is there, or it went into another. @throws HttpError 404 */
+/** Checks that an entity has a history: it exists, or it was merged into another. @throws HttpError 404 */
 export function requireHistory(world: World, type: EntityType, id: string): void {
   if (isMerged(world, type, id)) return;
   if (type === 'topic') requireTopic(world, id);
@@ -92,22 +92,22 @@ function migrated(id: string): HttpError {
   });
 }
 
-/** The texts among the values of a connections object. */
+/** The values of a connections object that are text. */
 export function stringValues(values: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 }
 
-/** One result of a batch, with what its item changed. */
-export interface BatchResult {
+/** The result of one item of a batch, and what the item changed. */
+interface BatchResult {
   readonly data?: unknown;
   readonly touched: Touched;
 }
 
 /**
  * Runs each item of a batch on its own: "a failing item has `success` false and an `error` string while the others
- * proceed" (Errors). `named` is what a result says of its item besides.
+ * proceed" (Errors). `named` returns the fields that identify the item in its result.
  */
 export function runBatch<T>(
   items: readonly T[],
@@ -118,12 +118,12 @@ export function runBatch<T>(
   const touched: Touched[] = [];
   for (const item of items) {
     try {
-      const done = apply(item);
-      touched.push(done.touched);
+      const result = apply(item);
+      touched.push(result.touched);
       results.push({
         ...named(item),
         success: true,
-        ...(done.data === undefined ? {} : { data: done.data }),
+        ...(result.data === undefined ? {} : { data: result.data }),
       });
     } catch (error) {
       if (!(error instanceof HttpError || error instanceof UnknownEntityError)) throw error;

@@ -67,9 +67,9 @@ export const writeCompanies: Pick<
       body.companies,
       ({ name }) => (name === undefined ? {} : { name }),
       ({ name, domain }) => {
-        if (!name && !domain) throw invalid('name or domain is needed');
-        const known = [...world.companies.values()].find((one) => domain && one.primaryDomain === domain);
-        if (known) throw new HttpError(409, `Company ${known.id} already has the domain ${domain}`);
+        if (!name && !domain) throw invalid('name or domain must be given');
+        const existing = [...world.companies.values()].find((one) => domain && one.primaryDomain === domain);
+        if (existing) throw new HttpError(409, `Company ${existing.id} already has the domain ${domain}`);
         const company = createCompany(world, { name, primaryDomain: domain }, keyActor);
         return {
           data: companyOf(renderer, company),

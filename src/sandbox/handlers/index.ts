@@ -6,7 +6,7 @@ import { readService, readStories } from './organization.js';
 import { readPeople, writePeople } from './people.js';
 import { readTopics, writeTopics } from './topics.js';
 
-/** What each endpoint of the contract does. */
+/** The handler of each endpoint of the contract. */
 export const handlers: Handlers = {
   ...readService,
   ...readTopics,

@@ -7,11 +7,11 @@ import { concatJson, type JsonChunk, jsonArray } from '../wire/renderer.js';
 import type { GroupsOf } from '../world/counts.js';
 import { type Answer, type Call, rendered } from './call.js';
 
-/** How the service pages; none of it is shown in the document (Limits). */
+/** How the service pages. The document shows none of it (Limits). */
 interface PagingRules {
   /** Items in a page when no `limit` is given. */
   readonly pageSize: number;
-  /** The largest page; a larger `limit` is granted this much. */
+  /** The largest page; a larger `limit` gets this many items. */
   readonly maxPageSize: number;
   /** Whether the first page is number 0 or 1. */
   readonly pageBase: 0 | 1;
@@ -22,7 +22,7 @@ interface PageQuery {
   readonly limit?: number | undefined;
 }
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: T[];
   readonly limit: number;
   readonly page: number;
@@ -30,22 +30,22 @@ export interface Page<T> {
 }
 
 /**
- * One page of `all`; beyond the last page it is empty.
- * `ignore-page` answers the first page and says so, `repeat-page` answers the first page as whatever was asked,
- * `other-limit` grants half of what it would, `refuse-limit` answers 400 to any `limit`.
+ * One page of `all`; after the last page it is empty.
+ * `ignore-page` returns the first page with its own number, `repeat-page` returns the first page under the number that was
+ * requested, `other-limit` returns pages of half the size, `refuse-limit` answers 400 to any `limit`.
  */
 function pageOf<T>(all: readonly T[], query: PageQuery, rules: PagingRules, fault?: PagingFault): Page<T> {
   if (fault === 'refuse-limit' && query.limit !== undefined)
     throw invalid('limit is not a parameter of this list');
-  const asked = pageSizeOf(query, rules);
-  const limit = fault === 'other-limit' ? Math.max(1, Math.floor(asked / 2)) : asked;
+  const size = pageSizeOf(query, rules);
+  const limit = fault === 'other-limit' ? Math.max(1, Math.floor(size / 2)) : size;
   const page = fault === 'ignore-page' ? rules.pageBase : (query.page ?? rules.pageBase);
   if (page < rules.pageBase) throw invalid(`page starts at ${rules.pageBase}`);
   const index = fault === 'repeat-page' ? 0 : page - rules.pageBase;
   return { items: all.slice(index * limit, (index + 1) * limit), limit, page, totalCount: all.length };
 }
 
-/** How many items come on the pages before the one that is asked for, while the list holds still. */
+/** How many items come on the pages before the requested one, as long as the list does not change. */
 function itemsBefore(query: PageQuery, rules: PagingRules): number {
   return ((query.page ?? rules.pageBase) - rules.pageBase) * pageSizeOf(query, rules);
 }
@@ -55,8 +55,8 @@ function pageSizeOf(query: PageQuery, rules: PagingRules): number {
 }
 
 /**
- * What a list shows at this moment, in its order: `all`, asked for after the list has drifted, without what is hidden.
- * The keys of other organizations have lists that hold still.
+ * The items of a list at this moment, in order: applies the list's drift, then returns `all` without the hidden items.
+ * Lists of other organizations do not drift.
  */
 export function visibleItems<T, N extends EndpointName>(
   { renderer, principal, service }: Call<N>,
@@ -83,7 +83,7 @@ export function pagedAnswer<T, N extends EndpointName>(
   return rendered(concatJson(['{"data":', jsonArray(items.map(json)), `,${place}}`]));
 }
 
-/** A list whose form is not shown, in the form that the service was told to use; only `paged` pages. */
+/** A list whose form the document does not show, in the configured form; only `paged` has pages. */
 export function listAnswer<T, N extends EndpointName>(
   call: Call<N>,
   form: { form: ListForm; property: string },

@@ -5,7 +5,7 @@ import type { StoredStory } from '../world/types.js';
 import { answer, type Handlers } from './call.js';
 import { listAnswer } from './lists.js';
 
-/** The organization itself, its channels and its automation templates. */
+/** The organization itself, its channels, automation templates and stories. */
 export const readService: Pick<
   Handlers,
   'whoami' | 'channels' | 'channel' | 'automation_templates' | 'automation_template'
@@ -45,7 +45,7 @@ export const readService: Pick<
 /** `GET /stories` without a `limit`; the document shows only its range. */
 const defaultLimit = 50;
 
-/** What a bucket holds. All but `archived` leave archived stories out. */
+/** The stories of each bucket. Only `archived` contains archived stories. */
 const buckets: Record<'archived' | 'everything' | 'for-you' | 'unread', (story: StoredStory) => boolean> = {
   archived: (story) => story.archive !== null,
   everything: (story) => story.archive === null,
@@ -74,9 +74,9 @@ export const readStories: Pick<Handlers, 'stories' | 'story'> = {
 
   story: ({ params, query, world }) => {
     const story = world.stories.get(params.slug);
-    // `?includeArchived` and `?includeArchived=` both ask for it: the document allows the empty value.
-    const archivedToo = query.includeArchived === 'true' || query.includeArchived === '';
-    if (!story || (story.archive !== null && !archivedToo)) throw notFound('Story', params.slug);
+    // `?includeArchived` and `?includeArchived=` count as true: the document allows the empty value.
+    const includeArchived = query.includeArchived === 'true' || query.includeArchived === '';
+    if (!story || (story.archive !== null && !includeArchived)) throw notFound('Story', params.slug);
     return answer({ story: storyOf(story) });
   },
 };

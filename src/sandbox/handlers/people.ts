@@ -43,8 +43,8 @@ export const readPeople: Pick<
     const records = recordsOf(world, 'person', params.personId).filter((record) =>
       actors.includes(record.changedBy),
     );
-    const shown = records.slice(0, query.limit ?? historyLimit);
-    return answer(historyOf(world, 'person', params.personId, shown, records.length));
+    const latest = records.slice(0, query.limit ?? historyLimit);
+    return answer(historyOf(world, 'person', params.personId, latest, records.length));
   },
 
   person_identities: ({ renderer, params, world }) =>
@@ -65,7 +65,7 @@ export const writePeople: Pick<
       (item) => {
         const fields = fieldsOf(item);
         if (!fields.displayName && !fields.primaryEmail)
-          throw invalid('displayName or primaryEmail is needed');
+          throw invalid('displayName or primaryEmail must be given');
         checkEmail(world, fields.primaryEmail, undefined);
         const person = createPerson(world, fields, keyActor);
         return {
@@ -128,7 +128,7 @@ function changePerson(world: World, id: string, item: PersonItem): string[] {
   return Object.keys(fields);
 }
 
-/** The documented fields alone: an item may hold others, which are ignored. */
+/** Only the documented fields: other fields of an item are ignored. */
 function fieldsOf(item: PersonItem): PersonFields {
   const { connections, ...fields } = personItem.parse(item);
   return connections === undefined ? fields : { ...fields, connections: stringValues(connections) };

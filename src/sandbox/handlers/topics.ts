@@ -3,18 +3,14 @@ import { type TopicChange, topicChange } from '../../contract/topics.js';
 import { invalid } from '../errors.js';
 import type { Touched } from '../stats.js';
 import { historyOf, recordsOf } from '../wire/history.js';
-import { conversationJson } from '../wire/messages.js';
-import { concatJson, jsonArray } from '../wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
 import { archiveTopic, mergeTopics, patchTopic, unarchiveTopic } from '../world/changes/index.js';
-import { groupSpan, listedTopics } from '../world/counts.js';
-import { getOrThrow } from '../world/history.js';
-import type { StoredGroup, StoredTopic, World } from '../world/types.js';
+import { listedTopics } from '../world/counts.js';
+import type { StoredTopic, World } from '../world/types.js';
 import {
   answer,
   type Handlers,
   keyActor,
-  rendered,
   requireAnyTopic,
   requireHistory,
   requireTopic,
@@ -22,10 +18,7 @@ import {
 } from './call.js';
 import { pagedAnswer, visibleItems } from './lists.js';
 
-export const readTopics: Pick<
-  Handlers,
-  'topics' | 'topic' | 'topic_groups' | 'topic_people' | 'topic_history'
-> = {
+export const readTopics: Pick<Handlers, 'topics' | 'topic' | 'topic_people' | 'topic_history'> = {
   topics: (call) => {
     const { renderer, query, world } = call;
     const topics = visibleItems(
@@ -48,14 +41,7 @@ export const readTopics: Pick<
 
   topic: ({ renderer, params, world }) => answer(topicOf(renderer, requireTopic(world, params.topicId))),
 
-  topic_groups: ({ renderer, params, query, world }) => {
-    const groups = groupsOf(world, requireTopic(world, params.topicId));
-    if (query.order === 'asc') groups.reverse();
-    const items = groups.map((group) => conversationJson(renderer, group, { inTopic: true }));
-    return rendered(concatJson(['{"data":', jsonArray(items), '}']));
-  },
-
-  // The document says "v1 or v2" here, so that a migrated topic still names its people.
+  // The document says "v1 or v2" here, so a migrated topic still returns its people.
   topic_people: ({ renderer, params, world }) =>
     answer({ data: topicPeople(renderer, requireAnyTopic(world, params.topicId)) }),
 
@@ -66,14 +52,6 @@ export const readTopics: Pick<
   },
 };
 
-/** The conversations of a topic, latest end first; those that end together stand in the order of their ids. */
-function groupsOf(world: World, topic: StoredTopic): StoredGroup[] {
-  return topic.groupIds
-    .map((id) => ({ group: getOrThrow(world.groups, 'group', id), end: groupSpan(world, id).end ?? 0 }))
-    .sort((a, b) => b.end - a.end || (a.group.id < b.group.id ? -1 : 1))
-    .map(({ group }) => group);
-}
-
 function mentions(topic: StoredTopic, words: string): boolean {
   return [topic.title, topic.summary, ...topic.keywords].some((text) => text.toLowerCase().includes(words));
 }
@@ -82,8 +60,8 @@ export const writeTopics: Pick<
   Handlers,
   'update_topic' | 'update_topics' | 'merge_topics' | 'archive_topic'
 > = {
-  update_topic: ({ body, rawBody: given, renderer, params, world }) => {
-    const topic = changeTopic(world, params.topicId, body, given);
+  update_topic: ({ body, rawBody, renderer, params, world }) => {
+    const topic = changeTopic(world, params.topicId, body, rawBody);
     return answer(topicOf(renderer, topic), [touch(topic, body)]);
   },
 
@@ -91,10 +69,10 @@ export const writeTopics: Pick<
     const { results, touched } = runBatch(
       body.topics,
       ({ topicId }) => ({ topicId }),
-      ({ topicId, ...given }) => {
-        const wanted = topicChange.safeParse(given);
+      ({ topicId, ...item }) => {
+        const wanted = topicChange.safeParse(item);
         if (!wanted.success) throw invalid(wanted.error.issues.map((issue) => issue.message).join('; '));
-        const topic = changeTopic(world, topicId, wanted.data, given);
+        const topic = changeTopic(world, topicId, wanted.data, item);
         return { data: topicOf(renderer, topic), touched: touch(topic, wanted.data) };
       },
     );
@@ -119,11 +97,11 @@ export const writeTopics: Pick<
   },
 };
 
-/** Applies the documented rules of `PATCH /topics/{topicId}`; `given` is the body with what its schema leaves out. */
-function changeTopic(world: World, id: string, wanted: TopicChange, given: unknown): StoredTopic {
+/** Applies the documented rules of `PATCH /topics/{topicId}`; `rawBody` has the fields that the schema does not name. */
+function changeTopic(world: World, id: string, wanted: TopicChange, rawBody: unknown): StoredTopic {
   const topic = requireTopic(world, id);
   for (const derived of ['issueType', 'keywords']) {
-    if (isObject(given) && derived in given) {
+    if (isObject(rawBody) && derived in rawBody) {
       throw invalid(`${derived} is derived by the topic pipeline and cannot be set`);
     }
   }
@@ -138,12 +116,12 @@ function touch(topic: StoredTopic, wanted: TopicChange): Touched {
   return { type: 'topic', id: topic.id, fields: Object.keys(wanted) };
 }
 
-/** Least similarity at which a topic is found at all. */
+/** The least similarity of a topic that semantic search finds. */
 const threshold = 0.05;
 
 /**
- * Ranks topics by how alike they are to a text, best first, with the similarity in 0..1. It stands in for semantic
- * search: the cosine of the letter trigrams of both.
+ * Ranks topics by their similarity to a text (0..1), best first. Instead of semantic search it uses the cosine of the
+ * letter trigrams of both.
  */
 function similarityTo(
   text: string,
@@ -169,7 +147,7 @@ function trigrams(text: string): Map<string, number> {
   return counts;
 }
 
-/** Rounded to four places; never above 1, whatever floating point makes of two equal texts. */
+/** Rounded to four places; never above 1, although floating point can exceed it for equal texts. */
 function cosine(a: Map<string, number>, b: Map<string, number>): number {
   let shared = 0;
   for (const [trigram, count] of a) shared += count * (b.get(trigram) ?? 0);

@@ -1,7 +1,7 @@
 import type { EntityType, StoredHistory, World } from '../world/types.js';
 import { iso } from './renderer.js';
 
-/** The names under which each kind of entity stands in `mergedInto` and `merges`. */
+/** The field names of each kind of entity in `mergedInto` and `merges`. */
 const names = {
   topic: { target: 'targetTopic', sources: 'sourceTopics', label: 'title' },
   company: { target: 'targetCompany', sources: 'sourceCompanies', label: 'name' },
@@ -13,7 +13,7 @@ export function recordsOf(world: World, type: EntityType, id: string): StoredHis
   return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
 }
 
-/** A history answer: `records` as they are to be shown, `totalCount` of those that could be, and the merges. */
+/** A history answer: the given `records`, the `totalCount` of all records, and the merges. */
 export function historyOf(
   world: World,
   type: EntityType,
@@ -68,7 +68,7 @@ function mergesOf(world: World, type: EntityType, id: string) {
   };
 }
 
-/** The target's name as it is now; a target that was itself merged away has the name under which it went. */
+/** The current name of the target; if the target was itself merged away, its last name. */
 function nameOf(world: World, type: EntityType, id: string): string {
   const alive =
     type === 'topic'

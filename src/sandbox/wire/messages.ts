@@ -15,39 +15,39 @@ export function authorOf(renderer: Renderer, author: StoredAuthor) {
 }
 
 /**
- * `messages` of a conversation as JSON text, oldest first. The same conversation is shown by its topic, by companies
- * and by people: its bytes are kept, or rendering and encoding them is half of what a full pull costs.
+ * `messages` of a conversation as JSON, oldest first. The same conversation is returned for its topic, for companies and
+ * for people, so its bytes are cached: otherwise rendering and encoding them is half of the cost of a full pull.
  */
 export function messagesJson(renderer: Renderer, group: StoredGroup): Buffer {
   return renderer.cachedBytes(`messages:${group.id}`, () => renderMessages(renderer, group));
 }
 
-/** Put together from pieces: the opening message of a thread stands in every answer to it. */
+/** Assembled from parts, because the opening message of a thread is repeated in every answer to it. */
 function renderMessages(renderer: Renderer, group: StoredGroup): string {
-  const pieces = new Map<string, string>();
-  const piece = (id: string | null): string | undefined => {
+  const parts = new Map<string, string>();
+  const partOf = (id: string | null): string | undefined => {
     const message = id === null ? undefined : renderer.world.messages.get(id);
     if (!message) return undefined;
-    const made = pieces.get(message.id) ?? pieceOf(renderer, message);
-    pieces.set(message.id, made);
+    const made = parts.get(message.id) ?? sharedFields(renderer, message);
+    parts.set(message.id, made);
     return made;
   };
   const channel = channelJson(renderer, group.channelId);
   const texts: string[] = [];
   for (const id of group.messageIds) {
     const message = renderer.world.messages.get(id);
-    const own = piece(id);
+    const own = partOf(id);
     if (!message || own === undefined) continue;
-    const replyTo = closed(piece(message.replyToId));
-    const thread = closed(piece(message.threadId));
+    const replyTo = closed(partOf(message.replyToId));
+    const thread = closed(partOf(message.threadId));
     const extras = extrasJson(message);
     texts.push(`${own},"channel":${channel}${extras},"replyTo":${replyTo},"thread":${thread}}`);
   }
   return `[${texts.join(',')}]`;
 }
 
-/** What a message and its copies in `replyTo` and `thread` have in common, as an object that is not closed yet. */
-function pieceOf(renderer: Renderer, message: StoredMessage): string {
+/** The fields that a message and its copies in `replyTo` and `thread` share, as JSON without the closing brace. */
+function sharedFields(renderer: Renderer, message: StoredMessage): string {
   const author = renderer.world.authors.get(message.authorId);
   const open = JSON.stringify({
     id: message.id,
@@ -73,8 +73,8 @@ function pieceOf(renderer: Renderer, message: StoredMessage): string {
   return `${open},"author":${by}`;
 }
 
-function closed(piece: string | undefined): string {
-  return piece === undefined ? 'null' : `${piece}}`;
+function closed(part: string | undefined): string {
+  return part === undefined ? 'null' : `${part}}`;
 }
 
 function channelJson(renderer: Renderer, id: string): string {
@@ -83,7 +83,7 @@ function channelJson(renderer: Renderer, id: string): string {
   return JSON.stringify({ channelName: channel.channelName, id: channel.id, serverName: channel.serverName });
 }
 
-/** Highlights, where there are any, and reactions; the copies of a message have neither. */
+/** Highlights, if there are any, and reactions; the copies of a message have neither. */
 function extrasJson({ id, quoteHighlights, reactions }: StoredMessage): string {
   const quotes = quoteHighlights.length > 0 ? `,"quoteHighlights":${JSON.stringify(quoteHighlights)}` : '';
   const counted = reactions.map((reaction) => ({ ...reaction, messageId: id }));
@@ -94,7 +94,7 @@ function sourceIdOf(renderer: Renderer, id: string | null): string | null {
   return id === null ? null : (renderer.world.messages.get(id)?.sourceMessageId ?? null);
 }
 
-/** Group; `title` and `similarityAtAssignment` are shown in a topic's groups only. */
+/** Group; only a topic's groups have `title` and `similarityAtAssignment`. */
 export function groupOf(renderer: Renderer, group: StoredGroup, inTopic: boolean) {
   const { start, end } = groupSpan(renderer.world, group.id);
   return {
@@ -109,12 +109,12 @@ export function groupOf(renderer: Renderer, group: StoredGroup, inTopic: boolean
   };
 }
 
-/** A conversation with its messages, and what else is shown of it as JSON text from a comma on. */
+/** A conversation with its messages; `more` is JSON of further fields, starting with a comma. */
 export function conversationJson(
   renderer: Renderer,
   group: StoredGroup,
   { inTopic, more = '' }: { inTopic: boolean; more?: string },
 ): JsonChunk {
-  const shown = JSON.stringify(groupOf(renderer, group, inTopic));
-  return concatJson([`{"group":${shown},"messages":`, messagesJson(renderer, group), `${more}}`]);
+  const groupJson = JSON.stringify(groupOf(renderer, group, inTopic));
+  return concatJson([`{"group":${groupJson},"messages":`, messagesJson(renderer, group), `${more}}`]);
 }

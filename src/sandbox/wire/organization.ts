@@ -2,7 +2,7 @@ import { channelCounts } from '../world/counts.js';
 import type { StoredChannel, StoredStory } from '../world/types.js';
 import { iso, type Renderer } from './renderer.js';
 
-/** Channel; `description` is left out where there is none. */
+/** Channel; `description` is absent when there is none. */
 export function channelOf(renderer: Renderer, channel: StoredChannel) {
   const counts = channelCounts(renderer.world, channel.id);
   return {
@@ -22,7 +22,7 @@ export function channelOf(renderer: Renderer, channel: StoredChannel) {
   };
 }
 
-/** What the story of a list and the single story have in common. */
+/** The fields that a story of the list and a single story share. */
 function core(story: StoredStory) {
   const { archive } = story;
   return {
@@ -44,7 +44,7 @@ export function storyOf(story: StoredStory) {
   return { ...core(story), relevantMembers: story.relevantMembers };
 }
 
-/** How the story concerns the member that the key's reader stands for; undefined when it does not. */
+/** Why the story is relevant to the member that the API key stands for; undefined when it is not. */
 export function viewerRelevance(story: StoredStory): Record<string, unknown> | undefined {
   if (story.viewerMemberId === null) return undefined;
   return story.relevantMembers.find((relevance) => relevance.memberId === story.viewerMemberId);

@@ -47,7 +47,7 @@ function companyOf(renderer: Renderer, person: StoredPerson) {
   };
 }
 
-/** The item of `GET /people` (not shown) as JSON text: the fields of a person that a table of people would show. */
+/** An item of `GET /people` as JSON. The document does not show it: the fields that a table of people would have. */
 export function personItemJson(renderer: Renderer, person: StoredPerson): string {
   return renderer.cachedUnlessSigned(`person-item:${person.id}`, () => {
     const { company, ...whole } = personOf(renderer, person);
@@ -71,7 +71,7 @@ export function personItemJson(renderer: Renderer, person: StoredPerson): string
   });
 }
 
-/** The answer about a person that was just created or changed. */
+/** The `data` of a person who was just created or changed. */
 export function writtenPerson(renderer: Renderer, person: StoredPerson) {
   return {
     avatarUrl: renderer.url(person.avatarUrl),
@@ -84,7 +84,7 @@ export function writtenPerson(renderer: Renderer, person: StoredPerson) {
   };
 }
 
-/** The identities of a person: each account in a source system that is them. */
+/** The identities of a person: their accounts in the source systems. */
 export function identitiesOf(renderer: Renderer, person: StoredPerson) {
   return person.authorIds.flatMap((authorId) => {
     const author = renderer.world.authors.get(authorId);

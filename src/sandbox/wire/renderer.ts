@@ -1,6 +1,6 @@
 import type { World } from '../world/types.js';
 
-/** The organization as answers see it, with the texts of rendered entities, which are dropped when anything changes. */
+/** Renders one organization. Caches the JSON of entities until anything changes. */
 export class Renderer {
   readonly #signed: boolean;
   #rendered = new Map<string, string>();
@@ -14,25 +14,25 @@ export class Renderer {
     this.#signed = options.signedUrls;
   }
 
-  /** The world was changed: nothing rendered so far can be told to be true still. */
+  /** Drops everything cached, because the world has changed. */
   worldChanged(): void {
     this.#rendered = new Map();
     this.#bytes = new Map();
   }
 
-  /** A rendered text that may hold addresses: kept only while they are not signed, since a signature never repeats. */
+  /** Like `cached`, for text with addresses: signed addresses differ each time, so they are not cached. */
   cachedUnlessSigned(key: string, render: () => string): string {
     return this.#signed ? render() : this.cached(key, render);
   }
 
-  /** The same for a text of which the bytes are kept. */
+  /** Like `cachedUnlessSigned`, for text that is cached as bytes. */
   cachedBytes(key: string, render: () => string): Buffer {
     const bytes = this.#bytes.get(key) ?? Buffer.from(render());
     if (!this.#signed) this.#bytes.set(key, bytes);
     return bytes;
   }
 
-  /** The rendered text under `key`, made by `render` unless it is at hand. */
+  /** The text cached under `key`, or else what `render` returns. */
   cached(key: string, render: () => string): string {
     let text = this.#rendered.get(key);
     if (text === undefined) {
@@ -42,7 +42,7 @@ export class Renderer {
     return text;
   }
 
-  /** An avatar or logo address, signed anew each time when the service signs. */
+  /** An avatar or logo address, with a new signature each time if the service signs. */
   url(address: string | null): string | null {
     if (address === null || !this.#signed) return address;
     this.#signatures += 1;
@@ -57,16 +57,16 @@ export function iso(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** A part of an answer: text, or the bytes of text that was rendered before. */
+/** A part of an answer: text, or bytes from the cache. */
 export type JsonChunk = string | Buffer;
 
-/** The pieces one after the other. Bytes are copied as they are, which takes a tenth of rendering and encoding text. */
-export function concatJson(pieces: readonly JsonChunk[]): JsonChunk {
-  if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
-  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+/** Concatenates chunks. Copying bytes takes a tenth of the time that rendering and encoding text takes. */
+export function concatJson(chunks: readonly JsonChunk[]): JsonChunk {
+  if (chunks.every((chunk) => typeof chunk === 'string')) return chunks.join('');
+  return Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)));
 }
 
-/** A JSON list of rendered items. */
+/** A JSON array of rendered items. */
 export function jsonArray(items: readonly JsonChunk[]): JsonChunk {
   return concatJson(['[', ...items.flatMap((item, index) => (index === 0 ? [item] : [',', item])), ']']);
 }

@@ -32,7 +32,7 @@ export function topicOf(renderer: Renderer, topic: StoredTopic) {
   };
 }
 
-/** Topic list item as JSON text; `similarity` is meaningful for semantic search only, and 0 elsewhere. */
+/** Topic list item as JSON text; `similarity` is 0 except in semantic search. */
 export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity = 0): string {
   const rest = renderer.cachedUnlessSigned(`topic-item:${topic.id}`, () =>
     JSON.stringify(itemOf(renderer, topic)).slice(1),
@@ -89,7 +89,7 @@ function embedded(renderer: Renderer, person: StoredPerson) {
   };
 }
 
-/** `GET /topics/{topicId}/people`: who takes part, those with the most messages first. */
+/** `GET /topics/{topicId}/people`: the people who take part, most messages first. */
 export function topicPeople(renderer: Renderer, topic: StoredTopic) {
   const counts = topicCounts(renderer.world, topic.id);
   const accounts = authorsOf(renderer, counts);

@@ -5,7 +5,7 @@ import type { DayShape, World } from './types.js';
 
 export type { DayCounts } from './day/day.js';
 
-/** Nothing happens: only the present moves. */
+/** A day without changes: only the present moves. */
 export const quietDay: DayShape = {
   activeTopics: 0,
   newTopics: 0,
@@ -17,7 +17,7 @@ export const quietDay: DayShape = {
   priorityChanges: 0,
 };
 
-/** A day as they come. Edits, deletions and reactions are shares of all messages, the rest of all topics. */
+/** An ordinary day. Edits, deletions and reactions are shares of all messages, the others of all topics. */
 export const defaultDay: DayShape = {
   activeTopics: 0.06,
   newTopics: 0.006,
@@ -30,13 +30,13 @@ export const defaultDay: DayShape = {
 };
 
 /**
- * Lets whole days pass and says what happened. What a day brings follows from the seed, the number of the day and the
- * world as it is, nothing else. Shares that are not given are those of `defaultDay`.
+ * Lets whole days pass and returns what happened. A day depends only on the seed, the number of the day and the world as
+ * it is. Absent shares are those of `defaultDay`.
  *
- * - `activeTopics` touches exactly that share of all topics, rounded up, as long as so many are live; with nothing else
- *   in the shape, no other topic changes.
- * - The other shares are exact where they make a whole number, otherwise one more or less by chance.
- * - `merges` counts for topics, people and companies alike, `priorityChanges` for priorities and lifecycle states.
+ * - `activeTopics` changes exactly that share of all topics, rounded up, as long as so many are live; if all other shares
+ *   are 0, no other topic changes.
+ * - The other shares are exact when they give a whole number, otherwise rounded up or down at random.
+ * - `merges` applies to topics, people and companies alike, `priorityChanges` to priorities and lifecycle states.
  * - With `newTopics` come new people and a story.
  */
 export function advance(world: World, days: number, shape: Partial<DayShape> = {}): DayCounts {

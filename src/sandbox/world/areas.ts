@@ -1,4 +1,4 @@
-/** What the organization's customers talk about: parts of one software product, and what there is to say of each. */
+/** The parts of one software product, with what customers report, ask and want for each. */
 export interface Area {
   readonly name: string;
   readonly keywords: readonly string[];
@@ -289,7 +289,7 @@ export const areas: readonly Area[] = [
   ),
 ];
 
-/** What prospects ask a price for: "could you send a quote for {deal}". */
+/** Offers that prospects ask for: "could you send a quote for {deal}". */
 export const deals: readonly string[] = [
   'an annual plan for 200 seats',
   'a pilot with 25 seats',
@@ -305,7 +305,7 @@ export const deals: readonly string[] = [
   'a three year contract',
 ];
 
-/** Circumstances that tell one report of the same trouble from another. */
+/** Circumstances that distinguish reports of the same problem. */
 export const circumstances = {
   bug: [
     'on Safari',

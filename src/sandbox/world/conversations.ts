@@ -6,16 +6,16 @@ import { busyMoment, hourMs, minuteMs } from './time.js';
 import { capitalized, type Subject } from './topics.js';
 import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from './types.js';
 
-/** Who can speak where: the busy few are drawn most often. */
+/** Who can write where; a few busy authors and channels are drawn most often. */
 export interface Speakers {
-  /** Connected channels in whose source somebody has an account; empty when nobody can say anything. */
+  /** Connected channels in whose source somebody has an account; empty when nobody can write. */
   readonly channels: Zipf<StoredChannel>;
   readonly customers: ReadonlyMap<string, Zipf<StoredAuthor>>;
   readonly staff: ReadonlyMap<string, readonly StoredAuthor[]>;
   readonly bots: ReadonlyMap<string, readonly StoredAuthor[]>;
 }
 
-/** The cast of a world (or of one in the making: only people, authors and channels are read). */
+/** The speakers of a world. It may be incomplete: only people, authors and channels are read. */
 export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>): Speakers {
   const customers = new Map<string, StoredAuthor[]>();
   const staff = new Map<string, StoredAuthor[]>();
@@ -36,25 +36,25 @@ export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>
   };
 }
 
-/** One utterance, before it is a message. */
+/** The content of the next message, before it is in the world. */
 export interface MessageDraft {
   readonly role: Role;
   readonly author: StoredAuthor;
   readonly content: string;
   readonly isInternal: boolean;
-  /** Which message of the conversation so far it answers, by index; or null. */
+  /** The index of the earlier message that it answers, or null. */
   readonly replyTo: number | null;
-  /** Whether it hangs below the first message. */
+  /** Whether it belongs to the thread of the first message. */
   readonly threaded: boolean;
 }
 
 /**
- * What is said next in a conversation, after `turn` messages of which the first was by `opener`. `answered` is whether
- * staff takes part in it at all: some conversations wait for an answer for ever.
+ * Drafts the next message of a conversation that has `turn` messages, the first of them by `opener`. `answered` is
+ * whether staff takes part at all: some conversations never get an answer.
  */
 export function draftMessage(
   random: Random,
-  cast: Speakers,
+  speakers: Speakers,
   sourceName: string,
   subject: Subject,
   turn: number,
@@ -62,11 +62,11 @@ export function draftMessage(
   answered: boolean,
 ): MessageDraft {
   const source = sourceNamed(sourceName);
-  const staff = answered ? (cast.staff.get(sourceName) ?? []) : [];
-  const bots = cast.bots.get(sourceName) ?? [];
+  const staff = answered ? (speakers.staff.get(sourceName) ?? []) : [];
+  const bots = speakers.bots.get(sourceName) ?? [];
   const role =
     opener === undefined ? 'opener' : nextRole(random, turn, staff.length > 0, bots.length > 0, source.notes);
-  const customers = cast.customers.get(sourceName);
+  const customers = speakers.customers.get(sourceName);
   if (customers === undefined) throw new RangeError(`nobody has an account in ${sourceName}`);
   const author =
     role === 'answer' || role === 'note'
@@ -106,20 +106,20 @@ export interface Conversation {
 
 export interface ConversationPlan {
   readonly subject: Subject;
-  /** Null for talk that no topic was made of. */
+  /** Null for a conversation that belongs to no topic. */
   readonly topicId: string | null;
-  /** The conversation begins between these, and is over by `to` unless it is longer than that. */
+  /** The conversation begins between these, and ends by `to` unless it is longer than that. */
   readonly from: number;
   readonly to: number;
   /** How many messages it has, at least one. */
   readonly size: number;
-  /** Whether its first message is to be a very long one. */
+  /** Whether its first message is very long. */
   readonly long: boolean;
 }
 
 /** A finished conversation of the past. */
-export function makeConversation(random: Random, cast: Speakers, plan: ConversationPlan): Conversation {
-  const channel = cast.channels.draw(random);
+export function makeConversation(random: Random, speakers: Speakers, plan: ConversationPlan): Conversation {
+  const channel = speakers.channels.draw(random);
   const source = sourceNamed(channel.sourceName);
   const times = timesOf(random, source, plan);
   const group: StoredGroup = {
@@ -137,25 +137,33 @@ export function makeConversation(random: Random, cast: Speakers, plan: Conversat
   const answered = random.chance(0.74);
   let opener: StoredAuthor | undefined;
   for (const createdAt of times) {
-    const line = draftMessage(random, cast, source.name, plan.subject, messages.length, opener, answered);
-    opener ??= line.author;
+    const draft = draftMessage(
+      random,
+      speakers,
+      source.name,
+      plan.subject,
+      messages.length,
+      opener,
+      answered,
+    );
+    opener ??= draft.author;
     const first = messages[0];
     const isLong = plan.long && first === undefined;
     const sourceMessageId = accountId(random, source.name);
     const message: StoredMessage = {
       id: random.uuid(),
       groupId: group.id,
-      authorId: line.author.id,
-      content: isLong ? longText(random, plan.subject) : line.content,
+      authorId: draft.author.id,
+      content: isLong ? longText(random, plan.subject) : draft.content,
       createdAt,
       editedAt: null,
       deletedAt: null,
-      isInternal: line.isInternal,
+      isInternal: draft.isInternal,
       metadata: random.chance(0.06)
         ? { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) }
         : null,
-      replyToId: line.replyTo === null ? null : (messages[line.replyTo]?.id ?? null),
-      threadId: line.threaded ? (first?.id ?? null) : null,
+      replyToId: draft.replyTo === null ? null : (messages[draft.replyTo]?.id ?? null),
+      threadId: draft.threaded ? (first?.id ?? null) : null,
       sourceMessageId,
       sourceMessageType: source.messageType,
       sourceName: source.name,
@@ -171,12 +179,12 @@ export function makeConversation(random: Random, cast: Speakers, plan: Conversat
   return { group, messages };
 }
 
-/** Whether anybody at all can say something. */
-export function hasSpeakers(cast: Speakers): boolean {
-  return cast.channels.size > 0;
+/** Whether anybody can write anywhere. */
+export function hasSpeakers(speakers: Speakers): boolean {
+  return speakers.channels.size > 0;
 }
 
-/** How many messages a conversation has: most are short, a few go on and on. */
+/** How many messages a conversation has: most are short, a few are very long. */
 export function conversationSize(random: Random, most: number): number {
   const kind = random.weighted({ one: 20, few: 48, some: 24, many: 7, endless: 1 });
   const size = {
@@ -189,14 +197,14 @@ export function conversationSize(random: Random, most: number): number {
   return Math.max(1, Math.min(size, most));
 }
 
-/** The name a topic gives one of its conversations. */
+/** The title of a conversation within its topic. */
 export function groupTitle(random: Random, subject: Subject): string {
   return random.chance(0.5)
     ? capitalized(subject.phrase)
     : `${capitalized(subject.area)}: ${random.pick(['report', 'follow-up', 'thread', 'call notes', 'ticket'])}`;
 }
 
-/** An email or issue names what it is about, and its answers repeat that. */
+/** The title of a message: an email or issue has one, and the answers to an email repeat it. */
 export function titleOf(
   source: Source,
   subject: Subject,
@@ -223,7 +231,7 @@ function timesOf(random: Random, source: Source, plan: ConversationPlan): number
   return offsets.map((offset) => start - shift + offset);
 }
 
-/** What happens to a message after it was written: edits, deletion, reactions, highlighted quotes. */
+/** Adds what happened to a message after it was written: edits, deletion, reactions, highlighted quotes. */
 function addLaterEvents(random: Random, message: StoredMessage, source: Source, latest: number): void {
   const fate = random.unit();
   const later = Math.min(latest, message.createdAt + random.whole(1, 200) * minuteMs);
@@ -245,7 +253,7 @@ function addLaterEvents(random: Random, message: StoredMessage, source: Source, 
   }
 }
 
-/** The beginning of a text, never cutting a character in two. */
+/** The beginning of a text; never splits a character. */
 function excerpt(text: string): string {
   return [...text.slice(0, 160)].slice(0, 120).join('');
 }

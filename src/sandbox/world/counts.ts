@@ -4,12 +4,12 @@ import { weekMs, weekStart } from './time.js';
 import type { StoredMessage, StoredTopic, World } from './types.js';
 
 /**
- * The numbers that answers carry, derived from the messages and kept until a change moves them. A soft-deleted message
- * is an event and part of its conversation, but no message: it counts in `eventCount`, and neither in `messageCount`
- * nor in when somebody was seen (assumed; the document does not say).
+ * The numbers in answers, derived from the messages and cached until a change affects them. A message that is marked as
+ * deleted is still an event and part of its conversation: it counts in `eventCount`, but not in `messageCount`, nor for
+ * when somebody was last seen (assumed; the document does not say).
  */
 
-/** How many weeks `weeklyActivity` covers, the present one last (assumed). */
+/** How many weeks `weeklyActivity` covers, the current week last (assumed). */
 export const activityWeeks = 12;
 
 export interface TopicCounts extends Readonly<TopicTally> {
@@ -28,13 +28,13 @@ export interface ActivityCounts {
   readonly sourceStats: { source: string; messageCount: number }[];
   /** Messages of each of the last `activityWeeks` weeks (Monday to Sunday, UTC), oldest first. */
   readonly weeklyActivity: number[];
-  /** Messages for each week from the first to the last message, both included; one digit after the point. */
+  /** The average per week, from the week of the first message to that of the last; one decimal digit. */
   readonly avgMessagesPerWeek: number;
-  /** Conversations with a word of theirs, deleted or not. */
+  /** Conversations with a message of theirs, deleted or not. */
   readonly conversationCount: number;
 }
 
-/** The numbers of a topic. `authorIds` and `people` come with the most active first. */
+/** The numbers of a topic. `authorIds` and `people` are sorted, the most active first. */
 export function topicCounts(world: World, topicId: string): TopicCounts {
   const topic = getOrThrow(world.topics, 'topic', topicId);
   const { topics } = indexesOf(world);
@@ -74,17 +74,17 @@ export function channelCounts(world: World, channelId: string): ActivityCounts {
   return activity(world, tally);
 }
 
-/** The conversations that a person takes part in; where they wrote last comes first. */
+/** The conversations that a person takes part in; their latest first. */
 export function groupIdsOfPerson(world: World, personId: string): readonly string[] {
   return personTally(world, personId).groupIds;
 }
 
-/** The conversations that anybody of a company takes part in; where they wrote last comes first. */
+/** The conversations that anybody of a company takes part in; the latest message of its people first. */
 export function groupIdsOfCompany(world: World, companyId: string): readonly string[] {
   return companyTally(world, companyId).groupIds;
 }
 
-/** The people of a company, in the order in which they came. */
+/** The people of a company, in the order in which they joined. */
 export function personIdsOfCompany(world: World, companyId: string): string[] {
   getOrThrow(world.companies, 'company', companyId);
   return [...(indexesOf(world).peopleByCompany.get(companyId) ?? [])];
@@ -211,10 +211,10 @@ function tallyTopic(world: World, groupIds: readonly string[]): TopicTally {
       const person = world.people.get(world.authors.get(message.authorId)?.personId ?? '');
       if (person === undefined) continue;
       if (person.isStaff && !message.isInternal) answered = true;
-      const known = people.get(person.id) ?? { messageCount: 0, sources: new Set() };
-      known.messageCount += 1;
-      known.sources.add(message.sourceName);
-      people.set(person.id, known);
+      const participant = people.get(person.id) ?? { messageCount: 0, sources: new Set() };
+      participant.messageCount += 1;
+      participant.sources.add(message.sourceName);
+      people.set(person.id, participant);
     }
     if (answered) staffResponseGroupCount += 1;
   }
@@ -228,28 +228,28 @@ function tallyTopic(world: World, groupIds: readonly string[]): TopicTally {
     authorIds: [...authors].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
     people: [...people]
       .sort(([a, x], [b, y]) => y.messageCount - x.messageCount || (a < b ? -1 : 1))
-      .map(([personId, known]) => ({
+      .map(([personId, participant]) => ({
         personId,
-        messageCount: known.messageCount,
-        sources: [...known.sources].sort(),
+        messageCount: participant.messageCount,
+        sources: [...participant.sources].sort(),
       })),
   };
 }
 
-/** Live, archived and migrated topics, latest update first; a superseded topic is read by its id only. */
+/** Live, archived and migrated topics, latest update first; a superseded topic can only be read by id. */
 export function listedTopics(world: World): StoredTopic[] {
   return [...world.topics.values()]
     .filter((topic) => topic.graphStatus !== 'superseded')
     .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
 }
 
-/** Whose conversations `GET /groups` lists: one of the two is given. */
+/** The company or person whose conversations `GET /groups` lists; exactly one is given. */
 export interface GroupsOf {
   readonly companyId?: string | undefined;
   readonly personId?: string | undefined;
 }
 
-/** The conversations of one company or person; where they wrote last comes first. @throws UnknownEntityError */
+/** The conversations of one company or person, latest first. @throws UnknownEntityError */
 export function listedGroupIds(world: World, { companyId, personId }: GroupsOf): readonly string[] {
   return companyId !== undefined
     ? groupIdsOfCompany(world, companyId)

@@ -27,7 +27,7 @@ import { minuteMs, weekMs } from './time.js';
 import { distributeMessages, planTopics, subjectOf, type TopicPlan, topicText } from './topics.js';
 import type { EntityType, StoredOrganization, StoredPerson, World, WorldSizes } from './types.js';
 
-/** An organization of middling size, as `signalhouse sandbox` makes it without flags. */
+/** A medium-sized organization: what `signalhouse sandbox` generates without flags. */
 export const defaultSizes: WorldSizes = {
   seed: 1,
   topics: 400,
@@ -41,13 +41,13 @@ export const defaultSizes: WorldSizes = {
   weeks: 26,
 };
 
-/** The share of messages that belongs to topics; the rest is talk that no topic was made of. */
+/** The share of messages that belongs to topics; the other conversations have no topic. */
 const topicShare = 0.86;
 
 /**
- * A believable organization of exactly these sizes: what was merged away until `now` comes on top and is not in the
- * maps any more. The same sizes give the same bytes, and each entity draws from its own stream of chance, so that a
- * larger organization is the smaller one and more. With nobody to speak or no channel there are no messages.
+ * A realistic organization of exactly these sizes. Entities that were merged away before `now` are extra, and no longer in
+ * the maps. The same sizes give the same bytes. Each entity draws from its own random stream, so a larger organization
+ * contains the smaller one. Without people or channels there are no messages.
  */
 export function generate(sizes: WorldSizes): World {
   const world = emptyWorld(makeOrganization(sizes.seed), sizes.now);
@@ -57,10 +57,10 @@ export function generate(sizes: WorldSizes): World {
   const duplicates = duplicatesOf(sizes);
 
   const companies = makeCompanies(sizes, { kept: sizes.companies, duplicates: duplicates.companies });
-  const crowd = makePeople(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
+  const made = makePeople(sizes, companies, { kept: sizes.people, duplicates: duplicates.people });
   for (const company of companies) world.companies.set(company.id, company);
-  for (const person of crowd.people) world.people.set(person.id, person);
-  for (const author of crowd.authors) world.authors.set(author.id, author);
+  for (const person of made.people) world.people.set(person.id, person);
+  for (const author of made.authors) world.authors.set(author.id, author);
   for (const channel of makeChannels(sizes, companies.slice(0, sizes.companies)))
     world.channels.set(channel.id, channel);
 
@@ -89,8 +89,8 @@ export function generate(sizes: WorldSizes): World {
     ),
     ...merged(
       'person',
-      crowd.people.slice(sizes.people),
-      crowd.people.slice(0, sizes.people).filter(isCustomer),
+      made.people.slice(sizes.people),
+      made.people.slice(0, sizes.people).filter(isCustomer),
     ),
     ...merged('company', companies.slice(sizes.companies), companies.slice(1, sizes.companies)),
   ]);
@@ -100,7 +100,7 @@ export function generate(sizes: WorldSizes): World {
   return world;
 }
 
-/** How many were merged away; none where there would be nothing to merge them into. */
+/** How many were merged away; none when there is nothing to merge them into. */
 function duplicatesOf(sizes: WorldSizes) {
   return {
     topics: sizes.topics < 12 ? 0 : Math.ceil(sizes.topics / 60),
@@ -113,42 +113,42 @@ function isCustomer(person: StoredPerson): boolean {
   return !person.isBot && !person.isStaff;
 }
 
-/** Fills the world with conversations, in the order in which they began; sets when topics were noticed and moved. */
+/** Adds conversations in the order in which they began, and sets when topics were created and updated. */
 function addConversations(world: World, sizes: WorldSizes, plans: readonly TopicPlan[]): void {
-  const cast = speakersOf(world);
-  if (!hasSpeakers(cast)) return;
+  const speakers = speakersOf(world);
+  if (!hasSpeakers(speakers)) return;
   const topical = plans.length === 0 ? 0 : Math.round(sizes.messages * topicShare);
   const shares = distributeMessages(plans, topical);
   const all: Conversation[] = [];
   plans.forEach((plan, i) => {
-    const talks = conversationsOf(sizes.seed, cast, plan, shares[i] ?? 0);
-    const first = talks[0]?.messages[0]?.createdAt;
+    const conversations = conversationsOf(sizes.seed, speakers, plan, shares[i] ?? 0);
+    const first = conversations[0]?.messages[0]?.createdAt;
     if (first === undefined) return;
-    plan.topic.groupIds = talks.map(({ group }) => group.id);
-    const noticed = first + new Random(sizes.seed, 'noticed', plan.index).whole(10, 90) * minuteMs;
-    plan.topic.createdAt = Math.min(sizes.now - minuteMs / 2, noticed);
-    plan.topic.updatedAt = Math.max(plan.topic.createdAt, ...talks.map(lastOf));
-    all.push(...talks);
+    plan.topic.groupIds = conversations.map(({ group }) => group.id);
+    const detectedAt = first + new Random(sizes.seed, 'noticed', plan.index).whole(10, 90) * minuteMs;
+    plan.topic.createdAt = Math.min(sizes.now - minuteMs / 2, detectedAt);
+    plan.topic.updatedAt = Math.max(plan.topic.createdAt, ...conversations.map(lastOf));
+    all.push(...conversations);
   });
-  all.push(...offTopicConversations(sizes, cast, sizes.messages - topical));
+  all.push(...offTopicConversations(sizes, speakers, sizes.messages - topical));
 
   all.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
   for (const { group } of all) world.groups.set(group.id, group);
-  const messages = all.flatMap((talk) => talk.messages);
+  const messages = all.flatMap((one) => one.messages);
   messages.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   for (const message of messages) world.messages.set(message.id, message);
 }
 
-function conversationsOf(seed: number, cast: Speakers, plan: TopicPlan, share: number): Conversation[] {
-  const talks: Conversation[] = [];
+function conversationsOf(seed: number, speakers: Speakers, plan: TopicPlan, share: number): Conversation[] {
+  const conversations: Conversation[] = [];
   const subject = subjectOf(plan.topic);
   for (let left = share, n = 0; left > 0; n++) {
     const random = new Random(seed, 'conversation', plan.index, n);
     const size = conversationSize(random, left);
-    // The first report of every fiftieth topic comes with a log of 20,000 characters.
+    // The first report of every fiftieth topic has a log of 20,000 characters.
     const long = n === 0 && plan.index % 50 === 4;
-    talks.push(
-      makeConversation(random, cast, {
+    conversations.push(
+      makeConversation(random, speakers, {
         subject,
         topicId: plan.topic.id,
         from: plan.from,
@@ -159,32 +159,34 @@ function conversationsOf(seed: number, cast: Speakers, plan: TopicPlan, share: n
     );
     left -= size;
   }
-  talks.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
-  talks.forEach((talk, i) => {
-    const before = talks[i - 1]?.messages[0];
-    const first = talk.messages[0];
-    // Now and then somebody takes up what was said in another conversation.
+  conversations.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
+  conversations.forEach((one, i) => {
+    const before = conversations[i - 1]?.messages[0];
+    const first = one.messages[0];
+    // Sometimes a message answers one of another conversation.
     if (first !== undefined && before !== undefined && i % 40 === 1) first.replyToId = before.id;
   });
-  return talks;
+  return conversations;
 }
 
 /** Conversations that belong to no topic. */
-function offTopicConversations(sizes: WorldSizes, cast: Speakers, share: number): Conversation[] {
-  const talks: Conversation[] = [];
+function offTopicConversations(sizes: WorldSizes, speakers: Speakers, share: number): Conversation[] {
+  const conversations: Conversation[] = [];
   for (let left = share, n = 0; left > 0; n++) {
     const random = new Random(sizes.seed, 'small talk', n);
     const size = conversationSize(random, left);
     const subject = topicText(random);
     const from = sizes.now - sizes.weeks * weekMs;
     const to = sizes.now - minuteMs;
-    talks.push(makeConversation(random, cast, { subject, topicId: null, from, to, size, long: false }));
+    conversations.push(
+      makeConversation(random, speakers, { subject, topicId: null, from, to, size, long: false }),
+    );
     left -= size;
   }
-  return talks;
+  return conversations;
 }
 
-/** Nobody is known before they are seen: people begin with their first message, companies with their first person. */
+/** Moves creation times back: a person exists from their first message, a company from its first person. */
 function backdateToFirstMessage(world: World): void {
   for (const message of world.messages.values()) {
     const person = world.people.get(world.authors.get(message.authorId)?.personId ?? '');
@@ -196,7 +198,7 @@ function backdateToFirstMessage(world: World): void {
   }
 }
 
-/** The records of how everything came into the world. */
+/** The creation of every company, person and topic, as events. */
 function creationEvents(world: World): PastEvent[] {
   const list: PastEvent[] = [];
   for (const company of world.companies.values()) {
@@ -230,12 +232,12 @@ function sortByCreation<T extends Dated>(map: Map<string, T>): void {
   for (const entity of sorted) map.set(entity.id, entity);
 }
 
-function firstOf(talk: Conversation): number {
-  return talk.messages[0]?.createdAt ?? 0;
+function firstOf(one: Conversation): number {
+  return one.messages[0]?.createdAt ?? 0;
 }
 
-function lastOf(talk: Conversation): number {
-  return talk.messages.at(-1)?.createdAt ?? 0;
+function lastOf(one: Conversation): number {
+  return one.messages.at(-1)?.createdAt ?? 0;
 }
 
 /** An organization in which nothing has happened yet. */

@@ -1,7 +1,7 @@
 import { Random } from './random.js';
 import type { EntityType, StoredHistory, StoredMerge, World } from './types.js';
 
-/** Who changes something: `changedBy` of the history record, and the member for `user`. */
+/** Who makes a change: `changedBy` of the history record, and the member if it is a user. */
 export interface Actor {
   by: 'agent' | 'system' | 'user';
   userId: string | null;
@@ -10,7 +10,7 @@ export interface Actor {
 export const systemActor: Actor = { by: 'system', userId: null };
 export const agentActor: Actor = { by: 'agent', userId: null };
 
-/** Something was asked of an entity that the world does not hold (any more): a 404 on the wire. */
+/** The entity does not exist (any more); the API answers 404. */
 export class UnknownEntityError extends Error {
   constructor(
     readonly kind: string,
@@ -28,23 +28,23 @@ export function getOrThrow<T>(map: ReadonlyMap<string, T>, kind: string, id: str
   return found;
 }
 
-/** The moment of a write: one millisecond after everything before it, so that updates are ordered. */
+/** Advances the present by one millisecond and returns it, so that no two writes share a moment. */
 export function tick(world: World): number {
   world.now += 1;
   return world.now;
 }
 
-/** Chance for one write: named by its moment, which no other write shares, and by what is written. */
+/** The random stream of one write: named by its moment, which no other write shares, and by what is written. */
 export function randomForWrite(world: World, what: string): Random {
   return new Random(world.seed, 'write', world.now, what);
 }
 
-/** An id for something new at this moment; `what` tells apart the things that one write makes. */
+/** An id for a new entity at this moment; `what` distinguishes the entities that one write creates. */
 export function newId(world: World, what: string): string {
   return randomForWrite(world, what).uuid();
 }
 
-/** A free id of decimal digits: the moment of the write, which no earlier one had. */
+/** An unused id of decimal digits: the moment of the write, which no earlier write had. */
 export function newDigits(world: World): string {
   return String(world.now);
 }
@@ -105,8 +105,8 @@ export function recordMerge(
 }
 
 /**
- * Sets on `entity` the fields of `wanted` that differ, and says which those were and what they had been; undefined when
- * all are as wanted already. Fields that are undefined in `wanted` are left alone.
+ * Sets the fields of `wanted` that differ on `entity`. Returns their new and previous values, or undefined when nothing
+ * differs. Fields that are undefined in `wanted` stay as they are.
  */
 export function assignChanged<T extends object>(
   entity: T,

@@ -1,6 +1,6 @@
 import type { StoredMessage, World } from './types.js';
 
-/** What a topic's numbers are derived to; see `topicCounts`. */
+/** The derived numbers of a topic; see `topicCounts`. */
 export interface TopicTally {
   eventCount: number;
   messageCount: number;
@@ -23,9 +23,9 @@ export interface ActivityTally {
 }
 
 /**
- * What of the world is looked up backwards, and the numbers derived so far. Built when first asked for, then kept in
- * step by the changes, each of which drops exactly the numbers that it moves: a list of thousands is answered without
- * visiting every message again.
+ * Reverse lookups and the numbers derived so far. Built when they are first needed; then each change updates the lookups
+ * and drops exactly the numbers that it affects, so that a list of thousands is answered without reading every message
+ * again.
  */
 export interface Indexes {
   readonly messagesByAuthor: Map<string, Set<string>>;
@@ -48,7 +48,7 @@ export function indexesOf(world: World): Indexes {
   return indexes;
 }
 
-/** Drops everything derived; for whoever changed the world by hand, past the changes of this folder. */
+/** Drops everything derived. Call it after you changed the world without the functions of `changes/`. */
 export function dropIndexes(world: World): void {
   built.delete(world);
 }
@@ -71,7 +71,7 @@ function build(world: World): Indexes {
   return indexes;
 }
 
-/** A message came. Call it once the message is in the world. */
+/** Adds a new message. Call it after the message is in the world. */
 export function indexMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
@@ -79,7 +79,7 @@ export function indexMessage(world: World, message: StoredMessage): void {
   invalidateMessage(world, message);
 }
 
-/** A message is gone for good. Call it while its group is still in the world. */
+/** Removes a message. Call it while its group is still in the world. */
 export function unindexMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   if (indexes === undefined) return;
@@ -87,7 +87,7 @@ export function unindexMessage(world: World, message: StoredMessage): void {
   invalidateMessage(world, message);
 }
 
-/** A message now counts otherwise, for instance because it was deleted. */
+/** Drops the numbers that a message affects, for example after it was marked as deleted. */
 export function invalidateMessage(world: World, message: StoredMessage): void {
   const indexes = built.get(world);
   const group = world.groups.get(message.groupId);
@@ -123,12 +123,12 @@ export function unindexGroup(
   if (group.topicId !== null) indexes.topics.delete(group.topicId);
 }
 
-/** The conversations of a topic are others than before. */
+/** Drops the numbers of a topic whose conversations changed. */
 export function invalidateTopic(world: World, topicId: string): void {
   built.get(world)?.topics.delete(topicId);
 }
 
-/** Accounts belong to `personId` now, or to nobody: the topics they speak in show other people. */
+/** Drops the numbers that depend on whose these accounts are: of the people, their companies and the topics they write in. */
 export function invalidateAuthors(
   world: World,
   authorIds: readonly string[],

@@ -11,11 +11,11 @@ import { faker as vi } from '@faker-js/faker/locale/vi';
 import { faker as zh } from '@faker-js/faker/locale/zh_CN';
 import type { Random } from './random.js';
 
-/** Family names come first, without a space, in these. */
+/** Locales that write the family name first, without a space. */
 const familyFirst = new Set([ja, ko, zh]);
 const elsewhere = [de, fr, es, ja, zh, ko, ar, he, pl, vi];
 
-/** A person's name; about one in four is not English, accents and other scripts included. */
+/** A person's name; about one in four is not English, some with accents or in other scripts. */
 export function personName(random: Random): string {
   const names = random.chance(0.74) ? en : random.pick(elsewhere);
   names.seed(random.bits());
@@ -41,7 +41,7 @@ export function bio(random: Random): string {
   return en.person.bio();
 }
 
-/** Letters and digits of `text` for an address: ASCII, lower case, parts joined by `joint`; may be empty. */
+/** `text` as part of an address: ASCII letters and digits in lower case, joined by `joint`; may be empty. */
 export function asciiOf(text: string, joint: string): string {
   return text
     .normalize('NFKD')

@@ -4,11 +4,11 @@ import { accountId, type Source, sources } from './sources.js';
 import { dayMs, weekMs } from './time.js';
 import type { StoredChannel, StoredCompany, StoredMember, StoredOrganization, WorldSizes } from './types.js';
 
-/** The name under which the organization's own company and product appear everywhere. */
+/** The name of the organization, its own company and its product. */
 export const product = 'Lumenfold';
 export const productDomain = 'lumenfold.example';
 
-/** The label of the service's own agent; its exact value is omitted in the document (Story). */
+/** The name of the service's own agent; the document leaves out its exact value (Story). */
 export const agentName = 'Signals Agent';
 
 export function makeOrganization(seed: number): StoredOrganization {
@@ -58,7 +58,7 @@ const plans: readonly { source: string; name: string; context: string }[] = [
   { source: 'slack', name: 'partners', context: 'Resellers & agencies: "their" customers count double.' },
 ];
 
-/** Channels: the common ones first, then one shared channel a company. The first are the busiest. */
+/** Channels: the common ones first, then one shared channel per company. The first ones are the busiest. */
 export function makeChannels(sizes: WorldSizes, companies: readonly StoredCompany[]): StoredChannel[] {
   const servers = new Map(sources.map((s) => [s.name, new Random(sizes.seed, 'server', s.name).digits(12)]));
   return Array.from({ length: sizes.channels }, (_, i) => {
@@ -87,7 +87,7 @@ export function makeChannels(sizes: WorldSizes, companies: readonly StoredCompan
   });
 }
 
-/** Where a message can be opened in its source system; emails cannot. */
+/** The address of a message in its source system; an email has none. */
 export function messageUrl(source: Source, channel: StoredChannel, sourceMessageId: string): string | null {
   if (source.name === 'email') return null;
   return `https://${source.name}.example/${channel.sourceServerId}/${channel.sourceChannelId}/${sourceMessageId}`;
@@ -141,7 +141,7 @@ const ideas: readonly { name: string; prompt: string; schedule: Record<string, u
   },
 ];
 
-/** Templates of automations by slug, in the assumed form of `contract/stories.ts`. */
+/** Automation templates by slug, in the form that `contract/automations.ts` assumes. */
 export function makeTemplates(sizes: WorldSizes): [string, Record<string, unknown>][] {
   return Array.from({ length: sizes.templates }, (_, i) => {
     const random = new Random(sizes.seed, 'template', i);

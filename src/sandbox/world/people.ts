@@ -11,32 +11,32 @@ export interface MadePeople {
   authors: StoredAuthor[];
 }
 
-/** Accounts whose person is not known come on top, one for so many people. */
+/** For every so many people there is one account that belongs to no person. */
 const peoplePerUnknownAuthor = 9;
 
-/** People and companies from here on are the duplicates that were merged away until today. */
+/** People and companies from this index on are duplicates that were merged away until today. */
 const duplicatesFrom = 1_000_000;
 
-/** So many of the first, then so many duplicates: what is asked for, and what was merged away. */
+/** How many exist now, and how many duplicates were merged away. */
 export interface Headcount {
   readonly kept: number;
   readonly duplicates: number;
 }
 
-/** Companies, the organization's own first; names repeat in life, domains do not. */
+/** Companies, the organization's own first. Names may repeat, domains do not. */
 export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompany[] {
   return indexesFor(count).map((i) => {
     const random = new Random(sizes.seed, 'company', i);
     const own = i === 0;
     const name = own ? product : companyName(random);
     const domain = own ? productDomain : `${asciiOf(name, '-').slice(0, 40) || 'company'}-${i}.example`;
-    const known = own || random.chance(0.92);
+    const hasDomain = own || random.chance(0.92);
     const handle = asciiOf(name, '') || `company${i}`;
     const id = String(4_000 + i * 7 + random.whole(0, 6));
     return {
       id,
       name,
-      primaryDomain: known ? domain : null,
+      primaryDomain: hasDomain ? domain : null,
       logoUrl: random.chance(0.75) ? `https://logos.example/${domain}.png` : null,
       isVip: !own && random.chance(0.09),
       isOrgCompany: own,
@@ -45,7 +45,7 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
         ...(random.chance(0.5) ? { linkedin: `https://linkedin.example/company/${handle}` } : {}),
         ...(random.chance(0.3) ? { twitter: `@${handle.slice(0, 15)}` } : {}),
         ...(random.chance(0.3) ? { github: `https://github.example/${handle}` } : {}),
-        ...(random.chance(0.4) && known ? { email: `hello@${domain}` } : {}),
+        ...(random.chance(0.4) && hasDomain ? { email: `hello@${domain}` } : {}),
         ...(random.chance(0.2) ? { phone: `+1 555 ${random.digits(7)}` } : {}),
       },
       identities: random.chance(0.5)
@@ -72,14 +72,14 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
   });
 }
 
-/** People with their accounts in the sources, and accounts without a known person. */
+/** People with their accounts in the sources, and accounts that belong to no person. */
 export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count: Headcount): MadePeople {
   const made: MadePeople = { companies, people: [], authors: [] };
   const own = companies[0];
   const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
   for (const i of indexesFor(count)) {
     const random = new Random(sizes.seed, 'person', i);
-    // The first of every sixty is staff, so that few people and many alike have some; a bot is rarer.
+    // The first of every sixty is staff, so that any number of people includes staff; bots are rarer.
     const isStaff = own !== undefined && i < duplicatesFrom && i % 60 === 0;
     const isBot = !isStaff && i < duplicatesFrom && i % 400 === 3;
     const company = isStaff ? own : isBot || random.chance(0.22) ? undefined : customers?.draw(random);
@@ -149,7 +149,7 @@ function makePerson(
   };
 }
 
-/** Staff answers everywhere; others have one account, some two or three. */
+/** Staff has an account in every source; others have one, some two or three. */
 function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string[] {
   if (isStaff) return sources.map((source) => source.name);
   const wanted = isBot ? 1 : random.weighted({ one: 70, two: 22, three: 8 });
@@ -161,13 +161,13 @@ function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string
 }
 
 function makeAuthor(random: Random, source: string, person: StoredPerson): StoredAuthor {
-  const spoken = random.chance(0.8)
+  const accountName = random.chance(0.8)
     ? person.displayName
     : (person.displayName.split(' ')[0] ?? person.displayName);
   return {
     id: random.uuid(),
     personId: person.id,
-    displayName: random.chance(0.03) ? null : spoken,
+    displayName: random.chance(0.03) ? null : accountName,
     isBot: person.isBot,
     sourceAuthorId:
       source === 'email' && person.primaryEmail !== null ? person.primaryEmail : accountId(random, source),

@@ -1,7 +1,7 @@
 /**
- * Repeatable chance. A stream is named by its key (seed, what it is for, which one), so that each entity draws from its
- * own: asking for one more topic changes no letter of the others. Only integer arithmetic and division are used, which
- * every engine computes alike; `Math.pow`, `exp` and `log` may differ in the last bit between engine versions.
+ * A seeded random generator. A stream is named by its key (seed, purpose, index), so that each entity draws from its own:
+ * one more topic changes none of the others. It uses only integer arithmetic and division, which every engine computes
+ * alike; `Math.pow`, `exp` and `log` may differ in the last bit between engine versions.
  */
 export class Random {
   #a: number;
@@ -14,7 +14,7 @@ export class Random {
     this.#a = hash(text, 0x9e3779b9);
     this.#b = hash(text, 0x243f6a88);
     this.#c = hash(text, 0xb7e15162);
-    // sfc32 needs a dozen rounds until similar keys have nothing in common.
+    // sfc32 needs a dozen rounds until similar keys give unrelated numbers.
     for (let i = 0; i < 12; i++) this.bits();
   }
 
@@ -29,7 +29,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** From 0 up to, never including, 1. */
+  /** From 0 to 1, without 1. */
   unit(): number {
     return this.bits() / 0x1_0000_0000;
   }
@@ -49,7 +49,7 @@ export class Random {
     return items[Math.floor(this.unit() * items.length)] as T;
   }
 
-  /** One of the keys of `weights`, each as likely as its number is large. */
+  /** One of the keys of `weights`, with a probability proportional to its number. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries(weights) as [K, number][];
     let left = this.unit() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -87,12 +87,12 @@ export class Random {
   }
 }
 
-/** Draws from a list in which the first item is by far the likeliest (Zipf): few large, many small. */
+/** Draws from a list with a Zipf distribution: the first items are by far the most likely. */
 export class Zipf<T> {
   readonly #items: readonly T[];
   readonly #sums: number[] = [];
 
-  /** `flatness` is how many ranks share the top: 1 is steep, 10 is mild. */
+  /** A larger `flatness` makes the first ranks more alike: 1 is steep, 10 is mild. */
   constructor(items: readonly T[], flatness: number) {
     this.#items = items;
     let sum = 0;
@@ -121,7 +121,7 @@ export class Zipf<T> {
   }
 }
 
-/** FNV-1a with a final mix (murmur3's), so that keys that differ in one digit differ everywhere. */
+/** FNV-1a with a final mix (murmur3's), so that keys which differ in one digit give different bits everywhere. */
 function hash(text: string, start: number): number {
   let value = start ^ 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

@@ -1,11 +1,11 @@
 import type { Random } from './random.js';
 
-/** How one source system names things. `weight` is its share of the traffic's channels and of people's accounts. */
+/** The properties of a source system. `weight` is its share of channels and of people's accounts. */
 export interface Source {
   readonly name: string;
   readonly weight: number;
   readonly messageType: string;
-  /** Whether an answer hangs below the first message of its conversation. */
+  /** Whether an answer belongs to the thread of the first message of its conversation. */
   readonly threads: boolean;
   /** Whether staff may leave notes that the customer does not see. */
   readonly notes: boolean;
@@ -27,7 +27,7 @@ export const sources: readonly Source[] = [
   { name: 'github', weight: 8, messageType: 'issue_comment', threads: false, notes: false, reactions: true },
 ];
 
-/** The source of that name; any other name gets the habits of a plain message system. */
+/** The source of that name; an unknown name gets the properties of a plain message system. */
 export function sourceNamed(name: string): Source {
   return (
     sources.find((source) => source.name === name) ?? {
@@ -41,7 +41,7 @@ export function sourceNamed(name: string): Source {
   );
 }
 
-/** An account's id as its source would write it. */
+/** An account id in the format of its source. */
 export function accountId(random: Random, source: string): string {
   switch (source) {
     case 'slack':

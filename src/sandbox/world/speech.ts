@@ -218,7 +218,7 @@ export const greetings: readonly string[] = [
   'Dear support,',
 ];
 
-/** What may follow the main sentence of an opener. */
+/** Sentences that may follow the main sentence of an opener. */
 export const effects: readonly string[] = [
   'It blocks {n} people in our {team} team.',
   'We are on {version}, {browser}.',
@@ -247,7 +247,7 @@ export const foreign: readonly string[] = [
   'Xin chào, chúng tôi cũng gặp lỗi này với {area}. Cảm ơn ạ!',
 ];
 
-/** Content that careless programs trip over: markup, code, quotes, formulas, combining marks. */
+/** Content that careless programs handle wrongly: markup, code, quotes, formulas, combining marks. */
 export const awkward: readonly string[] = [
   '<p>See <b>{area}</b> &amp; the <a href="https://status.example/incidents?id={n}&amp;x=1">status page</a>.</p>',
   "<script>alert('hello from a signature')</script> Sent from my phone",
@@ -288,10 +288,10 @@ export const slots: Readonly<Record<string, readonly string[]>> = {
   time: ['8:15', '9:40', '11:05', '14:30', '16:20', '17:55', '23:10'],
 };
 
-/** In what part somebody speaks: the first message, its author again, another, staff, staff among themselves, a bot. */
+/** The role of a message: the first one, its author again, another customer, staff, an internal note, thanks, a bot. */
 export type Role = 'opener' | 'detail' | 'echo' | 'answer' | 'note' | 'thanks' | 'bot';
 
-/** What is said about `subject` in that role; about one message in 30 is in another language or awkward to handle. */
+/** The text of a message about `subject` in that role; about one in 30 is in another language or awkward to handle. */
 export function messageText(random: Random, subject: Subject, role: Role): string {
   const main = random.pick(linesOf(role, subject));
   if (role === 'note' || role === 'bot' || role === 'thanks') return fill(random, main, subject);
@@ -311,7 +311,7 @@ export function messageText(random: Random, subject: Subject, role: Role): strin
   return fill(random, sentences.join(random.chance(0.2) ? '\n\n' : ' '), subject);
 }
 
-/** A pasted log of more than 20,000 characters, as support receives them. */
+/** A message with a pasted log of more than 20,000 characters. */
 export function longText(random: Random, subject: Subject): string {
   const lines = [fill(random, 'Here is the complete log. {Subject}.', subject), '```'];
   let length = 0;

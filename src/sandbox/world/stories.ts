@@ -10,10 +10,10 @@ interface Element {
   children: string[];
 }
 
-/** The most of the document's limits (Limits, story layout). */
+/** The most source references that the document allows (Limits, story layout). */
 const sourceRefLimit = 24;
 
-/** Stories about what goes on, oldest first; some are archived, about half are unread. */
+/** Stories about topics, oldest first; some are archived, about half are unread. */
 export function makeStories(world: World, count: number): StoredStory[] {
   const topics = [...world.topics.values()].filter((topic) => topic.groupIds.length > 0);
   const staff = [...world.people.values()].filter((person) => person.isStaff);
@@ -25,7 +25,7 @@ export function makeStories(world: World, count: number): StoredStory[] {
   return stories.sort((a, b) => a.createdAt - b.createdAt || (a.slug < b.slug ? -1 : 1));
 }
 
-/** One story, about a few of `topics` at most; `tag` makes its slug unique. */
+/** One story about up to four of `topics`; `tag` makes its slug unique. */
 export function makeStory(
   world: World,
   random: Random,
@@ -149,7 +149,7 @@ function listLayout(summary: string) {
   return { elements, root: 'card' };
 }
 
-/** References of every type that the document names, as far as the topics have them. */
+/** References of every type that the document names, if the topics have them. */
 function sourceRefs(world: World, random: Random, topics: readonly StoredTopic[]) {
   const refs: { id: string; label?: string; type: string }[] = [];
   const add = (type: string, id: string, label: string | null) =>
@@ -193,7 +193,7 @@ function relevance(
   };
 }
 
-/** At most `most` UTF-16 units, never half a character. */
+/** At most `most` UTF-16 units; never splits a character. */
 function clip(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);

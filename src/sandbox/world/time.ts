@@ -19,7 +19,7 @@ export function busyness(at: number): number {
   return weekday < 5 ? ofHour : ofHour * 0.22;
 }
 
-/** A moment from `from` up to `to` that falls the likelier into an hour the busier that hour is. */
+/** A random moment between `from` and `to`; busy hours are more likely. */
 export function busyMoment(random: Random, from: number, to: number): number {
   let at = from;
   for (let tries = 0; tries < 24; tries++) {

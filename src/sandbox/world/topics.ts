@@ -6,7 +6,7 @@ import type { StoredTopic, WorldSizes } from './types.js';
 
 export type Kind = 'bug' | 'wish' | 'question' | 'deal' | 'praise';
 
-/** What a conversation is about, in a form that fits into sentences. */
+/** The subject of a conversation, as phrases that fit into sentences. */
 export interface Subject {
   readonly kind: Kind;
   /** A clause for a bug or question ("how to …"), a noun phrase otherwise. */
@@ -22,7 +22,7 @@ interface TopicText extends Subject {
   readonly keywords: string[];
 }
 
-/** The `issueType` of each kind; only `bug_report` is shown in the document (Topic), the others are assumed. */
+/** The `issueType` of each kind; the document shows only `bug_report` (Topic), the others are assumed. */
 const issueTypes: Readonly<Record<Kind, string>> = {
   bug: 'bug_report',
   wish: 'feature_request',
@@ -31,7 +31,7 @@ const issueTypes: Readonly<Record<Kind, string>> = {
   praise: 'praise',
 };
 
-/** How a title begins, so that the subject can be read back from it. A bug's or question's title is its clause. */
+/** The prefix of a title, from which the kind can be read again. The title of a bug or question is its clause. */
 const prefixes: Readonly<Record<Kind, string>> = {
   bug: '',
   wish: 'Request: ',
@@ -65,8 +65,8 @@ export function topicText(random: Random): TopicText {
 }
 
 /**
- * What messages in a topic should be about, read back from the topic itself, so that a day's new messages fit every
- * topic: generated, created by a request, or renamed since.
+ * The subject of a topic, derived from its title and keywords, so that new messages fit every topic: generated, created
+ * by a request, or renamed.
  */
 export function subjectOf(topic: {
   title: string;
@@ -88,7 +88,7 @@ export function subjectOf(topic: {
   };
 }
 
-/** Titles that spreadsheets, shells and web pages would mistake for something else. */
+/** Titles that spreadsheets, shells and web pages may misinterpret. */
 const awkwardTitles: readonly string[] = [
   '=IMPORTDATA("https://example.com") in a CSV export is evaluated by the spreadsheet',
   '+1 for dark mode on shared pages',
@@ -106,7 +106,7 @@ const awkwardTitles: readonly string[] = [
   'NULL as a last name makes the profile page empty',
 ];
 
-/** The sentence with a capital at its start. */
+/** `text` with a capital first letter. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -174,7 +174,7 @@ function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): stri
   }
 }
 
-/** Undoes `capital` where the first word is an ordinary one: CSV, iOS and names keep their letters. */
+/** Undoes `capitalized` when the first word is an ordinary one: CSV, iOS and names stay as they are. */
 function uncapitalized(text: string): string {
   const word = /^[A-Z][a-z]+(?=\s)/.exec(text)?.[0];
   if (word === undefined || names.has(word)) return text;
@@ -183,7 +183,7 @@ function uncapitalized(text: string): string {
 
 const names = new Set(['Slack', 'Salesforce', 'Okta', 'Zalgo', 'Parquet']);
 
-/** A topic before its conversations: how large it gets and when people talk about it. */
+/** A topic before it has conversations: its size, and when they take place. */
 export interface TopicPlan {
   readonly topic: StoredTopic;
   readonly index: number;
@@ -193,10 +193,10 @@ export interface TopicPlan {
   readonly to: number;
 }
 
-/** Every so many topics one has a title that is awkward to handle. */
+/** Out of so many topics, one has a title that is awkward to handle. */
 const awkwardEvery = 27;
 
-/** One topic after the other, each from its own stream of chance; titles do not repeat. */
+/** Plans all topics, each from its own random stream; titles do not repeat. */
 export function planTopics(sizes: WorldSizes, count: number, duplicates: number): TopicPlan[] {
   const titles = new Set<string>();
   const plans: TopicPlan[] = [];
@@ -206,11 +206,11 @@ export function planTopics(sizes: WorldSizes, count: number, duplicates: number)
   return plans;
 }
 
-/** A topic's fields as the pipeline would derive them, with a title that is none of `taken`. */
+/** The text of a topic whose title is not in `taken`. */
 export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): TopicText {
   let text = topicText(random);
   for (let tries = 0; taken.has(text.title) && tries < 12; tries++) text = topicText(random);
-  // Larger organizations than the grammar has titles for get a number.
+  // When an organization has more topics than there are titles, titles get a number.
   const base = text.title;
   for (let n = 2; taken.has(text.title); n++) text = { ...text, title: `${base} (${n})` };
   return text;

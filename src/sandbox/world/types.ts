@@ -1,7 +1,7 @@
 /**
- * What the sandbox's organization is made of. These are the stored facts, not the wire: counters, embedded copies and
- * the forms of answers are derived from them when a request is answered, so that they can never contradict each other.
- * All times are milliseconds since the epoch; `undefined` never stands in a stored field, null does.
+ * The state of the sandbox's organization. It is not in the form of the API's answers: counters and embedded copies are
+ * derived when a request is answered, so that they never contradict each other. All times are milliseconds since the
+ * epoch. A stored field is never `undefined`; it is null instead.
  */
 
 export interface StoredOrganization {
@@ -104,7 +104,7 @@ export interface StoredPerson {
   isBot: boolean;
   isStaff: boolean;
   createdAt: number;
-  /** Authors that are this person, one a source account. */
+  /** The authors that are this person, one for each account. */
   authorIds: string[];
 }
 
@@ -143,7 +143,7 @@ export interface StoredStory {
   /** As documented under Story, `slug` included. */
   draft: Record<string, unknown>;
   relevantMembers: Record<string, unknown>[];
-  /** The member of whom `relevantMembers` is about and whom the key's reader stands for, if any. */
+  /** The one of `relevantMembers` that the API key stands for, if any. */
   viewerMemberId: string | null;
 }
 
@@ -178,7 +178,7 @@ export interface StoredMerge {
   mergedAt: number;
   userId: string | null;
   targetId: string;
-  /** What went into the target, with the name it had. */
+  /** The entities that were merged into the target, with their names. */
   sources: { id: string; name: string }[];
 }
 
@@ -204,7 +204,7 @@ export interface World {
   merges: StoredMerge[];
 }
 
-/** How large an organization the generator makes, and from what. The same values give the same bytes. */
+/** The seed and size of a generated organization. The same values give the same bytes. */
 export interface WorldSizes {
   seed: number;
   topics: number;
@@ -216,11 +216,11 @@ export interface WorldSizes {
   templates: number;
   /** The last day that is generated, as milliseconds since the epoch; the organization's present. */
   now: number;
-  /** How many weeks of traffic lie behind it. */
+  /** How many weeks of conversations come before it. */
   weeks: number;
 }
 
-/** How much happens in one advanced day, as shares of what there is; each may be 0. */
+/** How much happens in one advanced day, as shares of what exists; each may be 0. */
 export interface DayShape {
   /** Share of topics that get new messages. */
   activeTopics: number;

@@ -17,7 +17,7 @@ export type CompanyFields = {
   [K in 'name' | 'logoUrl' | 'isVip' | 'primaryDomain' | 'connections']?: StoredCompany[K] | undefined;
 };
 
-/** Adds a company without people; without a name, its domain stands in. */
+/** Adds a company without people; without a name it is named after its domain. */
 export function createCompany(world: World, fields: CompanyFields, actor: Actor): StoredCompany {
   const createdAt = tick(world);
   const company: StoredCompany = {
@@ -42,7 +42,7 @@ export function recordCompanyCreation(world: World, company: StoredCompany, acto
   record(world, 'company', company.id, 'INSERT', { name, primaryDomain, isVip }, null, actor);
 }
 
-/** Sets fields of a company and records what became different; given connections are added to those there are. */
+/** Sets fields of a company and records what changed. Connections are added to the existing ones. */
 export function patchCompany(world: World, id: string, fields: CompanyFields, actor: Actor): StoredCompany {
   const company = getOrThrow(world.companies, 'company', id);
   const { connections, ...rest } = fields;
@@ -54,7 +54,7 @@ export function patchCompany(world: World, id: string, fields: CompanyFields, ac
   return company;
 }
 
-/** Puts people into a company, from whichever they were in; each move is in the history of the person. */
+/** Moves people to a company from any other; each move is recorded in the history of the person. */
 export function addCompanyPeople(world: World, id: string, personIds: readonly string[], actor: Actor): void {
   getOrThrow(world.companies, 'company', id);
   for (const personId of personIds) getOrThrow(world.people, 'person', personId);
@@ -63,7 +63,7 @@ export function addCompanyPeople(world: World, id: string, personIds: readonly s
 
 /**
  * Merges companies: people, external identities and connections move to the target, which keeps what it has. The
- * sources leave the list and are answered 404 by id; the merge is recorded.
+ * sources are no longer listed and are 404 by id; the merge is recorded.
  */
 export function mergeCompanies(
   world: World,
@@ -94,7 +94,7 @@ export interface RemovedCompany {
   readonly personIds: readonly string[];
 }
 
-/** A company vanishes: not listed, 404 by id, its people without a company. */
+/** Deletes a company: it is not listed, 404 by id, and its people have no company. */
 export function deleteCompany(world: World, id: string, actor: Actor): RemovedCompany {
   const company = getOrThrow(world.companies, 'company', id);
   tick(world);
@@ -105,7 +105,7 @@ export function deleteCompany(world: World, id: string, actor: Actor): RemovedCo
   return { company, personIds };
 }
 
-/** A deleted company comes back, with those of its people who have no other company meanwhile. */
+/** Restores a deleted company, with those of its people who have no other company. */
 export function restoreCompany(world: World, removed: RemovedCompany, actor: Actor): StoredCompany {
   const { company } = removed;
   tick(world);
@@ -117,7 +117,7 @@ export function restoreCompany(world: World, removed: RemovedCompany, actor: Act
   return company;
 }
 
-/** Links a record of another system to a company; the same one again only gets its user name renewed. */
+/** Links a record of another system to a company; linking it again only updates its user name. */
 export function linkCompanyIdentity(
   world: World,
   id: string,
@@ -126,11 +126,11 @@ export function linkCompanyIdentity(
 ): StoredCompany['identities'][number] {
   const company = getOrThrow(world.companies, 'company', id);
   const { platform, platformId } = identity;
-  const known = company.identities.find((i) => i.platform === platform && i.platformId === platformId);
+  const existing = company.identities.find((i) => i.platform === platform && i.platformId === platformId);
   tick(world);
-  if (known !== undefined) {
-    known.platformUsername = identity.platformUsername ?? known.platformUsername;
-    return known;
+  if (existing !== undefined) {
+    existing.platformUsername = identity.platformUsername ?? existing.platformUsername;
+    return existing;
   }
   const added = {
     id: newId(world, 'company identity'),
@@ -147,7 +147,7 @@ function employees(world: World, companyId: string): string[] {
   return [...(indexesOf(world).peopleByCompany.get(companyId) ?? [])];
 }
 
-/** A move that follows from what happened to the company, so it is told in the company's history alone. */
+/** Sets a person's company because of a change to the company, which only the company's history records. */
 function setCompany(world: World, personId: string, from: string | null, to: string | null): void {
   getOrThrow(world.people, 'person', personId).companyId = to;
   updateEmployment(world, personId, from, to);

@@ -18,7 +18,7 @@ export interface NewGroup {
   similarityAtAssignment?: number | null | undefined;
 }
 
-/** Opens a conversation without messages yet. A topic's `updatedAt` moves when it gets one. */
+/** Adds a conversation without messages. This sets the `updatedAt` of its topic. */
 export function addGroup(world: World, fields: NewGroup): StoredGroup {
   getOrThrow(world.channels, 'channel', fields.channelId);
   const topic = fields.topicId == null ? undefined : getOrThrow(world.topics, 'topic', fields.topicId);
@@ -69,7 +69,7 @@ export interface NewMessage {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-/** A message arrives now, at the end of its conversation. */
+/** Adds a message now, at the end of its conversation. */
 export function addMessage(world: World, fields: NewMessage): StoredMessage {
   const group = getOrThrow(world.groups, 'group', fields.groupId);
   const author = getOrThrow(world.authors, 'author', fields.authorId);
@@ -107,7 +107,7 @@ export function addMessage(world: World, fields: NewMessage): StoredMessage {
   return message;
 }
 
-/** Replaces a message's text. Of topics only `updatedAt` shows it; of people and companies nothing does. */
+/** Replaces the text of a message. Only the `updatedAt` of its topic shows it; people and companies show nothing. */
 export function editMessage(world: World, id: string, content: string): StoredMessage {
   const message = getOrThrow(world.messages, 'message', id);
   message.editedAt = tick(world);
@@ -116,7 +116,7 @@ export function editMessage(world: World, id: string, content: string): StoredMe
   return message;
 }
 
-/** Marks a message as deleted: it is still shown, with `deletedAt`, and no longer counted as a message. */
+/** Marks a message as deleted: it is still returned, with `deletedAt`, and no longer counted as a message. */
 export function deleteMessage(world: World, id: string): StoredMessage {
   const message = getOrThrow(world.messages, 'message', id);
   if (message.deletedAt !== null) return message;
@@ -127,8 +127,8 @@ export function deleteMessage(world: World, id: string): StoredMessage {
 }
 
 /**
- * Takes a message out of the world for good: answers to it lose their reference, and a conversation without messages
- * goes too. Looks through all messages, since an answer may stand in another conversation.
+ * Removes a message for good: answers to it lose their reference, and a conversation without messages is removed too.
+ * Reads all messages, because an answer may be in another conversation.
  */
 export function removeMessage(world: World, id: string): void {
   const message = getOrThrow(world.messages, 'message', id);
@@ -149,7 +149,7 @@ export function removeMessage(world: World, id: string): void {
   unindexGroup(world, group);
 }
 
-/** Somebody reacts to a message; the same reaction again is counted up. */
+/** Adds a reaction to a message; the same reaction again increases its count. */
 export function react(
   world: World,
   messageId: string,
@@ -157,14 +157,14 @@ export function react(
 ): StoredMessage {
   const message = getOrThrow(world.messages, 'message', messageId);
   tick(world);
-  const known = message.reactions.find((r) => r.identifier === reaction.identifier);
-  if (known === undefined) message.reactions.push({ ...reaction, count: 1 });
-  else known.count += 1;
+  const existing = message.reactions.find((r) => r.identifier === reaction.identifier);
+  if (existing === undefined) message.reactions.push({ ...reaction, count: 1 });
+  else existing.count += 1;
   touch(world, getOrThrow(world.groups, 'group', message.groupId));
   return message;
 }
 
-/** Whatever happens in a conversation moves its topic's `updatedAt`. */
+/** Any change in a conversation sets the `updatedAt` of its topic. */
 function touch(world: World, group: StoredGroup): void {
   const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
   if (topic !== undefined) topic.updatedAt = world.now;

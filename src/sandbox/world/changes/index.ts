@@ -1,7 +1,7 @@
 /**
- * Everything that can happen to the sandbox's organization, by request or as time passes. Each change happens one
- * millisecond after the last (`world.now`), records history where the service would, moves `updatedAt`, and drops
- * exactly the derived numbers that it moves. An entity that is not there is an `UnknownEntityError`.
+ * Every change of the sandbox's organization, by request or as time passes. Each change happens one millisecond after the
+ * last (`world.now`), records history as the service would, sets `updatedAt`, and drops exactly the derived numbers that
+ * it affects. It throws an `UnknownEntityError` for an entity that does not exist.
  */
 
 export { type Actor, agentActor, historyOf, systemActor, UnknownEntityError } from '../history.js';

@@ -11,14 +11,14 @@ import {
 import { invalidateAuthors, updateEmployment } from '../indexes.js';
 import type { StoredAuthor, StoredMerge, StoredPerson, World } from '../types.js';
 
-/** What a client may set of a person (`POST /people`, `PATCH /people/{personId}`), and what the service itself does. */
+/** The fields of a person that a client (`POST /people`, `PATCH /people/{personId}`) or the service itself may set. */
 export type PersonFields = {
   [K in keyof Omit<StoredPerson, 'id' | 'createdAt' | 'authorIds' | 'companyId'>]?:
     | StoredPerson[K]
     | undefined;
 };
 
-/** Adds a person without accounts; without a display name, the address before the @ stands in. */
+/** Adds a person without accounts; without a display name, the part of the email address before the @ is used. */
 export function createPerson(world: World, fields: PersonFields, actor: Actor): StoredPerson {
   const createdAt = tick(world);
   const person: StoredPerson = {
@@ -49,7 +49,7 @@ export function recordPersonCreation(world: World, person: StoredPerson, actor: 
   record(world, 'person', person.id, 'INSERT', { displayName, primaryEmail, isVip }, null, actor);
 }
 
-/** Sets fields of a person and records what became different; given connections are added to those there are. */
+/** Sets fields of a person and records what changed. Connections are added to the existing ones. */
 export function patchPerson(world: World, id: string, fields: PersonFields, actor: Actor): StoredPerson {
   const person = getOrThrow(world.people, 'person', id);
   const { connections, ...rest } = fields;
@@ -57,13 +57,13 @@ export function patchPerson(world: World, id: string, fields: PersonFields, acto
   const done = assignChanged(person, { ...rest, ...merged });
   if (done === undefined) return person;
   tick(world);
-  // Staff decides which conversations count as answered.
+  // Which conversations count as answered depends on who is staff.
   if ('isStaff' in done.changes) invalidateAuthors(world, person.authorIds, [id]);
   record(world, 'person', id, 'UPDATE', done.changes, done.previous, actor);
   return person;
 }
 
-/** Puts a person into a company, or into none; records it with the person. */
+/** Sets or clears the company of a person; recorded in the person's history. */
 export function employ(world: World, personId: string, companyId: string | null, actor: Actor): void {
   const person = getOrThrow(world.people, 'person', personId);
   if (companyId !== null) getOrThrow(world.companies, 'company', companyId);
@@ -77,7 +77,7 @@ export function employ(world: World, personId: string, companyId: string | null,
 
 /**
  * Merges people: "all identities, emails and company associations of the sources move to the target" (People). The
- * target keeps what it has; the sources leave the list and are answered 404 by id; the merge is recorded.
+ * target keeps what it has; the sources are no longer listed and are 404 by id; the merge is recorded.
  */
 export function mergePeople(
   world: World,
@@ -115,7 +115,7 @@ export interface RemovedPerson {
   readonly authorIds: readonly string[];
 }
 
-/** A person vanishes: not listed, 404 by id, the accounts without a person. */
+/** Deletes a person: not listed, 404 by id, and their accounts belong to nobody. */
 export function deletePerson(world: World, id: string, actor: Actor): RemovedPerson {
   const person = getOrThrow(world.people, 'person', id);
   tick(world);
@@ -130,7 +130,7 @@ export function deletePerson(world: World, id: string, actor: Actor): RemovedPer
   return removed;
 }
 
-/** A deleted person comes back, with the accounts that nobody else has taken and the company if it still exists. */
+/** Restores a deleted person, with the accounts that belong to nobody else and the company if it still exists. */
 export function restorePerson(world: World, removed: RemovedPerson, actor: Actor): StoredPerson {
   const { person } = removed;
   tick(world);
@@ -151,8 +151,8 @@ export function restorePerson(world: World, removed: RemovedPerson, actor: Actor
 }
 
 /**
- * Links an account of a source to a person. An account that is known already moves to the person, from whomever it
- * belonged to; otherwise it is made.
+ * Links an account of a source to a person. An existing account moves to the person from anybody else; otherwise it is
+ * created.
  */
 export function linkIdentity(
   world: World,
@@ -161,10 +161,10 @@ export function linkIdentity(
   actor: Actor,
 ): StoredAuthor {
   const person = getOrThrow(world.people, 'person', personId);
-  const known = findAuthor(world, identity.platform, identity.platformId);
-  if (known?.personId === personId) return known;
+  const existing = findAuthor(world, identity.platform, identity.platformId);
+  if (existing?.personId === personId) return existing;
   tick(world);
-  const author = known ?? {
+  const author = existing ?? {
     id: newId(world, 'author'),
     personId: null,
     displayName: identity.platformUsername ?? null,

@@ -12,7 +12,7 @@ import {
 import { invalidateTopic } from '../indexes.js';
 import type { Priority, StoredMerge, StoredTopic, World } from '../types.js';
 
-/** What may change of a topic. A client sends the first two; the rest is assessed by the service's own agent. */
+/** The fields of a topic that can change. A client may set the first two; the service's own agent sets the others. */
 export interface TopicPatch {
   priority?: Priority | undefined;
   lifecycleState?: string | null | undefined;
@@ -25,7 +25,7 @@ export interface TopicPatch {
   linkedTicket?: StoredTopic['linkedTicket'] | undefined;
 }
 
-/** A topic as it begins, without what follows from its being new. */
+/** The fields of a new topic that have no default. */
 export type NewTopic = Pick<StoredTopic, 'title' | 'summary' | 'issueType' | 'keywords'> &
   Partial<Omit<StoredTopic, 'id' | 'createdAt' | 'updatedAt' | 'groupIds'>>;
 
@@ -38,7 +38,7 @@ export function createTopic(world: World, fields: NewTopic, actor: Actor): Store
   return topic;
 }
 
-/** A topic's first form. */
+/** A new topic with its defaults. */
 export function blankTopic(id: string, fields: NewTopic, at: number): StoredTopic {
   return {
     lifecycleState: null,
@@ -69,8 +69,9 @@ export function recordCreation(world: World, topic: StoredTopic, actor: Actor): 
 }
 
 /**
- * Sets fields of a topic and records what became different. A priority set by a user loses its reasoning ("null when
- * the priority was set manually", Topic), a lifecycle state set by a user its confidence (assumed). When nothing differs, nothing moves.
+ * Sets fields of a topic and records what changed. A priority set by a user loses its reasoning ("null when
+ * the priority was set manually", Topic), and a lifecycle state set by a user loses its confidence
+ * (assumed). When nothing differs, `updatedAt` stays.
  */
 export function patchTopic(world: World, id: string, patch: TopicPatch, actor: Actor): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
@@ -83,7 +84,7 @@ export function patchTopic(world: World, id: string, patch: TopicPatch, actor: A
   return topic;
 }
 
-/** Archives a topic; its conversations stay ("members retained", States). Archived again, only the reason may change. */
+/** Archives a topic; its conversations stay ("members retained", States). Archiving it again only changes the reason. */
 export function archiveTopic(
   world: World,
   id: string,
@@ -110,7 +111,7 @@ export function archiveTopic(
   return topic;
 }
 
-/** Brings an archived topic back; does nothing to any other. */
+/** Unarchives a topic; does nothing to one that is not archived. */
 export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   if (topic.archivedAt === null) return topic;
@@ -125,8 +126,8 @@ export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTo
 }
 
 /**
- * The system dissolves a topic: its conversations go to the successor, or to no topic. Unlike a merged topic it stays
- * readable by id, and names its successor as long as that one can be resolved.
+ * The system supersedes a topic: its conversations move to the successor, or to no topic. Unlike a merged topic it can
+ * still be read by id, and names its successor as long as that one exists.
  */
 export function supersedeTopic(world: World, id: string, successorId: string | null): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
@@ -142,7 +143,7 @@ export function supersedeTopic(world: World, id: string, successorId: string | n
   return topic;
 }
 
-/** The v1 to v2 migration: the topic stays listed, and is answered 404 by id with its own reason. */
+/** Archives a topic in the v1 to v2 migration: it stays listed, and is 404 by id with a reason of its own. */
 export function migrateTopic(world: World, id: string): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   const archivedAt = world.now + 1;
@@ -162,9 +163,9 @@ export function migrateTopic(world: World, id: string): StoredTopic {
 }
 
 /**
- * Merges topics into another. The sources' conversations move; the sources leave the list and are answered 404 by id;
- * the merge is recorded, so that the survivor's `merges` names them. Topics that they had replaced point on to the
- * survivor. The target among the sources is ignored.
+ * Merges topics into another. The sources' conversations move; the sources are no longer listed and are 404 by id; the
+ * merge is recorded, so that the target's `merges` names them. Topics that a source superseded get the target as their
+ * successor. A target among the sources is ignored.
  */
 export function mergeTopics(
   world: World,
@@ -194,7 +195,7 @@ export interface RemovedTopic {
   readonly groupIds: readonly string[];
 }
 
-/** A topic vanishes: not listed, 404 by id, its conversations without a topic. */
+/** Deletes a topic: not listed, 404 by id, and its conversations have no topic. */
 export function deleteTopic(world: World, id: string, actor: Actor): RemovedTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   tick(world);
@@ -207,11 +208,11 @@ export function deleteTopic(world: World, id: string, actor: Actor): RemovedTopi
   return removed;
 }
 
-/** A deleted topic comes back, with those of its conversations that no other topic has taken meanwhile. */
+/** Restores a deleted topic, with those of its conversations that have no other topic. */
 export function restoreTopic(world: World, removed: RemovedTopic, actor: Actor): StoredTopic {
   const { topic } = removed;
   topic.updatedAt = tick(world);
-  // A successor may have gone in the meantime.
+  // The successor may be gone by now.
   if (topic.successorTopicId !== null && !world.topics.has(topic.successorTopicId))
     topic.successorTopicId = null;
   world.topics.set(topic.id, topic);
@@ -226,7 +227,7 @@ export function restoreTopic(world: World, removed: RemovedTopic, actor: Actor):
   return topic;
 }
 
-/** Sets what differs, at a new moment, and records it with the wire's own notation of times. */
+/** Sets the fields that differ, at a new moment, and records them with times as the API writes them. */
 function change(
   world: World,
   topic: StoredTopic,
@@ -236,10 +237,10 @@ function change(
   const done = assignChanged(topic, wanted as Partial<StoredTopic>);
   if (done === undefined) return;
   topic.updatedAt = tick(world);
-  record(world, 'topic', topic.id, 'UPDATE', dated(done.changes), dated(done.previous), actor);
+  record(world, 'topic', topic.id, 'UPDATE', withIsoTimes(done.changes), withIsoTimes(done.previous), actor);
 }
 
-function dated(values: Record<string, unknown>): Record<string, unknown> {
+function withIsoTimes(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) =>
       key.endsWith('At') && typeof value === 'number' ? [key, new Date(value).toISOString()] : [key, value],

@@ -27,45 +27,45 @@ import { subjectOf, uniqueTopicText } from '../topics.js';
 import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../types.js';
 import { type Day, roundShare } from './day.js';
 
-/** New messages: in exactly the asked share of all topics, rounded up, of which recent ones come first. */
+/** Plans new messages in exactly the given share of all topics, rounded up; recent topics are preferred. */
 export function planMessages(day: Day): void {
   const { world, shape } = day;
   if (shape.activeTopics === 0) return;
-  const cast = speakersOf(world);
-  if (!hasSpeakers(cast)) return;
+  const speakers = speakersOf(world);
+  if (!hasSpeakers(speakers)) return;
   const random = day.random('active topics');
   const wanted = Math.ceil(shape.activeTopics * world.topics.size - 1e-9);
   for (const topic of recentFirst(random, liveTopics(world), wanted)) {
-    planConversation(day, day.random(`messages in ${topic.id}`), cast, topic);
+    planConversation(day, day.random(`messages in ${topic.id}`), speakers, topic);
   }
 }
 
-/** A few messages, minutes apart: in one of the topic's latest conversations, or in a new one. */
-function planConversation(day: Day, random: Random, cast: Speakers, topic: StoredTopic): void {
+/** Plans a few messages, minutes apart, in one of the topic's latest conversations or in a new one. */
+function planConversation(day: Day, random: Random, speakers: Speakers, topic: StoredTopic): void {
   const { world } = day;
   let group = random.chance(0.6)
-    ? openGroup(world, cast, random.pick([...topic.groupIds.slice(-3), '']))
+    ? openGroup(world, speakers, random.pick([...topic.groupIds.slice(-3), '']))
     : undefined;
   let at = day.moment(random);
   for (let turn = 0, size = random.whole(1, 5); turn < size; turn++) {
     day.schedule(at, () => {
-      // Merged away or deleted earlier on the same day.
+      // The topic may have been merged away or deleted earlier on the same day.
       if (!world.topics.has(topic.id)) return;
       if (turn === 0) day.counts.activeTopics += 1;
       if (group === undefined || !world.groups.has(group.id)) {
-        group = addGroup(world, topicGroup(random, topic, cast.channels.draw(random).id));
+        group = addGroup(world, topicGroup(random, topic, speakers.channels.draw(random).id));
       }
-      addNextMessage(day, random, cast, topic, group, undefined);
+      addNextMessage(day, random, speakers, topic, group, undefined);
     });
     at += random.whole(1, 50) * minuteMs;
   }
 }
 
-/** One more message in a conversation; `opener` is who begins it, when it has none yet. */
+/** Adds the next message of a conversation; `opener` writes the first one. */
 function addNextMessage(
   day: Day,
   random: Random,
-  cast: Speakers,
+  speakers: Speakers,
   topic: StoredTopic,
   group: StoredGroup,
   opener: StoredAuthor | undefined,
@@ -77,9 +77,9 @@ function addNextMessage(
   const first = world.messages.get(group.messageIds[0] ?? '');
   const author = first === undefined ? undefined : world.authors.get(first.authorId);
   const answered = new Random(world.seed, 'answered', group.id).chance(0.7);
-  const line = draftMessage(
+  const draft = draftMessage(
     random,
-    cast,
+    speakers,
     channel.sourceName,
     subject,
     group.messageIds.length,
@@ -88,11 +88,11 @@ function addNextMessage(
   );
   addMessage(world, {
     groupId: group.id,
-    authorId: first === undefined && opener !== undefined ? opener.id : line.author.id,
-    content: line.content,
-    isInternal: line.isInternal,
-    replyToId: line.replyTo === null ? null : (group.messageIds[line.replyTo] ?? null),
-    threadId: line.threaded ? (first?.id ?? null) : null,
+    authorId: first === undefined && opener !== undefined ? opener.id : draft.author.id,
+    content: draft.content,
+    isInternal: draft.isInternal,
+    replyToId: draft.replyTo === null ? null : (group.messageIds[draft.replyTo] ?? null),
+    threadId: draft.threaded ? (first?.id ?? null) : null,
     title: titleOf(sourceNamed(channel.sourceName), subject, first),
   });
   day.counts.messages += 1;
@@ -107,14 +107,14 @@ function topicGroup(random: Random, topic: StoredTopic, channelId: string) {
   };
 }
 
-/** The conversation of that id, where somebody can still speak. */
-function openGroup(world: World, cast: Speakers, id: string): StoredGroup | undefined {
+/** The conversation of that id, if somebody can still write in it. */
+function openGroup(world: World, speakers: Speakers, id: string): StoredGroup | undefined {
   const group = world.groups.get(id);
   const channel = world.channels.get(group?.channelId ?? '');
-  return channel?.isConnected === true && cast.customers.has(channel.sourceName) ? group : undefined;
+  return channel?.isConnected === true && speakers.customers.has(channel.sourceName) ? group : undefined;
 }
 
-/** Somebody whom nobody has seen before, with one account and perhaps a company. */
+/** Creates a person with one account and perhaps a company. */
 function createNewcomer(day: Day, random: Random, source: string): StoredAuthor {
   const { world, counts } = day;
   const displayName = personName(random);
@@ -140,7 +140,7 @@ function liveTopics(world: World): StoredTopic[] {
   return [...world.topics.values()].filter((topic) => topic.graphStatus === 'active' && !topic.migrated);
 }
 
-/** `count` of the topics, more than half of them from the third that changed last. */
+/** `count` of the topics, more than half of them from the third that was updated last. */
 function recentFirst(random: Random, topics: readonly StoredTopic[], count: number): StoredTopic[] {
   const sorted = [...topics].sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
   const chosen = random.sample(sorted.slice(0, Math.ceil(sorted.length / 3)), Math.ceil(count * 0.6));
@@ -154,12 +154,12 @@ function recentFirst(random: Random, topics: readonly StoredTopic[], count: numb
   ];
 }
 
-/** New topics, each with its first conversation; about every second begins with somebody new. */
+/** Plans new topics, each with its first conversation; about every second one is started by a new person. */
 export function planNewTopics(day: Day): void {
   const { world, shape, counts } = day;
   const count = roundShare(day.random('how many new topics'), shape.newTopics, world.topics.size);
   if (count === 0) return;
-  const cast = speakersOf(world);
+  const speakers = speakersOf(world);
   for (let i = 0; i < count; i++) {
     const random = day.random(`new topic ${i}`);
     const at = day.moment(random);
@@ -174,17 +174,17 @@ export function planNewTopics(day: Day): void {
         const lifecycleStateConfidence = random.whole(40, 99) / 100;
         patchTopic(world, topic.id, { lifecycleState: 'open', lifecycleStateConfidence }, agentActor);
       }
-      if (!hasSpeakers(cast)) return;
-      const channel = cast.channels.draw(random);
+      if (!hasSpeakers(speakers)) return;
+      const channel = speakers.channels.draw(random);
       const opener = random.chance(0.5) ? createNewcomer(day, random, channel.sourceName) : undefined;
       const group = addGroup(world, topicGroup(random, topic, channel.id));
       for (let turn = 0; turn < size; turn++)
-        addNextMessage(day, random, cast, topic, group, turn === 0 ? opener : undefined);
+        addNextMessage(day, random, speakers, topic, group, turn === 0 ? opener : undefined);
     });
   }
 }
 
-/** A story of the day, unread, when there is anything new to tell. */
+/** Plans an unread story of the day, if there are new topics. */
 export function planStory(day: Day): void {
   const { world, shape, counts } = day;
   if (shape.newTopics === 0) return;
@@ -199,20 +199,20 @@ export function planStory(day: Day): void {
   });
 }
 
-/** What people do to messages that are there: edits, deletions (one in five for good) and reactions. */
+/** Plans what people do to existing messages: edits, deletions (one in five for good) and reactions. */
 export function planMessageEdits(day: Day): void {
   const { world, shape, counts } = day;
   const total = world.messages.size;
   if (total === 0 || (shape.edits === 0 && shape.deletions === 0 && shape.reactions === 0)) return;
   const ids = [...world.messages.keys()];
-  // Rather the newer half: old messages rest.
+  // Mostly the newer half: old messages rarely change.
   const choose = (random: Random) => random.pick(random.chance(0.8) ? ids.slice(ids.length >> 1) : ids);
-  const each = (purpose: string, share: number, happen: (random: Random, id: string) => void) => {
+  const each = (purpose: string, share: number, change: (random: Random, id: string) => void) => {
     const random = day.random(purpose);
     for (let left = roundShare(random, share, total); left > 0; left--) {
       const id = choose(random);
       day.schedule(day.moment(random), () => {
-        if (world.messages.has(id)) happen(random, id);
+        if (world.messages.has(id)) change(random, id);
       });
     }
   };

@@ -3,7 +3,7 @@ import { Random } from '../random.js';
 import { busyMoment, dayMs } from '../time.js';
 import type { DayShape, World } from '../types.js';
 
-/** How often each thing happened. */
+/** How often each kind of change happened. */
 export interface DayCounts {
   /** Topics that got new messages, new topics not included. */
   activeTopics: number;
@@ -24,38 +24,38 @@ export interface DayCounts {
   stories: number;
 }
 
-/** One day in the making: what is to happen, and what did. */
+/** A day that is being planned. */
 export interface Day {
   readonly world: World;
   readonly shape: DayShape;
   readonly counts: DayCounts;
-  /** Chance for one purpose of this day, so that more of one thing leaves the others as they are. */
+  /** The random stream for one purpose of this day, so that more of one change does not affect the others. */
   random(purpose: string): Random;
-  /** Lets something happen at `at`, which is made to lie within the day. */
-  schedule(at: number, happen: () => void): void;
-  /** A moment of the day, rather in office hours. */
+  /** Schedules a change at `at`, which is moved into the day if it lies outside. */
+  schedule(at: number, change: () => void): void;
+  /** A random moment of the day, mostly in office hours. */
   moment(random: Random): number;
 }
 
-/** Opens the day that follows the world's present. `run` plays what was planned, in order, and moves the present. */
+/** Starts the day after the world's present. `run` makes the scheduled changes in order and moves the present. */
 export function startDay(world: World, shape: DayShape, counts: DayCounts): Day & { run(): void } {
   const from = world.now;
   const number = Math.floor(from / dayMs);
-  const planned: { at: number; order: number; happen: () => void }[] = [];
+  const planned: { at: number; order: number; change: () => void }[] = [];
   return {
     world,
     shape,
     counts,
     random: (purpose) => new Random(world.seed, 'day', number, purpose),
-    schedule(at, happen) {
-      planned.push({ at: Math.min(from + dayMs - 1, Math.max(from, at)), order: planned.length, happen });
+    schedule(at, change) {
+      planned.push({ at: Math.min(from + dayMs - 1, Math.max(from, at)), order: planned.length, change });
     },
     moment: (random) => busyMoment(random, from, from + dayMs - 1),
     run() {
       planned.sort((a, b) => a.at - b.at || a.order - b.order);
-      for (const { at, happen } of planned) {
+      for (const { at, change } of planned) {
         world.now = Math.max(world.now, at);
-        happen();
+        change();
       }
       world.now = Math.max(world.now, from + dayMs);
     },
@@ -83,14 +83,14 @@ export function zeroCounts(): DayCounts {
   };
 }
 
-/** `share` of `base` as a whole number: exact where it is one, otherwise the one below or above it by chance. */
+/** `share` of `base` as a whole number; a fraction is rounded up or down at random. */
 export function roundShare(random: Random, share: number, base: number): number {
   const wanted = share * base;
   const whole = Math.floor(wanted + 1e-9);
   return wanted - whole > 1e-9 && random.chance(wanted - whole) ? whole + 1 : whole;
 }
 
-/** One of the members, who decide by hand. */
+/** A random member as the actor. */
 export function randomMember(world: World, random: Random): Actor {
   const members = [...world.members.keys()];
   return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };

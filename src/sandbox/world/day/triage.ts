@@ -55,7 +55,7 @@ export function planMerges(day: Day): void {
   );
 }
 
-/** Users archive topics and sometimes bring one back; the system dissolves one now and then. */
+/** Users archive topics and sometimes unarchive one; the system sometimes supersedes one. */
 export function planArchives(day: Day): void {
   const { world, shape, counts } = day;
   const random = day.random('archives');
@@ -71,9 +71,9 @@ export function planArchives(day: Day): void {
       } else if (!isLive(world.topics.get(id))) {
         return;
       } else if (kind === 'supersede') {
-        const known =
+        const target =
           successor !== null && successor !== id && isLive(world.topics.get(successor)) ? successor : null;
-        supersedeTopic(world, id, known);
+        supersedeTopic(world, id, target);
         counts.superseded += 1;
       } else {
         archiveTopic(world, id, reason, member);
@@ -83,7 +83,7 @@ export function planArchives(day: Day): void {
   }
 }
 
-/** Of the topics whose assessment changes, one half gets another priority, the other another lifecycle state. */
+/** Of the chosen topics, one half gets another priority, the other half another lifecycle state. */
 export function planAssessments(day: Day): void {
   const { world, shape, counts } = day;
   const random = day.random('assessments');
@@ -109,14 +109,14 @@ export function planAssessments(day: Day): void {
   });
 }
 
-/** The agent's next score, until it differs from what the topic has. */
+/** A score of the agent with another priority than the topic has. */
 function otherPriority(random: Random, topic: StoredTopic) {
   let next = score(random);
   while (next.priority === topic.priority) next = score(random);
   return next;
 }
 
-/** So many live topics, all different. */
+/** Different live topics, as many as `share` of all topics. */
 function randomTopics(day: Day, random: Random, share: number): string[] {
   const { world } = day;
   const count = roundShare(random, share, world.topics.size);
