@@ -5,7 +5,7 @@ import { queryString } from '../../../src/api/request.js';
 import { retryAfterMs } from '../../../src/api/response.js';
 import { backoffMs, decideRetry, type FailedAttempt } from '../../../src/api/retry.js';
 
-describe('what the server asks us to wait', () => {
+describe('the wait that the server asks for', () => {
   const now = Date.parse('2025-03-01T12:00:00Z');
   test.each([
     [{ 'retry-after': '7' }, 7000],
@@ -30,7 +30,7 @@ describe('what the server asks us to wait', () => {
     expect(retryAfterMs(headers as Record<string, string>, now)).toBe(wait);
   });
 
-  test('is never negative and never not a number', () => {
+  test('is never negative and never NaN', () => {
     const name = fc.constantFrom('retry-after', 'ratelimit-reset', 'x-ratelimit-reset', 'ratelimit');
     fc.assert(
       fc.property(fc.dictionary(name, fc.oneof(fc.string(), fc.double().map(String))), (headers) => {
@@ -52,14 +52,14 @@ describe('retries', () => {
     ...more,
   });
 
-  test('full jitter: anything from nothing to a ceiling that doubles up to its cap', () => {
+  test('full jitter: between 0 and a ceiling that doubles up to its cap', () => {
     const full = (failures: number) => backoffMs(failures, options, 1);
     expect([1, 2, 3, 4, 5, 6, 1000].map(full)).toEqual([100, 200, 400, 800, 1000, 1000, 1000]);
     expect(backoffMs(3, options, 0)).toBe(0);
     expect(backoffMs(3, options, 0.5)).toBe(200);
   });
 
-  test('are given up after so many failures', () => {
+  test('end after the configured number of failures', () => {
     expect(decideRetry(failed({ failures: 3 }), options, 0)).toEqual({ retry: true, delayMs: 0 });
     expect(decideRetry(failed({ failures: 4 }), options, 0)).toEqual({ retry: false });
   });
@@ -75,12 +75,12 @@ describe('retries', () => {
     });
   });
 
-  test('a server that asks for time gets it, up to a cap', () => {
-    const asked = (retryAfterMs: number) =>
+  test('wait as long as the server asks, up to a cap', () => {
+    const decide = (retryAfterMs: number) =>
       decideRetry(failed({ kind: 'server_error', retryAfterMs }), options, 1);
-    expect(asked(3000)).toEqual({ retry: true, delayMs: 3000 });
-    expect(asked(1e9)).toEqual({ retry: true, delayMs: 5000 });
-    expect(asked(10)).toEqual({ retry: true, delayMs: 100 });
+    expect(decide(3000)).toEqual({ retry: true, delayMs: 3000 });
+    expect(decide(1e9)).toEqual({ retry: true, delayMs: 5000 });
+    expect(decide(10)).toEqual({ retry: true, delayMs: 100 });
   });
 
   test.each(['refused', 'rejected', 'redirect', 'too_large', 'encoding', 'stopped'] as const)(
@@ -91,15 +91,15 @@ describe('retries', () => {
   );
 
   test.each(['reset', 'limited', 'server_error'] as const)(
-    'never for what must not be repeated (%s)',
+    'never for a request that must not be repeated (%s)',
     (kind) => {
       expect(decideRetry(failed({ kind, repeatable: false }), options, 0)).toEqual({ retry: false });
     },
   );
 });
 
-describe('releases', () => {
-  test('count what is held, in the order in which it comes free', () => {
+describe('the release queue', () => {
+  test('counts the held slots, in the order in which they come free', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(50), fc.nat(5000)), { minLength: 1200, maxLength: 1500 }),
@@ -127,7 +127,7 @@ describe('releases', () => {
 });
 
 describe('the query', () => {
-  test('says again what it was given', () => {
+  test('round-trips through URLSearchParams', () => {
     const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean());
     const query = fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(value, fc.array(value)));
     fc.assert(
@@ -140,7 +140,7 @@ describe('the query', () => {
     );
   });
 
-  test('is empty when nothing is asked', () => {
+  test('is empty without parameters', () => {
     expect(queryString({})).toBe('');
     expect(queryString({ a: undefined, b: null, c: [] })).toBe('');
   });

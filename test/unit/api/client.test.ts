@@ -28,7 +28,7 @@ async function serve(answer: Answering): Promise<RawServer> {
 
 const whoami = { organization: { id: 'o1', name: 'Acme', slug: 'acme' } };
 
-/** One call of whoami: what it threw, and every attempt it made. */
+/** Calls whoami: the error it threw, and all attempts it made. */
 async function failing(answer: Answering, more: Parameters<typeof withApi>[2] = {}) {
   const { baseUrl } = await serve(answer);
   return withApi(
@@ -48,7 +48,7 @@ async function failing(answer: Answering, more: Parameters<typeof withApi>[2] = 
 }
 
 describe('a good answer', () => {
-  test('arrives with its parts, asked for with the key and without a redirect or a body', async () => {
+  test('arrives complete; the request carries the key and no body', async () => {
     const { baseUrl, requests } = await serve((response) =>
       json(response, 200, whoami, { 'x-request-id': 'r-1' }),
     );
@@ -69,7 +69,7 @@ describe('a good answer', () => {
     expect(requests[0]?.headers['user-agent']).toBe('signalhouse');
   });
 
-  test('encodes parameters, repeats lists in the query, and leaves out what is undefined', async () => {
+  test('encodes parameters, repeats lists in the query, and omits undefined values', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
       await api.endpoints.topic({ params: { topicId: 'a/b ?ü' } });
@@ -94,7 +94,7 @@ describe('a good answer', () => {
     ['gzip', gzipSync(JSON.stringify(whoami))],
     ['br', brotliCompressSync(JSON.stringify(whoami))],
     ['gzip, br', brotliCompressSync(gzipSync(JSON.stringify(whoami)))],
-  ])('is decompressed (%s), and measured decompressed', async (encoding, bytes) => {
+  ])('is decompressed (%s); its size is the decompressed size', async (encoding, bytes) => {
     const { baseUrl } = await serve((response) => {
       response
         .writeHead(200, { 'content-encoding': encoding, 'content-type': 'application/json' })
@@ -116,7 +116,7 @@ describe('a good answer', () => {
     await withApi(baseUrl, async (api) => {
       for (let i = 0; i < 10; i++) await api.endpoints.whoami();
     });
-    // The next request may start before the last one has let go of its connection.
+    // The next request may start before the last one has released its connection.
     expect(ports.size).toBeLessThan(4);
   });
 
@@ -131,7 +131,7 @@ describe('a good answer', () => {
   });
 });
 
-describe('an answer that passes', () => {
+describe('a transient failure', () => {
   const once =
     (bad: Answering): Answering =>
     (response, seen, count) =>
@@ -169,7 +169,7 @@ describe('an answer that passes', () => {
     ],
     ['not_http', (response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n\r\n')],
   ];
-  test('so is an answer of which lists are left unread, when it breaks off in one of them', async () => {
+  test('an answer that is truncated inside an unparsed list is retried', async () => {
     const whole = '{"data":[{"messages":[{"id":"m1"}]}]}';
     const { baseUrl } = await serve((response, _, count) => {
       response.writeHead(200).end(count <= 2 ? whole.slice(0, count === 1 ? -8 : 12) : whole);
@@ -180,13 +180,13 @@ describe('an answer that passes', () => {
     expect(messages.parse()).toEqual([{ id: 'm1' }]);
   });
 
-  test.each(cases)('%s: is asked for again', async (kind, bad) => {
+  test.each(cases)('%s: is retried', async (kind, bad) => {
     const { error, kinds } = await failing(once(bad));
     expect(error).toBeUndefined();
     expect(kinds).toEqual([kind, undefined]);
   });
 
-  test.each(cases)('%s: is unavailable once the retries are used up', async (kind, bad) => {
+  test.each(cases)('%s: throws UnavailableError after all retries', async (kind, bad) => {
     const { error, kinds } = await failing(bad);
     expect(error).toBeInstanceOf(UnavailableError);
     expect((error as Error).message).toContain('whoami: GET /whoami');
@@ -209,7 +209,7 @@ describe('deadlines', () => {
     expect(kinds).toEqual(['headers_timeout']);
   });
 
-  test('an answer that dribbles for ever', async () => {
+  test('an answer that arrives byte by byte and never ends', async () => {
     const { error, kinds } = await failing(
       (response) => {
         response.writeHead(200);
@@ -222,7 +222,7 @@ describe('deadlines', () => {
     expect(kinds).toEqual(['total_timeout']);
   });
 
-  test('nobody listens', async () => {
+  test('nothing listens on the port', async () => {
     const { baseUrl } = await serve(() => undefined);
     await server?.close();
     await withApi(baseUrl, async (api) => {
@@ -231,7 +231,7 @@ describe('deadlines', () => {
   });
 });
 
-describe('an answer that does not pass', () => {
+describe('a permanent failure', () => {
   test.each([false, true])('too large (announced: %s)', async (announced) => {
     const body = Buffer.alloc(5000, 0x20);
     const { error, kinds } = await failing(
@@ -246,7 +246,7 @@ describe('an answer that does not pass', () => {
     expect(kinds).toEqual(['too_large']);
   });
 
-  test('a small answer that unpacks to a large one', async () => {
+  test('a small answer that decompresses to a large one', async () => {
     const { kinds } = await failing(
       (response) =>
         void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1e6))),
@@ -265,7 +265,7 @@ describe('an answer that does not pass', () => {
   });
 
   test.each([401, 403])(
-    '%i is refused at once, without repeating the key that the server quotes',
+    '%i throws RefusedError at once and does not repeat the key that the server quotes',
     async (status) => {
       const { error, attempts } = await failing((response) => {
         refuse(response, status, 'DENIED', { message: `Bearer ${key} is not welcome` });
@@ -296,7 +296,7 @@ describe('an answer that does not pass', () => {
     expect((conflict.error as Error).message).toContain('409 CONFLICT: a [31m b');
   });
 
-  test('a 404 of somebody else has no code', async () => {
+  test('a 404 that does not come from the API has no code', async () => {
     const { error } = await failing((response) => void response.writeHead(404).end('<h1>nginx</h1>'));
     expect(error).toMatchObject({ status: 404, code: undefined });
     expect((error as RejectedError).hint).toContain('SIGNALHOUSE_BASE_URL');
@@ -308,7 +308,7 @@ describe('429', () => {
     ['Retry-After: 0', { 'retry-after': '0' }],
     ['a date', { 'retry-after': new Date(Date.now() - 5000).toUTCString() }],
     ['no hint', {}],
-  ])('%s: is waited out, does not count as a failure, and never spins', async (_, headers) => {
+  ])('%s: the client waits, does not count it as a failure, and never spins', async (_, headers) => {
     const arrivals: number[] = [];
     const { error, kinds } = await failing((response, _seen, count) => {
       arrivals.push(performance.now());
@@ -321,7 +321,7 @@ describe('429', () => {
     expect(Math.min(...gaps)).toBeGreaterThan(15);
   });
 
-  test('is given up when it never ends', async () => {
+  test('the client gives up when the 429s never end', async () => {
     const { error } = await failing(
       (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } }),
       {
@@ -332,7 +332,7 @@ describe('429', () => {
     expect(error).toMatchObject({ status: 429 });
   });
 
-  test('a day is not waited for', async () => {
+  test('the client does not wait for a day', async () => {
     const { baseUrl } = await serve((response, _seen, count) => {
       if (count > 1) json(response, 200, whoami);
       else refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '86400' } });
@@ -356,7 +356,7 @@ describe('429', () => {
 describe('writes', () => {
   const change = { params: { topicId: 't1' }, body: { priority: 'high' } } as const;
 
-  test('go out again only with an Idempotency-Key: the same key and the same bytes', async () => {
+  test('are retried only with an Idempotency-Key: the same key and the same bytes', async () => {
     const { baseUrl, requests } = await serve((response, _seen, count) => {
       if (count < 3) response.socket?.destroy();
       else json(response, 200, {});
@@ -388,7 +388,7 @@ describe('writes', () => {
     });
   });
 
-  test.each(['', 'x'.repeat(256), 'a b', 'ü'])('refuse the Idempotency-Key %j', async (idempotencyKey) => {
+  test.each(['', 'x'.repeat(256), 'a b', 'ü'])('reject the Idempotency-Key %j', async (idempotencyKey) => {
     const { baseUrl } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
       await expect(api.endpoints.update_topic({ ...change, idempotencyKey })).rejects.toBeInstanceOf(
@@ -399,7 +399,7 @@ describe('writes', () => {
 });
 
 describe('the types of the contract', () => {
-  test('ask for what is required, and for nothing that an endpoint does not know', async () => {
+  test('require the required parts, and allow no part that the endpoint does not have', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
       await api.endpoints.topics();
@@ -421,7 +421,7 @@ describe('the types of the contract', () => {
 });
 
 describe('stopping', () => {
-  test('a request whose signal has fired never goes out', async () => {
+  test('a request whose signal has fired is never sent', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
       const reason = new StoppedError('enough');
@@ -430,7 +430,7 @@ describe('stopping', () => {
     expect(requests).toHaveLength(0);
   });
 
-  test('a signal ends waiting for the queue, the budget and a retry, and lets what was sent finish', async () => {
+  test('a signal ends the wait for the queue, the budget and a retry, and lets sent requests finish', async () => {
     const answers: (() => void)[] = [];
     const { baseUrl, requests } = await serve((response, seen) => {
       if (seen.url.pathname.endsWith('/failing')) refuse(response, 500, 'INTERNAL');
@@ -462,7 +462,7 @@ describe('stopping', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('destroy ends what is in flight, too', async () => {
+  test('destroy ends requests in flight too', async () => {
     const { baseUrl, requests } = await serve(() => undefined);
     await withApi(baseUrl, async (api) => {
       const call = api.endpoints.whoami();
@@ -474,7 +474,7 @@ describe('stopping', () => {
     });
   });
 
-  test('closing twice is closing once', async () => {
+  test('closing twice is the same as closing once', async () => {
     const { baseUrl } = await serve((response) => json(response, 200, whoami));
     await withApi(baseUrl, async (api) => {
       await api.endpoints.whoami();
@@ -484,7 +484,7 @@ describe('stopping', () => {
     });
   });
 
-  test('close lets what is in flight finish', async () => {
+  test('close lets requests in flight finish', async () => {
     const { baseUrl, requests } = await serve(
       (response) => void setTimeout(() => json(response, 200, whoami), 30),
     );
@@ -497,8 +497,8 @@ describe('stopping', () => {
   });
 });
 
-describe('who goes first', () => {
-  test('an urgent call overtakes those that wait for the budget, and equals keep their order', async () => {
+describe('priority', () => {
+  test('an urgent call goes before calls that wait for the budget, and equal calls keep their order', async () => {
     // The first answer waits until every call is in the queue, so that the order does not depend on the machine.
     let answerFirst: () => void = () => undefined;
     const { baseUrl, requests } = await serve((response, _seen, count) => {
@@ -522,7 +522,7 @@ describe('who goes first', () => {
     expect(order).toEqual(['first', 'push', 'essential', 'a', 'b', 'c']);
   });
 
-  test('no more than `concurrency` are in flight', async () => {
+  test('no more than `concurrency` requests are in flight', async () => {
     let now = 0;
     let most = 0;
     const { baseUrl } = await serve(async (response) => {
@@ -542,7 +542,7 @@ describe('who goes first', () => {
   });
 });
 
-describe('settings that are refused', () => {
+describe('invalid settings', () => {
   test.each([
     'http://api.example/v1',
     'ftp://127.0.0.1',
@@ -553,7 +553,7 @@ describe('settings that are refused', () => {
     await expect(withApi(baseUrl, async () => undefined)).rejects.toBeInstanceOf(UsageError);
   });
 
-  test('a key that no header can carry, without repeating it', async () => {
+  test('a key that is not valid in a header; the error does not repeat it', async () => {
     const apiKey = `${key}\n`;
     const error = await withApi('https://api.example/v1', async () => undefined, { apiKey }).catch(
       (thrown: unknown) => thrown,

@@ -9,7 +9,7 @@ function gateOf(requests: number, concurrency = 10) {
 }
 
 describe('the gate', () => {
-  test('whoever waits for the budget takes nobody’s place', async () => {
+  test('a call that waits for the budget does not block an urgent one', async () => {
     const { clock, gate } = gateOf(1, 2);
     const order: string[] = [];
     const pass = (name: string, priority: number) =>
@@ -20,7 +20,7 @@ describe('the gate', () => {
     expect(order).toEqual(['first', 'urgent', 'a', 'b', 'c']);
   });
 
-  test('an attempt that fails gives its place and its slot back', async () => {
+  test('a failed attempt releases its place and its slot', async () => {
     const { clock, gate } = gateOf(1, 1);
     const failing = gate.pass(() => Promise.reject(new Error('no')), { priority: 0 });
     await expect(clock.run(failing)).rejects.toThrow('no');
@@ -28,7 +28,7 @@ describe('the gate', () => {
     expect(gate.inFlight).toBe(0);
   });
 
-  test('a signal takes out those who wait, and leaves no timer behind', async () => {
+  test('a signal removes the waiting calls and leaves no timer behind', async () => {
     const { clock, gate } = gateOf(1);
     const stop = new AbortController();
     await clock.run(gate.pass(async () => undefined, { priority: 0 }));
@@ -42,7 +42,7 @@ describe('the gate', () => {
     await expect(clock.run(gate.pass(async () => 'ran', { priority: 0 }))).resolves.toBe('ran');
   });
 
-  test('a signal does not touch what runs', async () => {
+  test('a signal does not affect a running attempt', async () => {
     const { clock, gate } = gateOf(1);
     const stop = new AbortController();
     const attempt = async () => {

@@ -56,7 +56,7 @@ const refusal = (status: number) =>
     undefined,
   );
 
-/** A server as the document has it: any base, any cap on the size. */
+/** A server as documented, with any base and any cap on the size. */
 const documented =
   (all: readonly unknown[], { base = 0, cap = 1000, size = 20 } = {}): Server =>
   ({ page = base, limit = size }) => {
@@ -65,7 +65,7 @@ const documented =
     return { data: all.slice(start, start + granted), page, limit: granted, totalCount: all.length };
   };
 
-/** The ways in which a list might be given whose form is not shown. */
+/** Possible forms of a list that the document does not show. */
 type Bare = (items: readonly unknown[], total: number) => unknown;
 const bareForms: Record<string, Bare> = {
   array: (list) => list,
@@ -76,7 +76,7 @@ const bareForms: Record<string, Bare> = {
 };
 
 describe('a documented list', () => {
-  test('is read whole and once, whatever its size, base and cap', async () => {
+  test('is read completely and once, for any size, base and cap', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(120),
@@ -94,7 +94,7 @@ describe('a documented list', () => {
     );
   });
 
-  test('misses nothing that was there throughout, when the granted size changes on the way', async () => {
+  test('misses no item that was there throughout when the granted size changes during the scan', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(120),
@@ -124,13 +124,13 @@ describe('a documented list', () => {
     expect(all.map((page) => page.items.length)).toEqual([10, 0]);
   });
 
-  test('takes all at once from a server that does not care for sizes', async () => {
+  test('reads all items at once from a server that ignores the size', async () => {
     const { api, asked } = against(() => ({ data: items(37), page: 1, limit: 10, totalCount: 37 }));
     expect(idsOf(await read(api))).toHaveLength(37);
     expect(asked).toHaveLength(1);
   });
 
-  test('asks without a size when a size is refused, and remembers it', async () => {
+  test('requests no size after the server refused one, and remembers it', async () => {
     const { api, asked } = against((one, count) => {
       if (one.limit !== undefined) throw refusal(400);
       return documented(items(45), { base: 1 })(one, count);
@@ -146,7 +146,7 @@ describe('a documented list', () => {
     expect(asked).toHaveLength(7);
   });
 
-  test('a 400 that is not about the size is thrown, and nothing is learned from it', async () => {
+  test('throws a 400 that is not about the size, and learns nothing from it', async () => {
     const { api, asked } = against(() => {
       throw refusal(400);
     });
@@ -155,7 +155,7 @@ describe('a documented list', () => {
     expect(asked.map(({ limit }) => limit)).toEqual([10, undefined, 10, undefined]);
   });
 
-  test('uses the names of the settings, and keeps the query of the caller', async () => {
+  test('uses the parameter names of the settings, and keeps the query of the caller', async () => {
     const { api, asked } = against(documented(items(15)), { pageParameter: 'p', limitParameter: 'per_page' });
     for await (const page of pages(api, 'groups', { query: { companyId: 'c1' } }))
       expect(page.form).toBe('paged');
@@ -166,10 +166,10 @@ describe('a documented list', () => {
   });
 });
 
-describe('a server that errs', () => {
+describe('a server with errors', () => {
   test.each<[string, Server, RegExp, RegExp]>([
     [
-      'starts to count at 7',
+      'starts counting at 7',
       (asked, count) => documented(items(30), { base: 7 })(asked, count),
       /^topics: GET \/topics\?limit=10 .*first page 7/,
       /api\.paging\.pageParameter \(now 'page'\)/,
@@ -181,7 +181,7 @@ describe('a server that errs', () => {
       /api\.paging\.pageParameter/,
     ],
     [
-      'forgets to say which page it is',
+      'omits the page number',
       ({ page = 0 }) => ({
         data: items(10, page * 10),
         totalCount: 99,
@@ -191,13 +191,13 @@ describe('a server that errs', () => {
       /api\.paging\.pageParameter/,
     ],
     [
-      'repeats a page for ever',
+      'repeats a page endlessly',
       ({ page = 1 }) => ({ data: items(10), page, limit: 10, totalCount: 99 }),
       /page=4&limit=10 returned the same items on several pages in a row/,
       /api\.paging\.pageParameter/,
     ],
     [
-      'promises more and more',
+      'announces more and more items',
       ({ page = 0 }) => ({ data: items(10, page * 10), page, limit: 10, totalCount: page * 10 + 30 }),
       /has no end/,
       /api\.paging\.pageParameter/,
@@ -216,7 +216,7 @@ describe('a server that errs', () => {
     ],
     ['has two lists', () => ({ a: [], b: [] }), /an object with a, b/, /document/],
     ['answers null', () => null, /the body is null/, /document/],
-  ])('%s: an error that names endpoint, page and setting', async (_, server, message, hint) => {
+  ])('%s: throws an error that names endpoint, page and setting', async (_, server, message, hint) => {
     const { api } = against(server);
     const error = await read(api).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ContractError);
@@ -224,7 +224,7 @@ describe('a server that errs', () => {
     expect((error as ContractError).hint).toMatch(hint);
   });
 
-  test('ends, whatever it answers', async () => {
+  test('never causes an endless scan', async () => {
     const answer = fc.record(
       {
         data: fc.array(fc.record({ id: fc.nat(5) }), { maxLength: 4 }),
@@ -250,8 +250,8 @@ describe('a server that errs', () => {
   });
 });
 
-describe.each(Object.entries(bareForms))('a form that is not shown: %s', (_, form) => {
-  test('is read whole from a server that pages it, whatever the size and the base', async () => {
+describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_, form) => {
+  test('is read completely from a server with pages, for any size and base', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(60),
@@ -275,7 +275,7 @@ describe.each(Object.entries(bareForms))('a form that is not shown: %s', (_, for
     );
   });
 
-  test('is read whole from a server that knows no pages, and remembered', async () => {
+  test('is read completely from a server without pages, which is remembered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(60), fc.integer({ min: 1, max: 25 }), async (total, pageSize) => {
         const { api, asked } = against(() => form(items(total), total), { pageSize });
@@ -295,8 +295,8 @@ describe.each(Object.entries(bareForms))('a form that is not shown: %s', (_, for
   });
 });
 
-describe('a list that says little', () => {
-  test('is whole when it is shorter than what was asked for, unless its length looks like a page', async () => {
+describe('a list without page numbers', () => {
+  test('is complete when it is shorter than the requested size, unless its length looks like a page size', async () => {
     const short = against(() => items(7));
     await read(short.api, 'channels');
     expect(short.asked).toHaveLength(1);
@@ -304,7 +304,7 @@ describe('a list that says little', () => {
     expect(idsOf(await read(round.api, 'channels'))).toHaveLength(10);
   });
 
-  test('that starts to count at 1 is remembered: the next scan spends nothing on finding out', async () => {
+  test('that starts counting at 1 is remembered: the next scan spends no request to find out', async () => {
     const { api, asked } = against(({ page = 1 }) =>
       items(10, (page - 1) * 10).slice(0, page === 2 ? 3 : 10),
     );
@@ -314,7 +314,7 @@ describe('a list that says little', () => {
     expect(asked.slice(3).map(({ page }) => page)).toEqual([undefined, 2]);
   });
 
-  test('ends where the server knows no further page', async () => {
+  test('ends when the server has no further page', async () => {
     const { api } = against(({ page = 0 }) => {
       if (page > 1) throw refusal(404);
       return items(10, page * 10);
@@ -322,12 +322,12 @@ describe('a list that says little', () => {
     expect(idsOf(await read(api, 'channels'))).toHaveLength(20);
   });
 
-  test('ends where the last page comes again and again', async () => {
+  test('ends when the last page is repeated', async () => {
     const { api } = against(({ page = 0 }) => items(10, Math.min(page, 3) * 10));
     expect(idsOf(await read(api, 'channels'))).toHaveLength(40);
   });
 
-  test('comes whole where the contract knows no pages: one request, without a size', async () => {
+  test('is read with one request without a size when the contract has no pages', async () => {
     const { api, asked } = against(() => ({ data: items(50) }));
     const all: Page[] = [];
     for await (const page of pages(api, 'topic_people', { params: { topicId: 't' } })) all.push(page);
@@ -335,7 +335,7 @@ describe('a list that says little', () => {
     expect(asked.map(({ query }) => query)).toEqual([{}]);
   });
 
-  test('is found beside other lists by the name of the resource', async () => {
+  test('is found among other lists by the name of the resource', async () => {
     const { api } = against(() => ({ merges: [], history: items(3), actions: [] }));
     for await (const page of pages(api, 'topic_history', { params: { topicId: 't' } })) {
       expect(page.items).toHaveLength(3);
@@ -344,7 +344,7 @@ describe('a list that says little', () => {
 });
 
 describe('over HTTP', () => {
-  test('reads pages, and a size that is refused', async () => {
+  test('reads pages from a server that refuses a size', async () => {
     const list = documented(items(25), { base: 1, size: 20 });
     const server = await rawServer((response, { url }, count) => {
       const page = url.searchParams.get('page');
@@ -359,7 +359,7 @@ describe('over HTTP', () => {
     await server.close();
   });
 
-  test('a signal ends it between two pages', async () => {
+  test('a signal ends the scan between two pages', async () => {
     const server = await rawServer((response, { url }, count) => {
       const page = Number(url.searchParams.get('page') ?? 0);
       json(response, 200, documented(items(500))({ page, limit: 10, query: {} }, count));

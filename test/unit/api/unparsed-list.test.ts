@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { extractLists, restoreLists, UnparsedList } from '../../../src/api/unparsed-list.js';
 
-/** What an answer says when its lists are read afterwards. */
-function readLater(bytes: Buffer): { said: unknown; lists: number } {
+/** Parses an answer in two steps: the rest first, its extracted lists afterwards. */
+function parseInTwoSteps(bytes: Buffer): { value: unknown; lists: number } {
   const { rest, lists } = extractLists(bytes, 'messages');
-  const cut = JSON.parse(rest.toString('utf8'), restoreLists(lists));
-  return { said: plain(cut), lists: lists.length };
+  const withLists = JSON.parse(rest.toString('utf8'), restoreLists(lists));
+  return { value: plain(withLists), lists: lists.length };
 }
 
 function plain(value: unknown): unknown {
@@ -16,7 +16,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
 }
 
-/** Values with the name that is cut, as key and as text, and with what could be taken for the end of a string or list. */
+/** Values with the extracted name as key and as text, and with texts that look like the end of a string or list. */
 const words = fc.constantFrom(
   'messages',
   '"messages":[',
@@ -27,7 +27,7 @@ const words = fc.constantFrom(
   '\\"',
   'é😀',
   '',
-  'unread:0',
+  'unparsed-list:0',
 );
 const { json } = fc.letrec((tie) => ({
   json: fc.oneof(
@@ -47,17 +47,17 @@ const answers = fc
   .tuple(json, fc.constantFrom(undefined, 1, '\t', ' \n'))
   .map(([value, space]) => Buffer.from(JSON.stringify(value, null, space)));
 
-describe('a list that is left unread', () => {
-  test('is what JSON.parse makes of it, whatever stands around and in it', () => {
+describe('an unparsed list', () => {
+  test('parses to the same value as JSON.parse, whatever surrounds it', () => {
     fc.assert(
       fc.property(answers, (bytes) => {
-        expect(readLater(bytes).said).toEqual(JSON.parse(bytes.toString()));
+        expect(parseInTwoSteps(bytes).value).toEqual(JSON.parse(bytes.toString()));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  test('never makes JSON of what is none', () => {
+  test('never makes valid JSON of invalid text', () => {
     const torn = fc.tuple(answers, fc.nat(), fc.constantFrom('cut', '[', ']', '{', '}', '"', '\\', ',', 'x'));
     fc.assert(
       fc.property(torn, ([bytes, place, how]) => {
@@ -68,17 +68,17 @@ describe('a list that is left unread', () => {
         try {
           expected = JSON.parse(broken.toString());
         } catch {
-          expect(() => readLater(broken)).toThrow(SyntaxError);
+          expect(() => parseInTwoSteps(broken)).toThrow(SyntaxError);
           return;
         }
-        expect(readLater(broken).said).toEqual(expected);
+        expect(parseInTwoSteps(broken).value).toEqual(expected);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  test('is found under its name alone, and only where it is a list', () => {
-    const found = (text: string) => readLater(Buffer.from(text)).lists;
+  test('is extracted under its name only, and only when it is a list', () => {
+    const found = (text: string) => parseInTwoSteps(Buffer.from(text)).lists;
     expect(found('{"data":[{"messages":[1,[2]]},{"messages" :\n [3]}]}')).toBe(2);
     expect(found('{"messages":{"messages":null},"other":[1]}')).toBe(0);
     expect(found('["messages",[1]]')).toBe(0);
@@ -87,7 +87,7 @@ describe('a list that is left unread', () => {
     expect(found('{"messages":[{"messages":[1]}]}')).toBe(1);
   });
 
-  test('has the digest of its text, wherever it stands', () => {
+  test('has the digest of its text, at any position', () => {
     const digest = (text: string) =>
       extractLists(Buffer.from(text), 'messages').lists.map((list) => list.digest());
     const [one] = digest('{"messages":["a"],"more":1}');
@@ -95,7 +95,7 @@ describe('a list that is left unread', () => {
     expect(digest('{"messages":["b"]}')).not.toEqual([one]);
   });
 
-  test('stands as the list that it is in a text, and is empty once it is let go of', () => {
+  test('is serialized as the list itself, and is empty after its release', () => {
     const [list] = extractLists(Buffer.from('{"messages":[1,{"a":2}]}'), 'messages').lists;
     expect(JSON.stringify({ list })).toBe('{"list":[1,{"a":2}]}');
     list?.release();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { groupBy } from '../../../src/base/group-by.js';
 
-test('items stand in their groups, and groups beside each other, in the order in which they came', () => {
+test('groups and their items keep the order of the input', () => {
   const groups = groupBy(['b1', 'a1', 'b2', 'c1', 'a2'], (item) => item[0]);
   expect([...groups]).toEqual([
     ['b', ['b1', 'b2']],

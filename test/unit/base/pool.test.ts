@@ -5,7 +5,7 @@ import { pool } from '../../../src/base/pool.js';
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('pool', () => {
-  test('works on everything, never on more than its width at once, and starts in order', async () => {
+  test('works on every item, never exceeds its concurrency, and starts in order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 6 }), async (count, width) => {
         const started: number[] = [];
@@ -28,7 +28,7 @@ describe('pool', () => {
     );
   });
 
-  test('the first error ends the taking, and is thrown when what is under way has settled', async () => {
+  test('after the first error no item starts; the error is thrown once the running items have settled', async () => {
     const settled: number[] = [];
     const work = pool([1, 2, 3, 4, 5, 6], 2, async (item) => {
       await turn();

@@ -16,7 +16,7 @@ describe('Stop', () => {
     expect(before.signal.aborted).toBe(true);
   });
 
-  test('the cap on minutes says which it was', () => {
+  test('the cap on minutes names itself in the reason', () => {
     const stop = new Stop({ maxMinutes: 0.5 });
     vi.advanceTimersByTime(29_999);
     expect(stop.signal.aborted).toBe(false);
@@ -31,7 +31,7 @@ describe('Stop', () => {
     expect(stop.signal.reason).toMatchObject({ message: 'the cap' });
   });
 
-  test('released, nothing ends it any more, and nothing is left behind', () => {
+  test('after the release nothing fires the signal, and no timer is left', () => {
     const control = new AbortController();
     const stop = new Stop({ stop: control.signal, maxMinutes: 1 });
     stop.release();
