@@ -53,13 +53,16 @@ describe('the README', () => {
   });
 
   it('calls npm scripts that there are', () => {
-    const called = [...readme.matchAll(/npm run ([a-z:]+)/g)].map(([, name]) => name);
+    const called = [...`${readme}${read('CONTRIBUTING.md')}`.matchAll(/npm run ([a-z:]+)/g)].map(
+      ([, name]) => name,
+    );
     expect(called.length).toBeGreaterThan(0);
     for (const name of called) expect(Object.keys(scripts)).toContain(name);
   });
 
   it.each([
     'README.md',
+    'CONTRIBUTING.md',
     'docs/architecture.md',
     'docs/assumptions.md',
     'docs/operations.md',
