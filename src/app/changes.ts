@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
-import { enqueue, leaveOut } from '../push/import/enqueue.js';
-import { keepImport } from '../push/import/kept.js';
-import { type ImportOptions, type Prepared, prepareImport } from '../push/import/prepare.js';
+import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
+import { saveImportCopy } from '../push/import/import-copies.js';
+import { type ImportOptions, type PreparedImport, prepareImport } from '../push/import/prepare.js';
 import type { ImportReport } from '../push/import/report.js';
 import { fromSheet, fromSql, fromStream } from '../push/import/source.js';
 import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
@@ -24,27 +24,27 @@ import type { Setup } from './setup.js';
 import { ask } from './snapshot.js';
 import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
-/** `signalhouse changes`, and whoever else puts wishes into the queue. */
+/** `signalhouse changes`, and everything else that adds changes to the queue. */
 
 /** Where the rows of an import come from. */
 export type ImportFrom =
   | { readonly path: string }
   | { readonly stdin: AsyncIterable<Uint8Array> }
-  /** As a file would hold it, under the name that messages call it. */
+  /** The text of a file, with the name that messages use for it. */
   | { readonly text: string; readonly name: string }
   | { readonly sql: string };
 
 /**
- * `signalhouse changes import`: `confirm` sees what would happen and says whether it shall, with the warehouse held.
- * Without one it does.
+ * `signalhouse changes import`: `confirm` sees what would happen and decides, while the warehouse is locked. Without
+ * `confirm`, the import goes ahead.
  */
 export async function importChanges(
   setup: Setup,
   from: ImportFrom,
   options: ImportOptions & WorkerOptions & { readonly dryRun: boolean },
-  confirm?: (prepared: Prepared) => Promise<boolean>,
+  confirm?: (prepared: PreparedImport) => Promise<boolean>,
 ): Promise<ImportReport> {
-  // Read first: nobody waits for a file that is none.
+  // Read before the lock is taken: a file that cannot be read blocks nobody.
   const source =
     'sql' in from
       ? await ask(setup, (snapshot) => fromSql(snapshot, from.sql))
@@ -53,14 +53,14 @@ export async function importChanges(
         : 'text' in from
           ? await fromSheet({ bytes: Buffer.from(from.text), name: from.name })
           : await fromStream(from.stdin, 'standard input');
-  return decideOn(setup, options, async (queue, warehouse) => {
+  return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);
-    if (options.dryRun) return leaveOut(prepared, 'dry_run');
-    if (prepared.fresh.length > 0 && confirm && !(await confirm(prepared)))
-      return leaveOut(prepared, 'declined');
+    if (options.dryRun) return reportWithoutQueueing(prepared, 'dry_run');
+    if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
+      return reportWithoutQueueing(prepared, 'declined');
     const report = enqueue(queue, prepared);
-    keepImport(setup.config.dataDir, source, report);
+    saveImportCopy(setup.config.dataDir, source, report);
     return report;
   });
 }
@@ -71,7 +71,7 @@ export function cancelChanges(
   selection: Selection,
   options: WorkerOptions,
 ): Promise<Decision[]> {
-  return decideOn(setup, options, async (queue) => cancel(queue, selection));
+  return changeQueue(setup, options, async (queue) => cancel(queue, selection));
 }
 
 /** `signalhouse changes retry`. */
@@ -80,11 +80,11 @@ export function retryChanges(
   selection: Selection,
   options: WorkerOptions & { readonly overwrite: boolean },
 ): Promise<Decision[]> {
-  return decideOn(setup, options, async (queue) => retry(queue, selection, options.overwrite));
+  return changeQueue(setup, options, async (queue) => retry(queue, selection, options.overwrite));
 }
 
-/** Work on the queue that makes no request; what it changed is in the published file afterwards. */
-function decideOn<T>(
+/** Work on the queue that makes no requests; the published file has its changes afterwards. */
+function changeQueue<T>(
   setup: Setup,
   options: WorkerOptions,
   work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
@@ -102,7 +102,7 @@ function decideOn<T>(
   );
 }
 
-/** `signalhouse changes list`: the youngest `limit` of those that match, and how many there are. Nobody is waited for. */
+/** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
 export async function listChanges(
   setup: Setup,
   filter: ChangeFilter,
@@ -115,7 +115,7 @@ export async function listChanges(
   });
 }
 
-/** `signalhouse changes show`: a change with its requests; null when there is none of that id. */
+/** `signalhouse changes show`: a change with its requests; null when there is none with that id. */
 export async function showChange(
   setup: Setup,
   id: string,

@@ -2,7 +2,7 @@ import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { storedCounts } from '../push/context.js';
-import { Inbox, type InboxFile } from '../push/inbox/inbox.js';
+import { Inbox, type InboxFile } from '../push/inbox.js';
 import { previewPush } from '../push/preview.js';
 import { readQueue } from '../push/queue/queue.js';
 import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
@@ -141,9 +141,9 @@ async function pushWithInbox(
     const folder = { dataDir: config.dataDir, queue, warehouse, settings: config, clock, log, requestedBy };
     const inbox = new Inbox(folder);
     try {
-      await inbox.take();
+      await inbox.importAll();
       const push = await runPush({ ...parts, queue }, options, observer);
-      return { push, failure: null, inbox: await inbox.giveBack() };
+      return { push, failure: null, inbox: await inbox.returnFiles() };
     } catch (error) {
       // A full inbox or a file that cannot be moved is no reason to miss a night's news.
       if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;

@@ -22,6 +22,11 @@ export interface Field {
 /** The API uses the reason only together with `archived`: the two are one decision. */
 export const archivedReason = 'archived_reason';
 
+/** The fields of one decision have one group: `archived` and its reason belong together. */
+export function groupOf(name: string): string {
+  return name === archivedReason ? 'archived' : name;
+}
+
 const topic: readonly Field[] = [
   { name: 'priority', path: ['priority'], kind: 'text', allowed: priorities },
   { name: 'lifecycle_state', path: ['lifecycleState'], kind: 'text', allowed: settableLifecycleStates },

@@ -5,7 +5,7 @@ import type { Cell, Grid } from '../sheet/grid.js';
 import { type AddedColumn, writeGrid } from '../sheet/write.js';
 import type { Change } from './change.js';
 import { fieldsOf, type Values } from './fields.js';
-import { keptImport } from './import/kept.js';
+import { readImportCopy } from './import/import-copies.js';
 import type { ImportRow } from './import/report.js';
 
 /** The result of one row of an imported file. */
@@ -109,7 +109,7 @@ export async function writeResult(out: string, parts: ResultParts): Promise<void
     (ownChanges.length > 0 ? ownChanges : last ? [last] : []).map(({ importId }) => importId),
   );
   const [only] = imports;
-  const kept = imports.size === 1 && only !== undefined ? await keptImport(dataDir, only) : null;
+  const kept = imports.size === 1 && only !== undefined ? await readImportCopy(dataDir, only) : null;
   const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(ownChanges);
   const rows = kept?.rows ?? plainRows(ownChanges);

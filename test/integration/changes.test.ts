@@ -165,7 +165,7 @@ describe('rows that are wrong', () => {
       'allowed: open',
       '--skip-invalid',
     ])
-      expect(refused.stdout).toContain(text);
+      expect(refused.stdout.replaceAll(/\s+/g, ' ')).toContain(text);
     const before = (await queueOf(pulling.dataDir)).length;
     const report = await json<ImportReport>(['import', 'bad.tsv', '--skip-invalid'], 3);
     expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });

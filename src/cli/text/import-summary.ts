@@ -1,5 +1,5 @@
 import { ago, count, counted, duration } from '../../base/units.js';
-import type { Prepared } from '../../push/import/prepare.js';
+import type { PreparedImport } from '../../push/import/prepare.js';
 import type {
   ChangeKind,
   ImportProblem,
@@ -11,7 +11,7 @@ import { list, pairs, sections, table } from './layout.js';
 import { some, wide } from './sync-summary.js';
 
 /** What an import would do, for the person who is asked whether it shall. */
-export function previewText(prepared: Prepared): string {
+export function previewText(prepared: PreparedImport): string {
   return sections([
     [`${prepared.source}: what would be queued`, pairs(facts(prepared))],
     ...bodyOf(prepared),

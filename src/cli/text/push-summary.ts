@@ -1,5 +1,5 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
-import type { InboxFile } from '../../push/inbox/inbox.js';
+import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
 import { list, pairs, sections, table } from './layout.js';
 import { some, wide } from './sync-summary.js';

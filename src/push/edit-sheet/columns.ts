@@ -1,30 +1,32 @@
 import type { SheetColumn } from '../../sheet/spec.js';
+import { identifier } from '../../warehouse/sql.js';
 import { type EntityType, type Field, fieldsOf } from '../fields.js';
 
-/** A column of a sheet for editing, and the SQL that fills it. */
-export interface ListColumn extends SheetColumn {
+/** A column of a sheet to edit, and the SQL expression that fills it. */
+export interface QueryColumn extends SheetColumn {
   readonly sql: string;
 }
 
-/** Of what a list is made: its tables, and what it shows beside what can be edited. */
-export interface Form {
+/** The table that a sheet is about, and the columns that help to decide. */
+export interface SheetTable {
   readonly entityType: EntityType;
   readonly table: 'topics' | 'companies';
   readonly id: 'topic_id' | 'company_id';
   /** The name of the sheet within a workbook. */
   readonly name: string;
-  readonly shown: readonly SheetColumn[];
+  /** Columns that are not edited. */
+  readonly context: readonly SheetColumn[];
 }
 
 const count = (key: string): SheetColumn => ({ key, type: 'number', width: 12 });
 
-export const forms: Readonly<Record<EntityType, Form>> = {
+export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
   topic: {
     entityType: 'topic',
     table: 'topics',
     id: 'topic_id',
     name: 'Topics',
-    shown: [
+    context: [
       { key: 'title', type: 'text', width: 36, wrap: true },
       { key: 'summary', type: 'text', width: 60, wrap: true },
       { key: 'issue_type', type: 'text', width: 16 },
@@ -36,30 +38,24 @@ export const forms: Readonly<Record<EntityType, Form>> = {
     table: 'companies',
     id: 'company_id',
     name: 'Companies',
-    shown: [...['people', 'messages'].map(count), { key: 'last_seen_at', type: 'time', width: 20 }],
+    context: [...['people', 'messages'].map(count), { key: 'last_seen_at', type: 'time', width: 20 }],
   },
 };
 
-/** Quotes a name for SQL. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+/** The id, which every sheet has. */
+export function idColumn({ id }: SheetTable): QueryColumn {
+  return { key: id, type: 'text', width: id === 'topic_id' ? 38 : 14, grey: true, sql: 'editable.id' };
 }
 
-/** The column of the id, which every list has. */
-export function idColumn({ id }: Form): ListColumn {
-  return { key: id, type: 'text', width: id === 'topic_id' ? 38 : 14, grey: true, sql: 'laid.id' };
+export function contextColumn(column: SheetColumn): QueryColumn {
+  return { ...column, sql: `editable.${identifier(column.key)}` };
 }
 
-/** A column that is only looked at. */
-export function shownColumn(column: SheetColumn): ListColumn {
-  return { ...column, sql: `laid.${quoted(column.key)}` };
-}
-
-/** A column to edit, and the one at the right that keeps what was there. */
-export function editedColumns(field: Field): { readonly edited: ListColumn; readonly base: ListColumn } {
+/** A column to edit, and its base column, which keeps the value from when the sheet was written. */
+export function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
   const { name, kind, allowed } = field;
   const base = `base_${name}`;
-  const sql = `laid.${quoted(name)}`;
+  const sql = `editable.${identifier(name)}`;
   const width = allowed || kind === 'boolean' ? 14 : 26;
   return {
     edited: { key: name, type: kind, width, ...(allowed && { allowed }), edited: { base }, sql },
@@ -67,23 +63,23 @@ export function editedColumns(field: Field): { readonly edited: ListColumn; read
   };
 }
 
-/** As of when the base columns are known. */
-export const baseAtColumn: ListColumn = {
+/** How old the base columns are. */
+export const baseAtColumn: QueryColumn = {
   key: 'base_updated_at',
   type: 'time',
   width: 20,
   grey: true,
-  sql: 'laid.base_updated_at',
+  sql: 'editable.base_updated_at',
 };
 
-/** Names that a sheet keeps for itself: another column may not have them. */
-export function keptNames({ entityType, id }: Form): Set<string> {
+/** Names that no other column of the sheet may have. */
+export function reservedNames({ entityType, id }: SheetTable): Set<string> {
   const bases = fieldsOf[entityType].map(({ name }) => `base_${name}`);
   return new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at'].filter((name) => name !== id));
 }
 
-/** How cells of a type of DuckDB are shown. */
-export function typeOf(duckdb: string): SheetColumn['type'] {
+/** The type of a sheet's column for a DuckDB type. */
+export function columnTypeOf(duckdb: string): SheetColumn['type'] {
   if (/^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/.test(duckdb)) return 'number';
   if (duckdb === 'BOOLEAN') return 'boolean';
   return /^(DATE|TIMESTAMP.*)$/.test(duckdb) ? 'time' : 'text';

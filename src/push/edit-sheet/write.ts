@@ -4,27 +4,25 @@ import type { Cell } from '../../sheet/grid.js';
 import type { SheetColumn } from '../../sheet/spec.js';
 import { writeSheet } from '../../sheet/write.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
-import { sqlFile } from '../../warehouse/sql.js';
+import { identifier, sqlFile } from '../../warehouse/sql.js';
 import { type EntityType, fieldsOf } from '../fields.js';
-import { type Choice, type Chosen, choose } from './choose.js';
 import {
   baseAtColumn,
+  columnTypeOf,
+  contextColumn,
   editedColumns,
-  type Form,
-  forms,
   idColumn,
-  type ListColumn,
-  quoted,
-  shownColumn,
-  typeOf,
+  type QueryColumn,
+  type SheetTable,
+  sheetTables,
 } from './columns.js';
-import { howTo } from './how-to.js';
+import { type RowSelection, type SelectedRows, selectRows } from './rows.js';
 
 export interface EditSheetOptions {
   readonly out: string;
   readonly entityType: EntityType;
-  readonly chosen: Chosen;
-  /** Only these columns beside the id; each that can be edited brings its base. All when undefined. */
+  readonly selection: RowSelection;
+  /** Only these columns besides the id, each editable one with its base. All when undefined. */
   readonly columns?: readonly string[] | undefined;
   readonly overwrite?: boolean;
 }
@@ -33,10 +31,10 @@ export interface EditSheet {
   readonly path: string;
   readonly entityType: EntityType;
   readonly rows: number;
-  /** Chosen, but not in the sheet: unknown, deleted or merged ones, which nobody can change. */
+  /** How many selected ids are not in the sheet: unknown, deleted or merged ones, which cannot be changed. */
   readonly leftOut: number;
   readonly columns: readonly string[];
-  /** As of when the oldest of the rows is known (ISO 8601). */
+  /** The age of the oldest row (ISO 8601). */
   readonly oldest: string | null;
 }
 
@@ -46,26 +44,27 @@ const queries: Readonly<Record<EntityType, string>> = {
 };
 
 /**
- * Writes the sheet that people edit: what helps to decide, what can be edited, and at the right what is there now. It
- * reads the published file alone. Raises UsageError when the rows or columns are not clear, and as `writeSheet` does.
+ * Writes the sheet that people edit: columns that help to decide, columns to edit, and at the right the base columns with
+ * the current values. Reads only the published file. Raises UsageError when it cannot tell which rows or columns are
+ * wanted, and what `writeSheet` raises.
  */
 export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
   const { out, entityType } = options;
-  const form = forms[entityType];
-  const choice = await choose(snapshot, form, options.chosen);
-  const columns = await columnsOf(snapshot, form, choice, options.columns);
-  const from = `FROM chosen JOIN laid ON laid.id = chosen._id JOIN ${form.table} AS own ON own.id = laid.id`;
-  const parts = `WITH chosen AS (${choice.sql}), laid AS (${queries[entityType]})`;
+  const sheetTable = sheetTables[entityType];
+  const selected = await selectRows(snapshot, sheetTable, options.selection);
+  const columns = await columnsOf(snapshot, sheetTable, selected, options.columns);
+  const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id`;
+  const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
-    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, min(laid.base_updated_at) AS oldest ${from}`,
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, min(editable.base_updated_at) AS oldest ${from}`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
-  if (rows === 0) throw nothing(entityType, chosen);
+  if (rows === 0) throw noRows(entityType, chosen);
   const list = columns.map(({ sql }, at) => `${sql} AS c${at}`).join(', ');
   await writeSheet(
     out,
     {
-      name: form.name,
+      name: sheetTable.name,
       columns,
       rows: cellsOf(snapshot, `${parts} SELECT ${list} ${from} ORDER BY chosen._place`, columns),
       howTo: howTo(entityType),
@@ -78,28 +77,28 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
 
 async function columnsOf(
   snapshot: Snapshot,
-  form: Form,
-  choice: Choice,
+  sheetTable: SheetTable,
+  selected: SelectedRows,
   wanted: readonly string[] | undefined,
-): Promise<ListColumn[]> {
-  const fields = fieldsOf[form.entityType];
-  const own = new Set([...form.shown.map(({ key }) => key), ...fields.map(({ name }) => name)]);
-  // What the sheet shows anyway stands there as the warehouse has it, and not a second time.
-  const extra = choice.extra.filter(({ key }) => !own.has(key.toLowerCase()));
+): Promise<QueryColumn[]> {
+  const fields = fieldsOf[sheetTable.entityType];
+  const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
+  // A column that the sheet has anyway is not added again: it shows the warehouse's value.
+  const extra = selected.extra.filter(({ key }) => !own.has(key.toLowerCase()));
   const asked = wanted?.map((name) => name.toLowerCase());
   const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
   const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
   const more = asked
-    ? await furtherColumns(snapshot, form, asked, [...own, ...extra.map(({ key }) => key)])
+    ? await moreColumns(snapshot, sheetTable, asked, [...own, ...extra.map(({ key }) => key)])
     : [];
   if (edited.length === 0) {
     const names = fields.map(({ name }) => name).join(', ');
-    const problem = `names nothing that can be edited: there must be one of ${names}`;
-    throw new UsageError('The sheet would be no use.', [{ setting: '--columns', problem }]);
+    const problem = `names no column that can be edited: add one of ${names}`;
+    throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
   }
   return [
-    idColumn(form),
-    ...form.shown.filter(({ key }) => has(key)).map(shownColumn),
+    idColumn(sheetTable),
+    ...sheetTable.context.filter(({ key }) => has(key)).map(contextColumn),
     ...more,
     ...extra,
     ...edited.map((one) => one.edited),
@@ -108,26 +107,29 @@ async function columnsOf(
   ];
 }
 
-/** Any other column of the table may be shown as well. */
-async function furtherColumns(
+/** The other columns of the table that `--columns` names. */
+async function moreColumns(
   snapshot: Snapshot,
-  { table, id }: Form,
+  { table, id }: SheetTable,
   asked: readonly string[],
-  known: readonly string[],
-): Promise<ListColumn[]> {
-  const names = new Set([...known.map((name) => name.toLowerCase()), id]);
+  present: readonly string[],
+): Promise<QueryColumn[]> {
+  const names = new Set([...present.map((name) => name.toLowerCase()), id]);
   const left = asked.filter((name) => !names.has(name));
   if (left.length === 0) return [];
   const described = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${table}`);
   const types = new Map(described.map(({ column_name: name, column_type: type }) => [name, type]));
   const unknown = left.filter((name) => !types.has(name) || name === 'id');
   if (unknown.length > 0) {
-    const problem = `there is no column ${unknown.join(', ')}; there are ${[...known, ...types.keys()].filter((name, at, all) => name !== 'id' && all.indexOf(name) === at).join(', ')}`;
-    throw new UsageError('The columns of the sheet are not clear.', [{ setting: '--columns', problem }]);
+    const available = [...new Set([...present, ...types.keys()])].filter((name) => name !== 'id');
+    const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
+    throw new UsageError('Cannot tell which columns the sheet should have.', [
+      { setting: '--columns', problem },
+    ]);
   }
   return left.map((key) => ({
-    ...{ key, type: typeOf(types.get(key) ?? ''), width: 18, wrap: true },
-    sql: `own.${quoted(key)}`,
+    ...{ key, type: columnTypeOf(types.get(key) ?? ''), width: 18, wrap: true },
+    sql: `own.${identifier(key)}`,
   }));
 }
 
@@ -147,15 +149,36 @@ function cellOf(value: Json, type: SheetColumn['type']): Cell {
     const at = new Date(String(value));
     return Number.isNaN(at.getTime()) ? String(value) : at;
   }
-  // DECIMAL comes as text; what a number would not hold exactly stays text.
+  // DECIMAL comes as text; a value that a number cannot hold exactly stays text.
   if (type === 'number' && typeof value === 'string' && String(Number(value)) === value) return Number(value);
   return value;
 }
 
-function nothing(entityType: EntityType, chosen: number): UsageError {
+function noRows(entityType: EntityType, chosen: number): UsageError {
   const plural = entityType === 'topic' ? 'topics' : 'companies';
-  const why = chosen > 0 ? `none of the ${chosen} that were chosen can be changed` : 'none was chosen';
-  return new UsageError(`There are no ${plural} to write a sheet of: ${why}.`, [], {
-    hint: 'Look at --where or --query, or run signalhouse sync first.',
+  const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
+  return new UsageError(`There are no ${plural} for the sheet: ${why}.`, [], {
+    hint: 'Check --where or --query, or run signalhouse sync first.',
   });
+}
+
+/** The paragraphs of the sheet "How to use", for a person who sees it for the first time. */
+function howTo(entityType: EntityType): string[] {
+  const [noun, plural] = entityType === 'topic' ? ['topic', 'topics'] : ['company', 'companies'];
+  const fields = fieldsOf[entityType].map(({ name }) => name).join(', ');
+  const choices =
+    entityType === 'topic'
+      ? 'priority and lifecycle_state have a list of choices. archived is TRUE or FALSE. archived_reason is only used when archived is TRUE.'
+      : 'is_vip is TRUE or FALSE. logo_url starts with https:// or http://. The other columns are text.';
+  return [
+    `How to change ${plural} with this workbook`,
+    `1. Edit the cells of these columns: ${fields}. Edited cells are coloured.`,
+    choices,
+    '2. Save the workbook, as .xlsx or as CSV.',
+    '3. Run signalhouse changes import FILE. It shows what would change, asks, and adds the changes to the queue. It sends nothing.',
+    '4. Run signalhouse push to send them. With --result FILE, push also writes your sheet back with the result of each row.',
+    `Do not edit the grey columns at the right (base_ …). They hold the values from when the sheet was written. A change is a cell that differs from its base. If somebody else has changed the same ${noun} since then, you see both values, and nothing is overwritten.`,
+    `You can sort, filter, hide and delete rows, and add columns. Rows that you do not edit change nothing. Keep the column ${entityType}_id.`,
+    'Do not empty cells: the API has no documented way to clear a value. Times are in UTC.',
+  ];
 }

@@ -5,15 +5,25 @@ import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
 import type { Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
-import { importedBefore, ruleOn } from './against-queue.js';
-import { type Combined, combine } from './combine.js';
-import { type Heading, headingOf } from './heading.js';
-import { type Known, lookUp } from './known.js';
-import { type CostSettings, previewOf } from './preview.js';
-import type { ImportProblem, ImportReport, ImportRow, RowOutcome } from './report.js';
+import { compareWithQueue, importedBefore } from './compare-with-queue.js';
+import {
+  blockedReason,
+  compareWithWarehouse,
+  type RequestedChange,
+  type StoredEntity,
+  storedEntities,
+} from './compare-with-warehouse.js';
+import { type Header, parseHeader } from './header.js';
+import {
+  type CostSettings,
+  type ImportProblem,
+  type ImportReport,
+  type ImportRow,
+  previewOf,
+  type RowOutcome,
+} from './report.js';
+import { combineRows, type EntityEdits, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-import { readRows } from './statement.js';
-import { type Wish, whyClosed, wishOf } from './wish.js';
 
 export interface ImportParts {
   readonly store: Pick<Warehouse, 'all'>;
@@ -23,12 +33,12 @@ export interface ImportParts {
 
 export interface ImportOptions {
   readonly requestedBy: string;
-  /** Queue the good rows although others are wrong. */
+  /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
 }
 
-/** A change that would be queued. */
-export interface Fresh {
+/** A change to queue. */
+interface PreparedChange {
   readonly change: NewChange;
   readonly supersedes: readonly Change[];
   /** The rows that it comes from. */
@@ -36,177 +46,192 @@ export interface Fresh {
 }
 
 /** What an import would do; nothing is queued yet. */
-export interface Prepared extends Omit<ImportReport, 'outcome' | 'queued' | 'exitCode'> {
-  /** None when rows are wrong and not skipped. */
-  readonly fresh: readonly Fresh[];
-  /** Rows are wrong, and for that nothing may be queued. */
+export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'exitCode'> {
+  /** Empty when rows are wrong and not skipped. */
+  readonly newChanges: readonly PreparedChange[];
+  /** Rows are wrong, so nothing may be queued. */
   readonly isRefused: boolean;
 }
 
-/** What was found out about the rows of one id. */
-interface Found {
+/** The outcome for the rows of one id. */
+interface EntityOutcome {
   readonly rows: readonly number[];
   readonly outcome: RowOutcome;
   readonly change?: Change;
   readonly text?: string;
-  readonly fresh?: Fresh;
+  readonly newChange?: PreparedChange;
 }
 
 /**
- * Holds a file against the warehouse and the queue, every row of it, and finds every problem at once. Writes nothing.
- * Raises UsageError when it is not clear what the file as a whole shall change.
+ * Compares every row of a file with the warehouse and the queue, and finds every problem at once. Writes nothing. Raises
+ * UsageError when it cannot tell what the file as a whole should change.
  */
 export async function prepareImport(
   { store, queue, settings }: ImportParts,
   source: ImportSource,
   { requestedBy, skipInvalid = false }: ImportOptions,
-): Promise<Prepared> {
-  const heading = headingOf(source.grid.columns, source.name);
-  const { entityType } = heading;
+): Promise<PreparedImport> {
+  const header = parseHeader(source.grid.columns, source.name);
+  const { entityType } = header;
   const importId = randomUUID();
-  const read = readRows(heading, source.grid);
-  const together = combine(read.flatMap(({ statement }) => statement ?? []));
-  const speaking = together.combined.filter(({ said }) => Object.keys(said).length > 0);
-  // A row with a bad cell says all that is wrong with it at once, its id included.
-  const broken = read.filter(({ statement, id }) => statement === null && id !== null);
-  const ids = [...speaking, ...broken].map(({ id }) => id as string);
-  const known = await lookUp(store, entityType, [...new Set(ids)]);
-  const ours = queue.all().filter((change) => change.entityType === entityType);
-  const changes = groupBy(ours, ({ entityId }) => entityId);
+  const parsed = parseRows(header, source.grid);
+  const combined = combineRows(parsed.flatMap(({ valid }) => valid ?? []));
+  const edited = combined.entities.filter(({ edits }) => Object.keys(edits).length > 0);
+  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
+  const invalid = parsed.filter(({ valid, id }) => valid === null && id !== null);
+  const ids = [...edited, ...invalid].map(({ id }) => id as string);
+  const stored = await storedEntities(store, entityType, [...new Set(ids)]);
+  const sameType = queue.all().filter((change) => change.entityType === entityType);
+  const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
   const problems: ImportProblem[] = [
-    ...read.flatMap((one) => one.problems),
-    ...broken.flatMap(({ row, id }) => {
-      const problem = whyClosed(known.get(id as string));
-      return problem === null ? [] : [{ row, column: heading.id.header, value: id, problem }];
+    ...parsed.flatMap((one) => one.problems),
+    ...invalid.flatMap(({ row, id }) => {
+      const problem = blockedReason(stored.get(id as string));
+      return problem === null ? [] : [{ row, column: header.id.header, value: id, problem }];
     }),
-    ...together.problems,
+    ...combined.problems,
   ];
-  const found = together.combined.flatMap((combined) => {
-    const of = changes.get(combined.id) ?? [];
-    const one = findOut(combined, known.get(combined.id), of, heading, origin);
+  const outcomes = combined.entities.flatMap((entity) => {
+    const earlier = changes.get(entity.id) ?? [];
+    const one = outcomeOf(entity, stored.get(entity.id), earlier, header, origin);
     if ('problems' in one) problems.push(...one.problems);
     return 'problems' in one ? [] : [one];
   });
 
   const isRefused = problems.length > 0 && !skipInvalid;
-  const rows = rowsOf(source, found, problems, isRefused);
-  const fresh = found.flatMap((one) => one.fresh ?? []);
+  const rows = rowsOf(source, outcomes, problems, isRefused);
+  const newChanges = outcomes.flatMap((one) => one.newChange ?? []);
   const counts = await storedCounts(store);
-  const superseded = fresh.reduce((sum, one) => sum + one.supersedes.length, 0);
-  const planned = fresh.map(({ change }) => change);
+  const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
+  const planned = newChanges.map(({ change }) => change);
   return {
     importId,
     source: source.name,
     sourceHash: source.hash,
     entityType,
     requestedBy,
-    fresh: isRefused ? [] : fresh,
+    newChanges: isRefused ? [] : newChanges,
     isRefused,
     preview: previewOf(entityType, planned, rows, superseded, counts[entityType], settings),
-    problems: inOrder(problems, heading),
+    problems: inOrder(problems, header),
     rows,
-    notes: notesOf(source, heading, together.repeated, found, known),
+    notes: notesOf(source, header, combined.repeated, outcomes, stored),
   };
 }
 
-function findOut(
-  combined: Combined,
-  known: Known | undefined,
+function outcomeOf(
+  entity: EntityEdits,
+  stored: StoredEntity | undefined,
   changes: readonly Change[],
-  heading: Heading,
+  header: Header,
   origin: Pick<NewChange, 'entityType' | 'requestedBy' | 'source' | 'sourceHash' | 'importId'>,
-): Found | { readonly problems: readonly ImportProblem[] } {
-  const { rows } = combined;
-  // Before anything else: what a file wanted then may be impossible, or done, by now.
-  const said = Object.entries(combined.said).map(([name, { value }]): [string, Value] => [name, value]);
-  const before = importedBefore(Object.fromEntries(said), changes, origin.sourceHash);
+): EntityOutcome | { readonly problems: readonly ImportProblem[] } {
+  const { rows, edits } = entity;
+  // Checked first: what the same file asked for then may be impossible, or done, by now.
+  const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
+  const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
   if (before) return { rows, outcome: 'imported_before', change: before, text: importedText(before) };
-  const { wish, problems } = wishOf(combined, known, heading.id.header);
-  if (!wish) return { problems };
-  const ruling = ruleOn(wish, changes);
-  if (ruling.kind === 'unchanged') return { rows, outcome: 'unchanged' };
-  if (ruling.kind === 'duplicate')
-    return { rows, outcome: 'duplicate', change: ruling.change, text: duplicateText(ruling.change) };
-  if (ruling.kind === 'conflict')
-    return { rows, outcome: 'conflict', change: ruling.change, text: conflictText(ruling.change) };
-  const { wanted, base, supersedes } = ruling;
-  const change: NewChange = { ...origin, ...placeOf(wish), entityId: wish.id, wanted, base };
-  return { rows, outcome: 'queued', fresh: { change, supersedes, rows } };
+  const { change: request, problems } = compareWithWarehouse(entity, stored, header.id.header);
+  if (!request) return { problems };
+  const comparison = compareWithQueue(request, changes);
+  switch (comparison.kind) {
+    case 'unchanged':
+      return { rows, outcome: 'unchanged' };
+    case 'duplicate':
+      return {
+        rows,
+        outcome: 'duplicate',
+        change: comparison.change,
+        text: duplicateText(comparison.change),
+      };
+    case 'conflict':
+      return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
+    case 'queue': {
+      const { wanted, base, supersedes } = comparison;
+      const change = { ...origin, ...provenanceOf(request), entityId: request.id, wanted, base };
+      return { rows, outcome: 'queued', newChange: { change, supersedes, rows } };
+    }
+  }
 }
 
-function placeOf({ rows, baseFrom, baseAt }: Wish): Pick<NewChange, 'sourceRow' | 'baseFrom' | 'baseAt'> {
+function provenanceOf({
+  rows,
+  baseFrom,
+  baseAt,
+}: RequestedChange): Pick<NewChange, 'sourceRow' | 'baseFrom' | 'baseAt'> {
   return { sourceRow: rows[0] ?? null, baseFrom, baseAt };
 }
 
-/** What is left is a good row about an id of which another row is wrong. */
-const another = { outcome: 'invalid', changeId: null, text: 'Another row of the same id is wrong.' } as const;
+/** The outcome of a valid row whose id has a wrong row as well. */
+const otherRowWrong = {
+  outcome: 'invalid',
+  changeId: null,
+  text: 'Another row of the same id is wrong.',
+} as const;
 
-/** Every row of the file has an outcome: what is wrong in it goes before what could have become of it. */
+/** Every row of the file has an outcome; a problem takes precedence over any other. */
 function rowsOf(
   { grid }: ImportSource,
-  found: readonly Found[],
+  found: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
   isRefused: boolean,
 ): ImportRow[] {
   const outcomes = new Map<number, Omit<ImportRow, 'row'>>();
   for (const { rows, outcome, change, text } of found) {
-    const held = outcome === 'queued' && isRefused;
-    const made = held
+    const isHeldBack = outcome === 'queued' && isRefused;
+    const result = isHeldBack
       ? { outcome: 'not_queued' as const, changeId: null, text: 'Other rows of the file are wrong.' }
       : { outcome, changeId: change?.id ?? null, text: text ?? null };
-    for (const row of rows) outcomes.set(row, made);
+    for (const row of rows) outcomes.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {
-    const told = outcomes.get(row);
+    const before = outcomes.get(row);
     const sentence = `${column ?? 'row'}${value === null ? '' : ` "${value}"`} ${problem}`;
-    const text = told?.outcome === 'invalid' ? `${told.text}; ${sentence}` : sentence;
+    const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
     outcomes.set(row, { outcome: 'invalid', changeId: null, text });
   }
-  return grid.rows.map(({ number: row }) => ({
-    row,
-    ...(outcomes.get(row) ?? another),
-  }));
+  return grid.rows.map(({ number: row }) => ({ row, ...(outcomes.get(row) ?? otherRowWrong) }));
 }
 
-function inOrder(problems: readonly ImportProblem[], heading: Heading): ImportProblem[] {
-  const place = new Map(heading.edited.map(({ header, at }) => [header, at]));
-  const at = ({ column }: ImportProblem) => (column === null ? -1 : (place.get(column) ?? -1));
+function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
+  const positions = new Map(header.edited.map((column) => [column.header, column.at]));
+  const at = ({ column }: ImportProblem) => (column === null ? -1 : (positions.get(column) ?? -1));
   return [...problems].sort((a, b) => a.row - b.row || at(a) - at(b));
 }
 
-const day = (at: string) => at.slice(0, 16).replace('T', ' ');
+const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 
 function importedText({ id, queuedAt, status }: Change): string {
   const next =
     status === 'conflict' || status === 'failed' ? `; signalhouse changes retry ${id} tries it again` : '';
-  return `already imported on ${day(queuedAt)} UTC as change ${id} (${status})${next}`;
+  return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 
 function duplicateText({ id, queuedAt, source }: Change): string {
-  return `change ${id} of ${day(queuedAt)} UTC (${source}) wants the same and is still open`;
+  return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
 }
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
-  return `in conflict since ${day(settledAt ?? queuedAt)} UTC (change ${id}): export a new sheet and decide there, or signalhouse changes retry ${id} --overwrite`;
+  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
 }
 
 function notesOf(
   { grid }: ImportSource,
-  heading: Heading,
+  header: Header,
   repeated: number,
-  found: readonly Found[],
-  known: ReadonlyMap<string, Known>,
+  outcomes: readonly EntityOutcome[],
+  stored: ReadonlyMap<string, StoredEntity>,
 ): string[] {
-  const notes = [...grid.notes, ...heading.notes];
-  if (grid.rows.length === 0) notes.push('There are no rows under the header.');
-  if (repeated === 1) notes.push('One id stands in several rows; it makes one change.');
-  if (repeated > 1) notes.push(`${repeated} ids stand in several rows; each makes one change.`);
-  const noted = found.flatMap(({ fresh }) => {
-    const note = fresh && known.get(fresh.change.entityId)?.note;
-    return note ? [`${fresh.change.entityId} ${note}`] : [];
+  const notes = [...grid.notes, ...header.notes];
+  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
+  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
+  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
+  const superseded = outcomes.flatMap(({ newChange }) => {
+    const note = newChange && stored.get(newChange.change.entityId)?.note;
+    return note ? [`${newChange.change.entityId} ${note}`] : [];
   });
-  notes.push(...noted.slice(0, 10).map((note) => `${note}.`));
-  if (noted.length > 10) notes.push(`And ${noted.length - 10} more that were superseded.`);
+  notes.push(...superseded.slice(0, 10).map((note) => `${note}.`));
+  if (superseded.length > 10) notes.push(`${superseded.length - 10} more were superseded.`);
   return notes;
 }

@@ -1,12 +1,14 @@
-import type { EntityType } from '../fields.js';
+import { minutesFor } from '../../api/budget.js';
+import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
+import { isListed } from '../remote.js';
 
-/** Something in a row that cannot be meant, as the person finds it in the file. */
+/** Something wrong in a row, as the person finds it in the file. */
 export interface ImportProblem {
   /** The row as a spreadsheet program numbers it. */
   readonly row: number;
-  /** The column by its header as written; null when it is the row as a whole. */
+  /** The header of the column, as written; null for the row as a whole. */
   readonly column: string | null;
-  /** What stands there, as text; null for an empty cell. */
+  /** The content of the cell as text; null for an empty cell. */
   readonly value: string | null;
   readonly problem: string;
   readonly allowed?: readonly string[];
@@ -16,15 +18,15 @@ export interface ImportProblem {
 export type RowOutcome =
   /** A new change waits for the next push. */
   | 'queued'
-  /** It would have been queued, and was not: other rows are wrong, it was a dry run, or nobody said yes. */
+  /** It was not queued because other rows are wrong, it was a dry run, or the import was declined. */
   | 'not_queued'
-  /** It asks for nothing, or for what is so already. */
+  /** It asks for nothing, or for values that are already up to date. */
   | 'unchanged'
   /** A change that is still open wants the same. */
   | 'duplicate'
-  /** The same file was imported before, and its change is on record. */
+  /** The same file was imported before; its change is on record. */
   | 'imported_before'
-  /** The same was wanted before and met a conflict, which this row does not know of. */
+  /** The same was imported before and met a conflict, and this row does not show that the person has seen it. */
   | 'conflict'
   /** Something in it is wrong. */
   | 'invalid';
@@ -32,13 +34,13 @@ export type RowOutcome =
 export interface ImportRow {
   readonly row: number;
   readonly outcome: RowOutcome;
-  /** The change that carries it, or the earlier one that it was found equal to. */
+  /** The change for it, or the earlier change that it duplicates. */
   readonly changeId: string | null;
-  /** Why, in words; null when there is nothing to say. */
+  /** The reason as a sentence; null when there is nothing to explain. */
   readonly text: string | null;
 }
 
-/** How often one value becomes another; from and to are null where the values are all different texts. */
+/** How often one value changes to another; from and to are null for free text. */
 export interface ChangeKind {
   readonly field: string;
   readonly from: string | null;
@@ -48,26 +50,26 @@ export interface ChangeKind {
 
 export interface Preview {
   readonly rows: Readonly<Record<RowOutcome, number>>;
-  /** How many changes it makes: rows about one topic or company make one. */
+  /** The number of changes: the rows about one topic or company make one. */
   readonly changes: number;
   readonly kinds: readonly ChangeKind[];
-  /** Earlier changes whose place would be taken. */
+  /** Earlier changes that would be replaced. */
   readonly superseded: number;
   /** What a push of these changes costs. */
   readonly requests: { readonly writes: number; readonly reads: number; readonly total: number };
   readonly minutes: number;
-  /** Where "what the person saw" comes from; `oldest` is as of when the warehouse's values are known. */
+  /** Where the base values come from; `oldest` is when the oldest of the warehouse's values was synced. */
   readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
 }
 
-/** What an import came to. */
+/** The result of an import. */
 export interface ImportReport {
   readonly importId: string;
   readonly source: string;
   readonly sourceHash: string | null;
   readonly entityType: EntityType;
   readonly requestedBy: string;
-  /** `refused`: rows are wrong, and nothing was queued. `declined`: a person said no. */
+  /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
   /** The ids of the new changes. */
   readonly queued: readonly string[];
@@ -75,8 +77,104 @@ export interface ImportReport {
   readonly problems: readonly ImportProblem[];
   /** Every row that is not blank, in the order of the file. */
   readonly rows: readonly ImportRow[];
-  /** What the person should know, as sentences. */
+  /** What the user should know, as sentences. */
   readonly notes: readonly string[];
   /** 3 when a row is wrong, otherwise 0. */
   readonly exitCode: 0 | 3;
+}
+
+/** The settings that decide what a push costs, in the shape of the configuration. */
+export interface CostSettings {
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+  readonly api: { readonly paging: { readonly pageSize: number } };
+  readonly push: { readonly companiesPerRequest: number };
+}
+
+/** A change that would be queued. */
+interface PlannedChange {
+  readonly wanted: Values;
+  readonly base: Values;
+  readonly baseFrom: 'file' | 'warehouse';
+  readonly baseAt: string | null;
+}
+
+const noRows: Readonly<Record<RowOutcome, number>> = {
+  queued: 0,
+  not_queued: 0,
+  unchanged: 0,
+  duplicate: 0,
+  imported_before: 0,
+  conflict: 0,
+  invalid: 0,
+};
+
+/** Counts what an import would do; `stored` is the number of topics or companies in the warehouse. */
+export function previewOf(
+  entityType: EntityType,
+  planned: readonly PlannedChange[],
+  rows: readonly ImportRow[],
+  superseded: number,
+  stored: number,
+  settings: CostSettings,
+): Preview {
+  const counts = { ...noRows };
+  for (const { outcome } of rows) counts[outcome] += 1;
+  const requests = costOf(entityType, planned, stored, settings);
+  const file = planned.filter(({ baseFrom }) => baseFrom === 'file').length;
+  const moments = planned.flatMap(({ baseFrom, baseAt }) =>
+    baseFrom === 'warehouse' && baseAt ? [baseAt] : [],
+  );
+  const oldest = moments.reduce<string | null>(
+    (first, at) => (first === null || at < first ? at : first),
+    null,
+  );
+  return {
+    rows: counts,
+    changes: planned.length,
+    kinds: kindsOf(entityType, planned),
+    superseded,
+    requests,
+    minutes: minutesFor(requests.total, settings),
+    base: { file, warehouse: planned.length - file, oldest },
+  };
+}
+
+/** A push reads each topic or company first: by itself, or with a page of the list where that is cheaper and has the fields. */
+function costOf(
+  entityType: EntityType,
+  planned: readonly PlannedChange[],
+  stored: number,
+  { api, push }: CostSettings,
+): Preview['requests'] {
+  const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
+  const pages = Math.max(1, Math.ceil(stored / api.paging.pageSize));
+  const reads = planned.length - listed.length + Math.min(listed.length, pages);
+  const writes =
+    entityType === 'topic' ? planned.length : Math.ceil(planned.length / push.companiesPerRequest);
+  return { writes, reads, total: writes + reads };
+}
+
+function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
+  const kinds = new Map<string, ChangeKind>();
+  for (const { wanted, base } of planned) {
+    for (const { name, kind, allowed } of fieldsOf[entityType]) {
+      if (wanted[name] === undefined) continue;
+      const counted = kind === 'boolean' || allowed !== undefined;
+      const from = counted ? valueText(base[name]) : null;
+      const to = counted ? valueText(wanted[name]) : null;
+      const key = JSON.stringify([name, from, to]);
+      kinds.set(key, { field: name, from, to, count: (kinds.get(key)?.count ?? 0) + 1 });
+    }
+  }
+  const order = fieldsOf[entityType].map(({ name }) => name);
+  return [...kinds.values()].sort(
+    (a, b) => order.indexOf(a.field) - order.indexOf(b.field) || b.count - a.count,
+  );
+}
+
+function valueText(value: Value | undefined): string {
+  if (value === undefined) return '(unknown)';
+  return value === null || value === ''
+    ? '(none)'
+    : String(value).replace(/^(true|false)$/, (it) => it.toUpperCase());
 }

@@ -12,9 +12,9 @@ export interface ImportSource {
   readonly grid: Grid;
   /** The file's name, `standard input` or `SQL`. */
   readonly name: string;
-  /** SHA-256 of the file; null for SQL, which may be meant again. */
+  /** SHA-256 of the file; null for SQL, which may be imported again on purpose. */
   readonly hash: string | null;
-  /** The file itself, where it was one. */
+  /** The file itself, if there is one. */
   readonly bytes?: Uint8Array;
 }
 
@@ -26,32 +26,33 @@ export async function fromSheet(source: SheetSource): Promise<ImportSource> {
   return { grid: await readSheet({ bytes, name }), name, hash, bytes };
 }
 
-/** Reads a sheet that is piped in, and no more of it than a sheet may have. */
+/** Reads a sheet that is piped in, up to the size limit of a sheet. */
 export async function fromStream(stream: AsyncIterable<Uint8Array>, name: string): Promise<ImportSource> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of stream) {
-    pieces.push(piece);
-    size += piece.length;
-    // The reader refuses it, in its own words.
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // The reader then refuses it, with its own message.
     if (size > maxFileBytes) break;
   }
-  return fromSheet({ bytes: Buffer.concat(pieces), name });
+  return fromSheet({ bytes: Buffer.concat(chunks), name });
 }
 
-/** Reads the rows of one SELECT on the published file; they are numbered from 1. Raises UsageError. */
+/** Reads the rows of one SELECT on the published file, numbered from 1. Raises UsageError. */
 export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSource> {
   const rows: { number: number; cells: Cell[] }[] = [];
   let columns: readonly string[] | undefined;
   for await (const answer of snapshot.answers(sql)) {
-    if (columns) throw notOne('holds more than one statement');
+    if (columns) throw sqlError('has more than one statement');
     columns = answer.columns.map(({ name }) => name);
     for await (const row of answer.rows) {
-      if (rows.length === maxRows) throw notOne(`gives more than ${maxRows.toLocaleString('en-US')} rows`);
+      if (rows.length === maxRows)
+        throw sqlError(`returns more than ${maxRows.toLocaleString('en-US')} rows`);
       rows.push({ number: rows.length + 1, cells: row.map(cellOf) });
     }
   }
-  if (!columns) throw notOne('holds no statement');
+  if (!columns) throw sqlError('has no statement');
   return { grid: { columns, headerRow: 0, rows, notes: [] }, name: 'SQL', hash: null };
 }
 
@@ -59,8 +60,8 @@ function cellOf(value: Json): Cell {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
-function notOne(problem: string): UsageError {
+function sqlError(problem: string): UsageError {
   return new UsageError('The SQL cannot be imported.', [{ setting: '--sql', problem }], {
-    hint: 'Give one SELECT, e.g. --sql "SELECT id AS topic_id, \'high\' AS priority FROM topics WHERE …".',
+    hint: 'Pass one SELECT, e.g. --sql "SELECT id AS topic_id, \'high\' AS priority FROM topics WHERE …".',
   });
 }

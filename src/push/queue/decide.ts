@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../../base/errors.js';
 import { type Change, mayMove, type Status } from '../change.js';
-import { groupOf } from '../import/against-queue.js';
+import { groupOf } from '../fields.js';
 import type { Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
 

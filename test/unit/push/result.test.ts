@@ -37,7 +37,7 @@ it('a file gets what became of each of its rows, combined and settled before amo
     [3, 'applied', null, 'priority: low, lifecycle_state: completed'],
     [5, 'unchanged'],
     [6, 'conflict', 'priority is very_low', 'priority: very_low'],
-    [7, 'invalid', expect.stringContaining('"nope" is not known')],
+    [7, 'invalid', expect.stringContaining('"nope" is not in the warehouse')],
     [8, 'failed', 'HTTP 404'],
     [9, 'queued'],
   ]);

@@ -51,7 +51,7 @@ export const importCommand = command({
     const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
       print(previewText(prepared));
       isShown = true;
-      return confirmed(`Queue ${prepared.fresh.length === 1 ? 'this change' : 'these changes'}?`);
+      return confirmed(`Queue ${prepared.newChanges.length === 1 ? 'this change' : 'these changes'}?`);
     };
     const report = await importChanges(ground, from, options, asks ? confirm : undefined);
     if (context.json) printJson(report);

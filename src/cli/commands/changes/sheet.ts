@@ -65,13 +65,13 @@ function optionsOf({ out, where, query, companies, columns, force }: Flags): Edi
     problems.push({ setting: '--query', problem: 'and --where both choose the rows: give one of them' });
   const sql = query === undefined ? undefined : queryIn(query, problems);
   if (problems.length > 0 || out === undefined) throw new UsageError('What to write is not clear.', problems);
-  const chosen =
+  const selection =
     sql !== undefined
       ? ({ by: 'query', sql } as const)
       : where !== undefined
         ? ({ by: 'where', sql: where } as const)
         : ({ by: 'default' } as const);
-  return { out, entityType: companies ? 'company' : 'topic', chosen, columns, overwrite: force };
+  return { out, entityType: companies ? 'company' : 'topic', selection, columns, overwrite: force };
 }
 
 function queryIn(path: string, problems: Problem[]): string {

@@ -36,7 +36,7 @@ async function made(options: Partial<EditSheetOptions> = {}, ending = '.csv') {
   const list = await writeEditSheet(snapshot, {
     out,
     entityType: 'topic',
-    chosen: { by: 'default' },
+    selection: { by: 'default' },
     ...options,
   });
   return { ...list, grid: await readSheet({ path: out }) };
@@ -71,35 +71,37 @@ describe('a sheet to edit', () => {
     expect(sheet).toMatchObject({ rows: 10, leftOut: 0, oldest: syncedAt });
   });
 
-  it.each(['.csv', '.xlsx'])('read back as %s without an edit wants nothing', async (ending) => {
+  it.each(['.csv', '.xlsx'])('read back as %s without an edit changes nothing', async (ending) => {
     for (const entityType of ['topic', 'company'] as const) {
       const out = join(emptyDir(), `sheet${ending}`);
       const where = { by: 'where', sql: 'true' } as const;
-      const { rows } = await writeEditSheet(snapshot, { out, entityType, chosen: where });
+      const { rows } = await writeEditSheet(snapshot, { out, entityType, selection: where });
       const queue = { all: () => [] };
       const parts = { store: warehouse, queue, settings };
       const prepared = await prepareImport(parts, await fromSheet({ path: out }), { requestedBy: 'kim' });
-      expect(prepared).toMatchObject({ fresh: [], problems: [], notes: [] });
+      expect(prepared).toMatchObject({ newChanges: [], problems: [], notes: [] });
       expect(prepared.preview.rows.unchanged).toBe(rows);
     }
   });
 
-  it('leaves out what nobody can change, and says how many', async () => {
-    const sheet = await made({ chosen: { by: 'where', sql: "id IN ('t1', 'gone', 'merged', 'migrated')" } });
+  it('leaves out what cannot be changed, and says how many', async () => {
+    const sheet = await made({
+      selection: { by: 'where', sql: "id IN ('t1', 'gone', 'merged', 'migrated')" },
+    });
     expect(ids(sheet)).toEqual(['t1']);
     expect(sheet.leftOut).toBe(3);
   });
 
   it('takes a condition with a comment', async () => {
-    expect(ids(await made({ chosen: { by: 'where', sql: "issue_type = 'bug_report' -- mine" } }))).toEqual([
-      't3',
-    ]);
+    expect(ids(await made({ selection: { by: 'where', sql: "issue_type = 'bug_report' -- mine" } }))).toEqual(
+      ['t3'],
+    );
   });
 
-  it('takes the rows of a query in their order, each id once, and what else it gives', async () => {
+  it('has the rows of a query in their order, each id once, and its other columns', async () => {
     const sql = `SELECT title, 'very_low' AS priority, id AS Topic_ID, [1, 2] AS list, 0.5::DECIMAL(3,1) AS share, now() AS moment
       FROM topics, range(2) WHERE id IN ('t2', 't9', 'gone') ORDER BY id DESC;  `;
-    const sheet = await made({ chosen: { by: 'query', sql } }, '.xlsx');
+    const sheet = await made({ selection: { by: 'query', sql } }, '.xlsx');
     expect(ids(sheet)).toEqual(['t9', 't2']);
     const at = sheet.grid.columns.indexOf('list');
     expect(sheet.grid.columns.slice(at, at + 4)).toEqual(['list', 'share', 'moment', 'priority']);
@@ -107,7 +109,7 @@ describe('a sheet to edit', () => {
     expect(sheet.leftOut).toBe(1);
   });
 
-  it('has only the columns that are asked for, others of the table among them', async () => {
+  it('has only the requested columns, including others of the table', async () => {
     const sheet = await made({ columns: ['Priority', 'title', 'keywords'] });
     expect(sheet.grid.columns).toEqual([
       'topic_id',
@@ -120,7 +122,7 @@ describe('a sheet to edit', () => {
   });
 
   it('neutralises formulas in CSV, and shows companies as well', async () => {
-    const { path } = await made({ chosen: { by: 'where', sql: "id = 't3'" } });
+    const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
     expect(readFileSync(path, 'utf8')).toContain(`'=1+1,"'-5 °C`);
     const companies = await made({ entityType: 'company' });
     expect(companies.grid.columns.slice(0, 8)).toEqual([
@@ -133,18 +135,21 @@ describe('a sheet to edit', () => {
 
 describe('is refused', () => {
   it.each<[Partial<EditSheetOptions>, string]>([
-    [{ chosen: { by: 'where', sql: 'priorty = 1' } }, '--where'],
-    [{ chosen: { by: 'where', sql: 'true); DROP TABLE topics; --' } }, '--where'],
-    [{ chosen: { by: 'where', sql: 'false' } }, 'none was chosen'],
-    [{ chosen: { by: 'where', sql: "id = 'gone'" } }, 'none of the 1 that were chosen can be changed'],
-    [{ chosen: { by: 'query', sql: 'SELECT 1; SELECT 2' } }, '--query'],
-    [{ chosen: { by: 'query', sql: 'DELETE FROM topics' } }, '--query'],
-    [{ chosen: { by: 'query', sql: 'SELECT id FROM topics' } }, 'must give a column topic_id; it gives id'],
+    [{ selection: { by: 'where', sql: 'priorty = 1' } }, '--where'],
+    [{ selection: { by: 'where', sql: 'true); DROP TABLE topics; --' } }, '--where'],
+    [{ selection: { by: 'where', sql: 'false' } }, 'none was selected'],
+    [{ selection: { by: 'where', sql: "id = 'gone'" } }, 'none of the 1 selected ones can be changed'],
+    [{ selection: { by: 'query', sql: 'SELECT 1; SELECT 2' } }, '--query'],
+    [{ selection: { by: 'query', sql: 'DELETE FROM topics' } }, '--query'],
     [
-      { chosen: { by: 'query', sql: 'SELECT id AS topic_id, 1 AS company_id FROM topics' } },
-      'company_id has a name',
+      { selection: { by: 'query', sql: 'SELECT id FROM topics' } },
+      'must return a column topic_id; its columns are id',
     ],
-    [{ columns: ['title'] }, 'nothing that can be edited'],
+    [
+      { selection: { by: 'query', sql: 'SELECT id AS topic_id, 1 AS company_id FROM topics' } },
+      'has a column company_id, a reserved name',
+    ],
+    [{ columns: ['title'] }, 'names no column that can be edited'],
     [{ columns: ['priority', 'foo'] }, 'no column foo'],
   ])('%j', async (options, text) => {
     expect(await refusal(options)).toContain(text);
@@ -153,7 +158,9 @@ describe('is refused', () => {
   it('when a query would write: the snapshot stays what it was', async () => {
     const file = join(emptyDir(), 'out.csv');
     writeFileSync(file, 'kept');
-    expect(await refusal({ chosen: { by: 'query', sql: `COPY topics TO '${file}'` } })).toContain('--query');
+    expect(await refusal({ selection: { by: 'query', sql: `COPY topics TO '${file}'` } })).toContain(
+      '--query',
+    );
     expect(readFileSync(file, 'utf8')).toBe('kept');
   });
 });

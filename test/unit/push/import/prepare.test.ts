@@ -22,7 +22,7 @@ const based =
   'topic_id,priority,archived,archived_reason,base_priority,base_archived,base_archived_reason,base_updated_at';
 
 describe('a list without base columns', () => {
-  it('is held against the warehouse: what differs is queued, what is so already is not', async () => {
+  it('is compared with the warehouse: only what differs is queued', async () => {
     const report = await importing.run('topic_id,priority\nt1,High\nt2,default\nt3,\n');
     expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, problems: [], entityType: 'topic' });
     expect(report.rows).toEqual([
@@ -53,11 +53,11 @@ describe('a list without base columns', () => {
     });
   });
 
-  it('says everything that is wrong with a row at once, its id included', async () => {
+  it('reports everything that is wrong with a row at once, including its id', async () => {
     expect(await problemsOf('topic_id,priority\nnope,urgent\nt1,urgent\n')).toEqual([
-      expect.stringMatching(/^2 topic_id nope is not known/),
-      expect.stringMatching(/^2 priority urgent is no priority/),
-      expect.stringMatching(/^3 priority urgent is no priority/),
+      expect.stringMatching(/^2 topic_id nope is not in the warehouse/),
+      expect.stringMatching(/^2 priority urgent is not a priority/),
+      expect.stringMatching(/^3 priority urgent is not a priority/),
     ]);
   });
 
@@ -82,7 +82,7 @@ describe('a list without base columns', () => {
 
   it('changes companies as well, read and written in the cheaper way', async () => {
     const report = await importing.run('company_id,vip,name\n1,yes,\n3,,Gamma\n2,yes,\n');
-    expect(importing.standing).toEqual(['1 {"is_vip":true} queued', '3 {"name":"Gamma"} queued']);
+    expect(importing.queued).toEqual(['1 {"is_vip":true} queued', '3 {"name":"Gamma"} queued']);
     expect(report.preview.requests).toEqual({ writes: 1, reads: 1, total: 2 });
   });
 });
@@ -98,14 +98,14 @@ describe('a sheet with base columns', () => {
     ]);
   });
 
-  it('keeps the base that the person saw, also where the warehouse has another value by now', async () => {
+  it('keeps the base that the person saw, even when the warehouse has another value now', async () => {
     await importing.run(`${based}\nt1,low,FALSE,,very_high,FALSE,,\n`);
     expect(importing.queue.all()).toMatchObject([
       { wanted: { priority: 'low' }, base: { priority: 'very_high' } },
     ]);
   });
 
-  it('takes what went through meanwhile for done', async () => {
+  it('does not queue again what has been applied since', async () => {
     expect(
       await importing.outcomes(`${based}\nt1,default,FALSE,,high,FALSE,,2026-02-01T00:00:00Z\n`),
     ).toEqual(['unchanged']);
@@ -115,23 +115,23 @@ describe('a sheet with base columns', () => {
     ).toEqual(['queued']);
   });
 
-  it('tells an emptied cell from one that was empty', async () => {
+  it('distinguishes an emptied cell from one that was empty', async () => {
     expect(
       await problemsOf(
         `${based}\nt1,,FALSE,,default,FALSE,,\nfiled,low,,old,low,TRUE,old,\nt2,low,,,low,FALSE,,\n`,
       ),
     ).toEqual([
-      '2 priority null was emptied, and the API shows no way to clear it: put the old value back, or another one',
+      '2 priority null was emptied, but the API has no documented way to clear it: restore the old value, or set another one',
       '3 archived null was emptied: write FALSE to unset it',
     ]);
   });
 
-  it('takes a topic out of the archive, whatever becomes of the reason', async () => {
+  it('takes a topic out of the archive, whatever the reason cell says', async () => {
     expect(await importing.outcomes(`${based}\nfiled,low,no,,low,TRUE,old,\n`)).toEqual(['queued']);
-    expect(importing.standing).toEqual(['filed {"archived":false} queued']);
+    expect(importing.queued).toEqual(['filed {"archived":false} queued']);
   });
 
-  it('leaves a lifecycle state alone that nobody may set', async () => {
+  it('accepts an unedited lifecycle state that nobody can set', async () => {
     const sheet = 'topic_id,lifecycle_state,base_lifecycle_state\nfiled,Unknown,unknown\n';
     expect(await importing.outcomes(sheet)).toEqual(['unchanged']);
   });
@@ -144,19 +144,19 @@ describe('a sheet with base columns', () => {
 });
 
 describe('problems', () => {
-  it('are found all at once, in the order of the file, and nothing is queued', async () => {
+  it('are all found at once, in the order of the file, and nothing is queued', async () => {
     const list =
       'topic_id,priority,lifecycle_state,archived,archived_reason\nt1,higg,unknown,perhaps,\nnope,low,,,\ngone,low,,,\nmerged,low,,,\nmigrated,low,,,\n,low,,,\nt2,,,,why\nt3,high,,,\nt3,low,,,\nt4,low,,,\n';
     expect(await problemsOf(list)).toEqual([
-      expect.stringMatching(/^2 priority higg is no priority/),
-      expect.stringMatching(/^2 lifecycle_state unknown is given/),
+      expect.stringMatching(/^2 priority higg is not a priority/),
+      expect.stringMatching(/^2 lifecycle_state unknown can only be set by the service/),
       expect.stringMatching(/^2 archived perhaps is neither/),
-      expect.stringMatching(/^3 topic_id nope is not known/),
-      '4 topic_id gone was deleted (spam): the API does not know it any more',
+      expect.stringMatching(/^3 topic_id nope is not in the warehouse/),
+      '4 topic_id gone was deleted (spam): the API no longer has it',
       '5 topic_id merged was merged into t1 (Topic 1): change that topic instead',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
       '7 topic_id null is empty: the id is missing',
-      expect.stringMatching(/^8 archived_reason why is used only when archived is TRUE/),
+      expect.stringMatching(/^8 archived_reason why is only used when archived is TRUE/),
       expect.stringMatching(/^9 priority high contradicts row 10/),
       expect.stringMatching(/^10 priority low contradicts row 9/),
     ]);
@@ -166,32 +166,32 @@ describe('problems', () => {
     expect(importing.queue.all()).toEqual([]);
   });
 
-  it('leave the good rows to --skip-invalid', async () => {
+  it('do not prevent --skip-invalid from queueing the valid rows', async () => {
     const report = await importing.run('topic_id,priority\nt1,higg\nt2,low\n', true);
     expect(report).toMatchObject({ outcome: 'queued', exitCode: 3 });
     expect(report.rows.map(({ outcome }) => outcome)).toEqual(['invalid', 'queued']);
-    expect(importing.standing).toEqual(['t2 {"priority":"low"} queued']);
+    expect(importing.queued).toEqual(['t2 {"priority":"low"} queued']);
   });
 
-  it('of one row hold back every row of the same id that needs it', async () => {
+  it('of one row hold back the other rows of the same id', async () => {
     const list = 'topic_id,priority,archived_reason\nt1,high,\nt1,low,\nt1,high,\nt2,low,\nt2,,why\n';
     const { rows, problems } = await importing.run(list, true);
     expect(rows.map(({ outcome }) => outcome)).toEqual(Array(5).fill('invalid'));
     expect(new Set(problems.map(({ row }) => row))).toEqual(new Set([2, 3, 6]));
   });
 
-  it('are none for a superseded topic, but a note', async () => {
+  it('do not include a superseded topic, which gets a note', async () => {
     const report = await importing.run('topic_id,priority\nsuperseded,low\n');
     expect(report).toMatchObject({ exitCode: 0, queued: [expect.anything()] });
-    expect(report.notes).toEqual(['superseded was superseded by the service; t2 took its place.']);
+    expect(report.notes).toEqual(['superseded was superseded by the service; t2 replaced it.']);
   });
 
-  it('are none for a list without rows', async () => {
+  it('do not include a list without rows', async () => {
     expect(await importing.run('topic_id,priority\n')).toMatchObject({
       outcome: 'nothing_new',
       exitCode: 0,
       rows: [],
-      notes: ['There are no rows under the header.'],
+      notes: ['There are no rows below the header.'],
     });
   });
 });
@@ -201,20 +201,20 @@ describe('rows about the same id', () => {
     const report = await importing.run(
       'topic_id,priority,lifecycle_state\nt1,low,\nt1,Low,\nt1,,completed\n',
     );
-    expect(importing.standing).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
+    expect(importing.queued).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
     expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
-    expect(report.notes).toEqual(['One id stands in several rows; it makes one change.']);
+    expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
   });
 
-  it('contradict each other also where one wants what is so already', async () => {
+  it('contradict each other even when one value is already up to date', async () => {
     expect(await problemsOf('topic_id,priority\nt1,default\nt1,low\n')).toHaveLength(2);
   });
 });
 
-describe('against the queue', () => {
+describe('compared with the queue', () => {
   const low = 'topic_id,priority\nt1,low\n';
 
-  it('the same file again queues nothing, unless what it queued was cancelled', async () => {
+  it('the same file again queues nothing, unless its changes were cancelled', async () => {
     await importing.run(low);
     const again = await importing.run(low);
     expect(again).toMatchObject({ outcome: 'nothing_new', exitCode: 0 });
@@ -230,7 +230,7 @@ describe('against the queue', () => {
     expect(await other.outcomes(low)).toEqual(['queued']);
   });
 
-  it('the same file is known again when its topic is gone by now', async () => {
+  it('the same file is recognized even when its topic is gone', async () => {
     await importing.run(low);
     importing.settle('t1', 'failed');
     await warehouse.run("UPDATE topics SET deleted_at = now() WHERE id = 't1'");
@@ -242,7 +242,7 @@ describe('against the queue', () => {
     }
   });
 
-  it('the same wish of another file is a duplicate while the first is open', async () => {
+  it('the same change from another file is a duplicate while the first is open', async () => {
     const first = await importing.run(low);
     const report = await importing.run('topic_id,priority,x\nt1,LOW,\n');
     expect(report.rows).toMatchObject([{ outcome: 'duplicate', changeId: first.queued[0] }]);
@@ -250,7 +250,7 @@ describe('against the queue', () => {
     expect(await importing.outcomes('topic_id,priority,y\nt1,LOW,\n')).toEqual(['duplicate']);
   });
 
-  it('another wish takes its place', async () => {
+  it('another value replaces it', async () => {
     await importing.run(low);
     const report = await importing.run('topic_id,priority\nt1,high\n');
     expect(report.preview.superseded).toBe(1);
@@ -260,20 +260,20 @@ describe('against the queue', () => {
     ]);
   });
 
-  it('a wish for what is so already takes the place of one that would change it', async () => {
+  it('a value that is already up to date replaces a change to another value', async () => {
     await importing.run(low);
     await importing.run('topic_id,priority\nt1,default\n');
-    expect(importing.standing).toEqual([
+    expect(importing.queued).toEqual([
       't1 {"priority":"low"} superseded',
       't1 {"priority":"default"} queued',
     ]);
   });
 
-  it('with a partial overlap it takes over the rest; without any, both stay', async () => {
+  it('a partial overlap keeps the other fields; without overlap both changes stay', async () => {
     await importing.run('topic_id,priority,archived,archived_reason\nt1,low,yes,dup\n');
     await importing.run('topic_id,lifecycle_state\nt1,completed\n');
     await importing.run('topic_id,priority\nt1,high\n');
-    expect(importing.standing).toEqual([
+    expect(importing.queued).toEqual([
       't1 {"priority":"low","archived":true,"archived_reason":"dup"} superseded',
       't1 {"lifecycle_state":"completed"} queued',
       't1 {"archived":true,"archived_reason":"dup","priority":"high"} queued',
@@ -285,14 +285,14 @@ describe('against the queue', () => {
     });
     // Archiving and its reason are one wish.
     await importing.run('topic_id,archived\nt1,no\n');
-    expect(importing.standing.at(-1)).toBe('t1 {"priority":"high","archived":false} queued');
+    expect(importing.queued.at(-1)).toBe('t1 {"priority":"high","archived":false} queued');
   });
 
-  it('what is being sent is left alone', async () => {
+  it('a change that is being sent is not replaced', async () => {
     await importing.run(low);
     importing.queue.move(importing.queue.all(), 'sending');
     await importing.run('topic_id,priority\nt1,high\n');
-    expect(importing.standing).toEqual(['t1 {"priority":"low"} sending', 't1 {"priority":"high"} queued']);
+    expect(importing.queued).toEqual(['t1 {"priority":"low"} sending', 't1 {"priority":"high"} queued']);
   });
 
   describe('after a conflict', () => {
@@ -300,7 +300,7 @@ describe('against the queue', () => {
     const sheet = (base: string, wanted = 'low') =>
       csv(`topic_id,priority,base_priority,note\nt1,${wanted},${base},${Math.random()}\n`);
 
-    it('the same wish does not win it unseen', async () => {
+    it('the same value again does not resolve it', async () => {
       await importing.run(low);
       const lost = importing.settle('t1', 'conflict', remote);
       const report = await importing.run('topic_id,priority,x\nt1,low,\n');
@@ -313,36 +313,33 @@ describe('against the queue', () => {
         },
       ]);
       expect(await importing.outcomes(await sheet('default'))).toEqual(['conflict']);
-      expect(importing.standing).toHaveLength(1);
+      expect(importing.queued).toHaveLength(1);
     });
 
-    it('a sheet that shows what the API has wins it, and takes its place', async () => {
+    it("a sheet that shows the API's value replaces it", async () => {
       await importing.run(low);
       importing.settle('t1', 'conflict', remote);
       expect(await importing.outcomes(await sheet('very_high'))).toEqual(['queued']);
-      expect(importing.standing).toEqual([
-        't1 {"priority":"low"} superseded',
-        't1 {"priority":"low"} queued',
-      ]);
+      expect(importing.queued).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
       expect(importing.queue.all().at(-1)?.base).toEqual({ priority: 'very_high' });
     });
 
-    it('another wish is another wish', async () => {
+    it('another value is a new change', async () => {
       await importing.run(low);
       importing.settle('t1', 'conflict', remote);
       expect(await importing.outcomes('topic_id,priority\nt1,high\n')).toEqual(['queued']);
-      expect(importing.standing[0]).toContain('superseded');
+      expect(importing.queued[0]).toContain('superseded');
     });
   });
 
-  it('after a failure the same wish is a new try', async () => {
+  it('after a failure the same value is a new attempt', async () => {
     await importing.run(low);
     importing.settle('t1', 'failed');
     expect(await importing.outcomes('topic_id,priority,x\nt1,low,\n')).toEqual(['queued']);
-    expect(importing.standing).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
+    expect(importing.queued).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
   });
 
-  it('a younger sheet that shows another value takes the place of one that would meet a conflict', async () => {
+  it('a newer sheet that shows another value replaces a change that would conflict', async () => {
     const at = (day: string, base: string) =>
       `topic_id,priority,base_priority,base_updated_at\nt1,low,${base},2026-0${day}T00:00:00Z\n`;
     await importing.run(at('2-01', 'high'));

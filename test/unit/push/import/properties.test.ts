@@ -125,8 +125,8 @@ it('the order of columns and rows makes no difference', async () => {
     }),
   );
   const wishes = async (source: ImportSource) => {
-    const { fresh, problems } = await (await Importing.on(warehouse)).prepare(source, true);
-    const wanted = fresh.map(({ change: { entityId, wanted, base, baseFrom, baseAt } }) => ({
+    const { newChanges, problems } = await (await Importing.on(warehouse)).prepare(source, true);
+    const wanted = newChanges.map(({ change: { entityId, wanted, base, baseFrom, baseAt } }) => ({
       ...{ entityId, wanted, base, baseFrom, baseAt },
     }));
     return {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
 import { enqueue } from '../../../../src/push/import/enqueue.js';
-import { type Prepared, prepareImport } from '../../../../src/push/import/prepare.js';
+import { type PreparedImport, prepareImport } from '../../../../src/push/import/prepare.js';
 import type { ImportReport } from '../../../../src/push/import/report.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { Queue } from '../../../../src/push/queue/queue.js';
@@ -70,7 +70,7 @@ export class Importing {
     return new Importing(warehouse, await queueOn(warehouse));
   }
 
-  async prepare(given: string | ImportSource, skipInvalid = false): Promise<Prepared> {
+  async prepare(given: string | ImportSource, skipInvalid = false): Promise<PreparedImport> {
     const source = typeof given === 'string' ? await csv(given) : given;
     const parts = { store: this.warehouse, queue: this.queue, settings };
     return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid });
@@ -85,8 +85,8 @@ export class Importing {
     return (await this.run(given, skipInvalid)).rows.map(({ outcome }) => outcome);
   }
 
-  /** What stands in the queue, as `id {wanted} status`. */
-  get standing(): string[] {
+  /** The queue, as `id {wanted} status`. */
+  get queued(): string[] {
     return this.queue
       .all()
       .map(({ entityId, wanted, status }) => `${entityId} ${JSON.stringify(wanted)} ${status}`);

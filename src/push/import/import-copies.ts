@@ -5,33 +5,33 @@ import { readSheet } from '../../sheet/read.js';
 import type { ImportReport, ImportRow } from './report.js';
 import type { ImportSource } from './source.js';
 
-/** How long a file is kept for its result. */
-const keptMs = 90 * 24 * 3_600_000;
+/** How long the copy of an imported file is kept. */
+const maxAgeMs = 90 * 24 * 3_600_000;
 
-/** An imported file as it was, and what became of its rows: enough to hand it back with results. */
-export interface KeptImport {
+/** An imported file as it was, and the outcome of each row: enough to write it back with results. */
+export interface ImportCopy {
   readonly name: string;
   readonly grid: Grid;
   readonly rows: readonly ImportRow[];
 }
 
-/** Keeps a file that was imported, so that a later push can hand it back (`push --result`); older ones go. */
-export function keepImport(dataDir: string, { bytes, name }: ImportSource, report: ImportReport): void {
+/** Saves a copy of an imported file, so that a later push can write it back (`push --result`). Removes old copies. */
+export function saveImportCopy(dataDir: string, { bytes, name }: ImportSource, report: ImportReport): void {
   if (!bytes) return;
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, report.importId);
   writeFileSync(`${path}.file`, bytes, { mode: 0o600 });
   writeFileSync(`${path}.json`, JSON.stringify({ name, rows: report.rows }), { mode: 0o600 });
-  removeOld(folder);
+  removeOldCopies(folder);
 }
 
-/** The file of an import; null for one that was no file, or is too old. */
-export async function keptImport(dataDir: string, importId: string): Promise<KeptImport | null> {
+/** The copy of an import; null when the import was not a file, or is too old. */
+export async function readImportCopy(dataDir: string, importId: string): Promise<ImportCopy | null> {
   const path = join(folderOf(dataDir), importId);
   if (!statSync(`${path}.json`, { throwIfNoEntry: false })) return null;
   const { name, rows } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Pick<
-    KeptImport,
+    ImportCopy,
     'name' | 'rows'
   >;
   return { name, rows, grid: await readSheet({ bytes: readFileSync(`${path}.file`), name }) };
@@ -41,10 +41,10 @@ function folderOf(dataDir: string): string {
   return join(dataDir, 'reports', 'imports');
 }
 
-function removeOld(folder: string): void {
+function removeOldCopies(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
     const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
-    if (Date.now() - mtimeMs > keptMs) rmSync(path, { force: true });
+    if (Date.now() - mtimeMs > maxAgeMs) rmSync(path, { force: true });
   }
 }

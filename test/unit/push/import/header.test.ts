@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
-import { headingOf } from '../../../../src/push/import/heading.js';
+import { parseHeader } from '../../../../src/push/import/header.js';
 
 const meaning = (...columns: string[]) => {
-  const { entityType, id, edited, baseAt, notes } = headingOf(columns, 'list.csv');
+  const { entityType, id, edited, baseAt, notes } = parseHeader(columns, 'list.csv');
   const fields = Object.fromEntries(
     edited.map(({ field, header, base }) => [field.name, base ? `${header}/${base.header}` : header]),
   );
@@ -12,7 +12,7 @@ const meaning = (...columns: string[]) => {
 
 const refusal = (...columns: string[]): string => {
   try {
-    headingOf(columns, 'list.csv');
+    parseHeader(columns, 'list.csv');
   } catch (error) {
     if (error instanceof UsageError)
       return error.problems.map(({ setting, problem }) => `${setting} ${problem}`).join('; ');
@@ -20,7 +20,7 @@ const refusal = (...columns: string[]): string => {
   throw new Error('not refused');
 };
 
-describe('what a file is about', () => {
+describe('the header', () => {
   it.each([
     [['topic_id', 'priority'], 'topic', 'topic_id'],
     [['Priority', 'Topic ID'], 'topic', 'Topic ID'],
@@ -29,20 +29,20 @@ describe('what a file is about', () => {
     [['company_id', 'is_vip'], 'company', 'company_id'],
     [['id', 'archived'], 'topic', 'id'],
     [['ID', 'isVip', 'name'], 'company', 'ID'],
-    // Another id beside it is a column of its own.
+    // Another id is a separate column.
     [['id', 'topic_id', 'priority'], 'topic', 'topic_id'],
-  ])('%j is about a %s by %s', (columns, entityType, id) => {
+  ])('%j changes a %s by %s', (columns, entityType, id) => {
     expect(meaning(...columns)).toMatchObject({ entityType, id });
   });
 
   it.each([
-    [['topic_id', 'company_id', 'priority'], 'company_id and topic_id are both there'],
-    [['topic_id', 'Topic ID', 'priority'], 'is there twice'],
-    [['id', 'name'], 'may be of topics or of companies'],
-    [['id', 'priority', 'is_vip'], 'may be of topics or of companies'],
-    [['title', 'priority'], 'there must be a column topic_id'],
-    [['topic_id', 'title'], 'none can be changed: there must be one of priority, lifecycle_state'],
-    [['topic_id', 'priorty'], 'is "priorty" for priority?'],
+    [['topic_id', 'company_id', 'priority'], 'company_id and topic_id are both present'],
+    [['topic_id', 'Topic ID', 'priority'], 'occurs twice'],
+    [['id', 'name'], 'may refer to topics or to companies'],
+    [['id', 'priority', 'is_vip'], 'may refer to topics or to companies'],
+    [['title', 'priority'], 'add a column topic_id'],
+    [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
+    [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
     [['topic_id', 'status', 'state'], 'both mean lifecycle_state'],
     [['topic_id', 'priority', 'base_priority', 'Base Priority'], 'both mean base_priority'],
@@ -51,8 +51,8 @@ describe('what a file is about', () => {
   });
 });
 
-describe('what the columns mean', () => {
-  it('is told by forgiving names, with the base beside it', () => {
+describe('columns', () => {
+  it('are found whatever the spelling, with their base columns', () => {
     expect(
       meaning('topic_id', 'Lifecycle state', 'BASE lifecycle-state', 'Base Updated At', 'Priority'),
     ).toEqual({
@@ -64,18 +64,18 @@ describe('what the columns mean', () => {
     });
   });
 
-  it('takes another name only when the proper one is not there, and says so', () => {
+  it('have other names only when the proper one is missing, with a note', () => {
     const status = meaning('topic_id', 'Status');
     expect(status.fields).toEqual({ lifecycle_state: 'Status' });
-    expect(status.notes).toEqual(['The column "Status" is taken for lifecycle_state.']);
+    expect(status.notes).toEqual(['The column "Status" was read as lifecycle_state.']);
     const both = meaning('topic_id', 'status', 'lifecycle_state');
     expect(both.fields).toEqual({ lifecycle_state: 'lifecycle_state' });
-    expect(both.notes).toEqual(['Columns that are not used: status.']);
+    expect(both.notes).toEqual(['Unused columns: status.']);
   });
 
-  it('names what is not used, but not what our own sheets and results have', () => {
+  it('that are unused are named, except those of our own sheets and results', () => {
     expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'remote_value', '').notes).toEqual([
-      'Columns that are not used: Owner.',
+      'Unused columns: Owner.',
     ]);
   });
 });

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../../src/push/fields.js';
-import { nearest } from '../../../../src/push/import/spelling.js';
-import { read } from '../../../../src/push/import/values.js';
+import { closestMatch, parseCell } from '../../../../src/push/import/cells.js';
 import type { Cell } from '../../../../src/sheet/grid.js';
 
 const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
-const said = (name: string, cell: Cell) => read(field(name), cell);
+const parsed = (name: string, cell: Cell) => parseCell(field(name), cell);
 
 describe('a cell', () => {
   it.each<[string, Cell, unknown]>([
@@ -26,49 +25,49 @@ describe('a cell', () => {
     ['archived_reason', '  a duplicate ', 'a duplicate'],
     ['connections_phone', 49301234, '49301234'],
     ['logo_url', 'https://acme.example/l.png', 'https://acme.example/l.png'],
-  ])('%s %j says %j', (name, cell, value) => {
-    expect(said(name, cell)).toEqual({ kind: 'value', value });
+  ])('%s %j is read as %j', (name, cell, value) => {
+    expect(parsed(name, cell)).toEqual({ kind: 'value', value });
   });
 
   it.each<[string, Cell]>([
     ['priority', null],
     ['archived', '  '],
     ['archived_reason', '\t'],
-  ])('%s %j says nothing', (name, cell) => {
-    expect(said(name, cell)).toEqual({ kind: 'nothing' });
+  ])('%s %j is empty', (name, cell) => {
+    expect(parsed(name, cell)).toEqual({ kind: 'nothing' });
   });
 
   it.each<[string, Cell, RegExp, boolean]>([
-    ['priority', 'hihg', /is no priority; is high meant\?/, true],
-    ['priority', 'urgent', /^is no priority$/, true],
-    ['priority', 3, /^is no priority$/, true],
-    ['priority', new Date('2026-03-04'), /^is no priority$/, true],
-    ['lifecycle_state', 'Unknown', /given by the service alone/, true],
-    ['lifecycle_state', 'complete', /is completed meant\?/, true],
+    ['priority', 'hihg', /^is not a priority; did you mean high\?$/, true],
+    ['priority', 'urgent', /^is not a priority$/, true],
+    ['priority', 3, /^is not a priority$/, true],
+    ['priority', new Date('2026-03-04'), /^is not a priority$/, true],
+    ['lifecycle_state', 'Unknown', /^can only be set by the service$/, true],
+    ['lifecycle_state', 'complete', /did you mean completed\?/, true],
     ['archived', 'maybe', /neither TRUE nor FALSE/, true],
     ['archived', 2, /neither TRUE nor FALSE/, true],
-    ['archived_reason', new Date('2026-03-04'), /is a date/, false],
-    ['archived_reason', '#REF!', /error of a formula/, false],
-    ['name', false, /is FALSE, and text/, false],
+    ['archived_reason', new Date('2026-03-04'), /^is a date; expected text/, false],
+    ['archived_reason', '#REF!', /^is a formula error$/, false],
+    ['name', false, /^is a boolean; expected text/, false],
     ['connections_phone', 4.93012345678912e15, /lost digits/, false],
     ['logo_url', 'acme.example/l.png', /https:/, false],
     ['logo_url', 'javascript:alert(1)', /https:/, false],
-  ])('%s %j cannot be meant', (name, cell, problem, hasChoice) => {
-    const result = said(name, cell);
+  ])('%s %j is a problem', (name, cell, problem, hasChoice) => {
+    const result = parsed(name, cell);
     expect(result).toMatchObject({ kind: 'problem', problem: expect.stringMatching(problem) });
     expect('allowed' in result).toBe(hasChoice);
   });
 });
 
-it('the nearest name is near, or there is none', () => {
+it('the closest match is similar, or there is none', () => {
   const names = ['very_low', 'low', 'default', 'high', 'very_high'];
-  expect(['lwo', 'veryhihg', 'defualt', 'default!'].map((one) => nearest(one, names))).toEqual([
+  expect(['lwo', 'veryhihg', 'defualt', 'default!'].map((one) => closestMatch(one, names))).toEqual([
     'low',
     'very_high',
     'default',
     'default',
   ]);
-  expect(['', '!!', 'critical', 'x'.repeat(100)].map((one) => nearest(one, names))).toEqual(
+  expect(['', '!!', 'critical', 'x'.repeat(100)].map((one) => closestMatch(one, names))).toEqual(
     Array(4).fill(undefined),
   );
 });

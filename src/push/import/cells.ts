@@ -1,0 +1,127 @@
+import type { Cell } from '../../sheet/grid.js';
+import type { Field, Value } from '../fields.js';
+
+/** What a cell asks for: nothing, a value, or something that is not possible. */
+export type ParsedCell =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'problem'; readonly problem: string; readonly allowed?: readonly string[] };
+
+/** Spreadsheet programs write TRUE and FALSE into a CSV file in the language of their user. */
+const trueWords = new Set([
+  ...['true', 'yes', 'y', 't', '1', 'x', 'on'],
+  ...['wahr', 'vrai', 'verdadero', 'vero', 'waar'],
+]);
+const falseWords = new Set([
+  ...['false', 'no', 'n', 'f', '0', 'off'],
+  ...['falsch', 'faux', 'falso', 'onwaar'],
+]);
+const booleans = ['TRUE', 'FALSE'] as const;
+
+/** The lifecycle state that only the service sets. */
+const serviceState = 'unknown';
+
+/** The text of a cell as a person sees it, or null when it is empty. */
+export function textOf(cell: Cell | undefined): string | null {
+  if (cell === null || cell === undefined) return null;
+  if (cell instanceof Date) return cell.toISOString().replace(/T00:00:00\.000Z$/, '');
+  if (typeof cell === 'boolean') return cell ? 'TRUE' : 'FALSE';
+  const text = String(cell).trim();
+  return text === '' ? null : text;
+}
+
+/** Reads a cell of a column that can be edited: tolerant about spelling, strict about meaning. */
+export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
+  const text = textOf(cell);
+  if (text === null) return { kind: 'nothing' };
+  if (field.kind === 'boolean') return parseBoolean(text);
+  if (field.allowed) return parseChoice(text, field.allowed, field.name);
+  return parseText(field, cell, text);
+}
+
+/** Reads a cell of a base column, which may also have a value that nobody can set. Undefined when the value is not known. */
+export function parseBaseCell(field: Field, cell: Cell | undefined): Value | undefined | 'damaged' {
+  const text = textOf(cell);
+  if (field.kind === 'boolean') {
+    if (text === null) return undefined;
+    const parsed = parseBoolean(text);
+    return parsed.kind === 'value' ? parsed.value : 'damaged';
+  }
+  if (text === null || !field.allowed) return text;
+  return [...field.allowed, serviceState].find((one) => folded(one) === folded(text)) ?? text;
+}
+
+function parseBoolean(text: string): ParsedCell {
+  const word = folded(text);
+  if (trueWords.has(word) || text === '✓' || text === '✔') return { kind: 'value', value: true };
+  if (falseWords.has(word)) return { kind: 'value', value: false };
+  return { kind: 'problem', problem: 'is neither TRUE nor FALSE', allowed: booleans };
+}
+
+function parseChoice(text: string, allowed: readonly string[], name: string): ParsedCell {
+  const found = allowed.find((one) => folded(one) === folded(text));
+  if (found !== undefined) return { kind: 'value', value: found };
+  if (name === 'lifecycle_state' && folded(text) === serviceState) {
+    return { kind: 'problem', problem: 'can only be set by the service', allowed };
+  }
+  const guess = closestMatch(text, allowed);
+  const hint = guess === undefined ? '' : `; did you mean ${guess}?`;
+  return { kind: 'problem', problem: `is not a ${name}${hint}`, allowed };
+}
+
+function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCell {
+  if (cell instanceof Date)
+    return { kind: 'problem', problem: 'is a date; expected text: format the cell as text' };
+  if (typeof cell === 'boolean')
+    return { kind: 'problem', problem: 'is a boolean; expected text: format the cell as text' };
+  // With more than 15 digits, a spreadsheet program has rounded it.
+  if (typeof cell === 'number' && (!Number.isInteger(cell) || Math.abs(cell) >= 1e15))
+    return { kind: 'problem', problem: 'is a number that may have lost digits: format the cell as text' };
+  if (/^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text))
+    return { kind: 'problem', problem: 'is a formula error' };
+  if (field.name === 'logo_url' && !isWebAddress(text))
+    return { kind: 'problem', problem: 'is not an address that starts with https:// or http://' };
+  return { kind: 'value', value: text };
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** A name without the differences in how people spell it: case, spaces, hyphens, underscores, full-width letters. */
+export function folded(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** The one of `choices` that was most likely meant; undefined when none is similar. */
+export function closestMatch(text: string, choices: readonly string[]): string | undefined {
+  const wanted = folded(text);
+  if (wanted === '' || wanted.length > 40) return undefined;
+  const ranked = choices
+    .map((choice) => ({ choice, distance: editDistance(wanted, folded(choice)) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  return best && best.distance <= Math.max(1, Math.floor(wanted.length / 3)) ? best.choice : undefined;
+}
+
+/** How many letters are inserted, deleted, replaced or swapped with their neighbour (Damerau-Levenshtein). */
+function editDistance(one: string, other: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      let best = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (isSwap) best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      next.push(best);
+    }
+    before = row;
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -1,0 +1,110 @@
+import type { Change } from '../change.js';
+import { groupOf, type Values } from '../fields.js';
+import { isSame } from '../reconcile.js';
+import type { RequestedChange } from './compare-with-warehouse.js';
+
+/** What happens to a requested change, given the changes that are already in the queue. */
+export type QueueComparison =
+  /** A new change, which replaces these. */
+  | { readonly kind: 'queue'; readonly wanted: Values; readonly base: Values; readonly supersedes: Change[] }
+  | { readonly kind: 'unchanged' }
+  /** An open change wants the same. */
+  | { readonly kind: 'duplicate'; readonly change: Change }
+  /** An earlier change wanted the same and met a conflict, and nothing shows that the person has seen the other value. */
+  | { readonly kind: 'conflict'; readonly change: Change };
+
+/**
+ * The change that an earlier import of the same file created from these rows; none when there is no hash, or it was
+ * cancelled. `requested` is what the rows set, which is what they set then.
+ */
+export function importedBefore(
+  requested: Values,
+  changes: readonly Change[],
+  sourceHash: string | null,
+): Change | undefined {
+  if (sourceHash === null) return undefined;
+  return changes.findLast(
+    (change) =>
+      change.sourceHash === sourceHash &&
+      change.status !== 'cancelled' &&
+      Object.keys(requested).some((name) => name in change.wanted) &&
+      Object.keys(requested).every(
+        (name) => !(name in change.wanted) || isSame(requested[name], change.wanted[name]),
+      ),
+  );
+}
+
+/** Compares a requested change with the changes of the same topic or company, oldest first. */
+export function compareWithQueue(request: RequestedChange, changes: readonly Change[]): QueueComparison {
+  const waiting = changes.filter(({ status }) => status === 'queued');
+  const open = changes.filter(({ status }) => status === 'queued' || status === 'sending');
+  const wanted = withContestedFields(request, open);
+  const names = Object.keys(wanted);
+  if (names.length === 0) return { kind: 'unchanged' };
+
+  const lastOpen = (name: string) => open.findLast((change) => name in change.wanted);
+  const isAlreadyWanted = (name: string) => {
+    const change = lastOpen(name);
+    return (
+      change !== undefined &&
+      isSame(change.wanted[name], wanted[name]) &&
+      !hasNewerBase(request, change, name)
+    );
+  };
+  const same = names.every(isAlreadyWanted) ? lastOpen(names[0] ?? '') : undefined;
+  if (same) return { kind: 'duplicate', change: same };
+
+  const unresolved = changes.filter(({ status }) => status === 'conflict' || status === 'failed');
+  const conflict = unresolved.findLast(
+    (change) =>
+      change.status === 'conflict' && names.some((name) => repeatsConflict(request, wanted, change, name)),
+  );
+  if (conflict) return { kind: 'conflict', change: conflict };
+
+  const groups = new Set(names.map(groupOf));
+  const overlapping = waiting.filter((change) =>
+    Object.keys(change.wanted).some((it) => groups.has(groupOf(it))),
+  );
+  const covered = unresolved.filter((change) =>
+    Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
+  );
+  const kept = (values: Values) => Object.entries(values).filter(([name]) => !groups.has(groupOf(name)));
+  return {
+    kind: 'queue',
+    // The other fields of a replaced change are still wanted.
+    wanted: { ...Object.fromEntries(overlapping.flatMap((change) => kept(change.wanted))), ...wanted },
+    base: {
+      // A change that was told to overwrite still does: without a base there is no conflict.
+      ...Object.fromEntries(overlapping.flatMap((change) => (change.overwrite ? [] : kept(change.base)))),
+      ...Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
+    },
+    supersedes: [...overlapping, ...covered],
+  };
+}
+
+/** Adds the requested values that are already up to date but that an open change would set to something else. */
+function withContestedFields({ wanted, requested }: RequestedChange, open: readonly Change[]): Values {
+  const contested = Object.keys(requested).filter((name) => {
+    if (name in wanted) return false;
+    const change = open.findLast((one) => name in one.wanted);
+    return change !== undefined && !isSame(change.wanted[name], requested[name]);
+  });
+  const groups = new Set([...Object.keys(wanted), ...contested].map(groupOf));
+  return Object.fromEntries(Object.entries(requested).filter(([name]) => groups.has(groupOf(name))));
+}
+
+/** Whether the sheet is newer than the waiting change's and shows another value, which that change does not know of. */
+function hasNewerBase(request: RequestedChange, change: Change, name: string): boolean {
+  if (change.status !== 'queued' || request.baseFrom !== 'file' || !request.baseAt || !change.baseAt)
+    return false;
+  return (
+    request.baseAt > change.baseAt && name in request.base && !isSame(request.base[name], change.base[name])
+  );
+}
+
+/** Whether the request wants what met a conflict before, and its base does not show the other value. */
+function repeatsConflict(request: RequestedChange, wanted: Values, change: Change, name: string): boolean {
+  if (!(name in change.wanted) || !isSame(wanted[name], change.wanted[name])) return false;
+  if (request.baseFrom !== 'file' || change.remoteBefore === null) return true;
+  return !(name in request.base) || !isSame(request.base[name], change.remoteBefore[name]);
+}

@@ -1,0 +1,169 @@
+import { sqlFile } from '../../warehouse/sql.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { archivedReason, type EntityType, type Value, type Values } from '../fields.js';
+import { isSame } from '../reconcile.js';
+import type { ImportProblem } from './report.js';
+import type { EntityEdits } from './rows.js';
+
+/** A topic or company in the warehouse. */
+export interface StoredEntity {
+  readonly id: string;
+  /** Its values in the fields that can be changed; a field that was never fetched is left out. */
+  readonly values: Values;
+  /** When it was synced (ISO 8601). */
+  readonly syncedAt: string | null;
+  /** Why it cannot be changed; null when it can. */
+  readonly blockedReason: string | null;
+  /** What the user should know although it can be changed. */
+  readonly note: string | null;
+}
+
+interface Row {
+  readonly id: string;
+  readonly values: string;
+  readonly synced_at: Date | null;
+  readonly is_deleted: boolean;
+  readonly deleted_reason: string | null;
+  readonly merged_into_id: string | null;
+  readonly merged_into_title: string | null;
+  readonly detail_unavailable_reason: string | null;
+  readonly is_superseded: boolean;
+  readonly successor_id: string | null;
+}
+
+const queries: Readonly<Record<EntityType, string>> = {
+  topic: sqlFile('push/known_topics'),
+  company: sqlFile('push/known_companies'),
+};
+
+/** Looks all ids up in one query; the result leaves out ids that the warehouse does not have. */
+export async function storedEntities(
+  store: Pick<Warehouse, 'all'>,
+  entityType: EntityType,
+  ids: readonly string[],
+): Promise<Map<string, StoredEntity>> {
+  const rows = await store.all<Row>(queries[entityType], { ids });
+  return new Map(rows.map((row) => [row.id, storedEntity(entityType, row)]));
+}
+
+function storedEntity(entityType: EntityType, row: Row): StoredEntity {
+  const { is_superseded: superseded, successor_id: successor } = row;
+  const note = superseded
+    ? `was superseded by the service${successor === null ? '' : `; ${successor} replaced it`}`
+    : null;
+  const values = Object.fromEntries(
+    Object.entries(JSON.parse(row.values) as Record<string, { known: boolean; value: Value }>).flatMap(
+      ([name, { known, value }]) => (known ? [[name, value]] : []),
+    ),
+  );
+  const syncedAt = row.synced_at?.toISOString() ?? null;
+  return { id: row.id, values, syncedAt, blockedReason: blockedReasonOf(entityType, row), note };
+}
+
+function blockedReasonOf(entityType: EntityType, row: Row): string | null {
+  if (row.merged_into_id !== null) {
+    const title = row.merged_into_title === null ? '' : ` (${row.merged_into_title})`;
+    return `was merged into ${row.merged_into_id}${title}: change that ${entityType} instead`;
+  }
+  if (row.is_deleted) {
+    const reason = row.deleted_reason === null ? '' : ` (${row.deleted_reason})`;
+    return `was deleted${reason}: the API no longer has it`;
+  }
+  if (row.detail_unavailable_reason !== null)
+    return `cannot be changed: the API answers 404 for it (${row.detail_unavailable_reason})`;
+  return null;
+}
+
+const missingReason = 'is not in the warehouse: check the id, or run signalhouse sync if it is new';
+
+/** Why nothing about an id can be changed, whatever the rows ask for; null when something can. */
+export function blockedReason(stored: StoredEntity | undefined): string | null {
+  return stored ? stored.blockedReason : missingReason;
+}
+
+/** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
+export interface RequestedChange {
+  readonly id: string;
+  readonly rows: readonly number[];
+  /** Where it differs from what the person saw, or from the warehouse; empty when everything is up to date. */
+  readonly wanted: Values;
+  /** Everything that the rows set, including what is already up to date. */
+  readonly requested: Values;
+  /** What the person saw, from the file or else from the warehouse; a field without a known value is left out. */
+  readonly base: Values;
+  readonly baseFrom: 'file' | 'warehouse';
+  readonly baseAt: string | null;
+}
+
+export interface WarehouseComparison {
+  /** Null when there are problems. */
+  readonly change: RequestedChange | null;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed, or not like this. */
+export function compareWithWarehouse(
+  entity: EntityEdits,
+  stored: StoredEntity | undefined,
+  idHeader: string,
+): WarehouseComparison {
+  const { id, rows, edits } = entity;
+  if (Object.keys(edits).length === 0) return { change: noChange(entity), problems: [] };
+  const blocked = blockedReason(stored);
+  if (!stored || blocked !== null) {
+    const problem = blocked ?? missingReason;
+    return { change: null, problems: rows.map((row) => ({ row, column: idHeader, value: id, problem })) };
+  }
+
+  const baseOf = (name: string): Value | undefined => {
+    const edit = edits[name];
+    if (edit?.fromFile) return edit.base;
+    return name in entity.baseValues ? entity.baseValues[name] : stored.values[name];
+  };
+  const problem = unusedReason(entity, baseOf('archived'));
+  if (problem) return { change: null, problems: [problem] };
+
+  const requested: Record<string, Value> = {};
+  for (const [name, edit] of Object.entries(edits)) requested[name] = edit.value;
+  // The API reads a reason only together with the archiving itself.
+  if (requested[archivedReason] !== undefined) requested.archived = true;
+  // When a sheet is edited further after its push, the warehouse already has the values that were pushed.
+  const isStoredNewer = entity.baseAt === null || (stored.syncedAt ?? '') >= entity.baseAt;
+  const differs = (name: string) => {
+    if (isStoredNewer && name in stored.values && isSame(stored.values[name], requested[name])) return false;
+    const base = baseOf(name);
+    return base === undefined || !isSame(base, requested[name]);
+  };
+  const names = new Set(Object.keys(requested).filter(differs));
+  if (names.has('archived') || names.has(archivedReason))
+    for (const name of ['archived', archivedReason]) if (requested[name] !== undefined) names.add(name);
+
+  const wanted = Object.fromEntries([...names].map((name) => [name, requested[name] ?? null]));
+  const base = Object.fromEntries(
+    Object.keys(requested).flatMap((name) => {
+      const value = baseOf(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
+  return {
+    change: {
+      ...{ id, rows, wanted, requested, base },
+      baseFrom: isFromFile ? 'file' : 'warehouse',
+      baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
+    },
+    problems: [],
+  };
+}
+
+function noChange({ id, rows, baseAt }: EntityEdits): RequestedChange {
+  return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt };
+}
+
+/** The API would silently ignore a reason without an archiving. */
+function unusedReason({ edits }: EntityEdits, archivedNow: Value | undefined): ImportProblem | undefined {
+  const reason = edits[archivedReason];
+  if (!reason || (edits.archived?.value ?? archivedNow) === true) return undefined;
+  const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
+  return { row: reason.row, column: reason.header, value: reason.text, problem };
+}

@@ -1,0 +1,213 @@
+import { groupBy } from '../../base/group-by.js';
+import type { Grid, GridRow } from '../../sheet/grid.js';
+import { archivedReason, type Value, type Values } from '../fields.js';
+import { parseBaseCell, parseCell, textOf } from './cells.js';
+import type { EditedColumn, Header } from './header.js';
+import type { ImportProblem } from './report.js';
+
+/** One field that a row sets. */
+export interface Edit {
+  readonly value: Value;
+  /** What the person saw there, when the file has a base column for it and that is filled. */
+  readonly base?: Value;
+  /** Whether the file has a base column for it. */
+  readonly fromFile: boolean;
+  readonly row: number;
+  readonly header: string;
+  readonly text: string | null;
+}
+
+/** What one row says about one topic or company; without edits it asks for nothing. */
+interface RowEdits {
+  readonly row: number;
+  readonly id: string;
+  readonly edits: Readonly<Record<string, Edit>>;
+  /** The values of the base columns, also of fields without an edit. */
+  readonly baseValues: Values;
+  readonly baseAt: string | null;
+}
+
+export interface ParsedRow {
+  readonly row: number;
+  /** Null when the cell of the id is empty. */
+  readonly id: string | null;
+  /** Null when the row has problems. */
+  readonly valid: RowEdits | null;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Reads every row by itself, without the warehouse or the queue: what it asks for, and every cell that makes no sense. */
+export function parseRows(header: Header, grid: Grid): ParsedRow[] {
+  return grid.rows.map((row) => parseRow(header, row));
+}
+
+function parseRow(header: Header, row: GridRow): ParsedRow {
+  const problems: ImportProblem[] = [];
+  const edits: Record<string, Edit> = {};
+  const baseValues: Record<string, Value> = {};
+  const id = textOf(row.cells[header.id.at]);
+  if (id === null) {
+    const column = header.id.header;
+    problems.push({ row: row.number, column, value: null, problem: 'is empty: the id is missing' });
+  }
+  for (const column of header.edited) {
+    const problem = column.base
+      ? parseWithBase(column, row, edits, baseValues)
+      : parseWithoutBase(column, row, edits);
+    // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
+    if (problem && !(column.field.name === archivedReason && edits.archived?.value === false))
+      problems.push(problem);
+  }
+  const isValid = problems.length === 0 && id !== null;
+  const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
+  const valid = isValid ? { row: row.number, id, edits, baseValues, baseAt } : null;
+  return { row: row.number, id, valid, problems };
+}
+
+/** Without a base column, every filled cell is an edit. */
+function parseWithoutBase(
+  { field, at, header }: EditedColumn,
+  row: GridRow,
+  edits: Record<string, Edit>,
+): ImportProblem | undefined {
+  const cell = row.cells[at];
+  const result = parseCell(field, cell);
+  const text = textOf(cell);
+  if (result.kind === 'problem') return problemAt(row, header, text, result);
+  if (result.kind === 'value')
+    edits[field.name] = { value: result.value, fromFile: false, row: row.number, header, text };
+  return undefined;
+}
+
+/** With a base column, an edit is a cell that differs from its base. */
+function parseWithBase(
+  { field, at, header, base }: EditedColumn,
+  row: GridRow,
+  edits: Record<string, Edit>,
+  baseValues: Record<string, Value>,
+): ImportProblem | undefined {
+  const [cell, baseCell] = [row.cells[at], base ? row.cells[base.at] : null];
+  const text = textOf(cell);
+  const baseValue = parseBaseCell(field, baseCell);
+  if (baseValue === 'damaged') {
+    const problem =
+      'was edited: base columns hold the values from when the sheet was written; do not edit them';
+    return problemAt(row, base?.header ?? header, textOf(baseCell), { problem });
+  }
+  if (baseValue !== undefined) baseValues[field.name] = baseValue;
+  if (text === textOf(baseCell)) return undefined;
+  const result = parseCell(field, cell);
+  if (result.kind === 'nothing')
+    return baseValue === false ? undefined : emptiedProblem(row, header, field.kind);
+  // `Unknown` beside the base `unknown` is not an edit either.
+  if (field.kind === 'text' && field.allowed && baseValue === parseBaseCell(field, cell)) return undefined;
+  if (result.kind === 'problem') return problemAt(row, header, text, result);
+  if (result.value === baseValue) return undefined;
+  const seen = baseValue === undefined ? {} : { base: baseValue };
+  edits[field.name] = { value: result.value, ...seen, fromFile: true, row: row.number, header, text };
+  return undefined;
+}
+
+function emptiedProblem(row: GridRow, header: string, kind: 'text' | 'boolean'): ImportProblem {
+  const problem =
+    kind === 'boolean'
+      ? 'was emptied: write FALSE to unset it'
+      : 'was emptied, but the API has no documented way to clear it: restore the old value, or set another one';
+  return { row: row.number, column: header, value: null, problem };
+}
+
+function problemAt(
+  row: GridRow,
+  column: string,
+  value: string | null,
+  { problem, allowed }: { problem: string; allowed?: readonly string[] },
+): ImportProblem {
+  return { row: row.number, column, value, problem, ...(allowed && { allowed }) };
+}
+
+/** A time as ISO 8601, also when a spreadsheet program has reformatted it; null for anything else. */
+function timeOf(text: string | null): string | null {
+  if (text === null || !/^\d{4}-\d\d-\d\d/.test(text)) return null;
+  const at = new Date(/Z$|[+-]\d\d:?\d\d$/.test(text) ? text : `${text.replace(' ', 'T')}Z`);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+/** What all rows of a file together say about one topic or company. */
+export interface EntityEdits {
+  readonly id: string;
+  /** In the order of the file; a change records the first one. */
+  readonly rows: readonly number[];
+  readonly edits: Readonly<Record<string, Edit>>;
+  readonly baseValues: Values;
+  readonly baseAt: string | null;
+}
+
+export interface CombinedRows {
+  readonly entities: readonly EntityEdits[];
+  /** Rows that contradict each other. It is unclear which one is right, so no row with that id is used. */
+  readonly problems: readonly ImportProblem[];
+  /** How many topics or companies have several rows, which agree. */
+  readonly repeated: number;
+}
+
+/** Combines the rows of each id: the same edit twice is one, and edits of different fields add up. */
+export function combineRows(rows: readonly RowEdits[]): CombinedRows {
+  const entities: EntityEdits[] = [];
+  const problems: ImportProblem[] = [];
+  let repeated = 0;
+  for (const [id, sameId] of groupBy(rows, (one) => one.id)) {
+    const found = contradictions(sameId);
+    problems.push(...found);
+    if (found.length > 0) continue;
+    if (sameId.length > 1) repeated += 1;
+    entities.push(combined(id, sameId));
+  }
+  return { entities, problems, repeated };
+}
+
+function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
+  const edits: Record<string, Edit> = {};
+  // Of two bases the newer one is used, so that the order of the rows does not matter.
+  const oldestFirst = [...rows].sort((a, b) => compareByBase(a, b));
+  for (const one of oldestFirst) Object.assign(edits, one.edits);
+  return {
+    id,
+    rows: rows.map(({ row }) => row),
+    edits,
+    baseValues: Object.assign({}, ...oldestFirst.map(({ baseValues }) => baseValues)),
+    baseAt: oldestFirst.at(-1)?.baseAt ?? null,
+  };
+}
+
+function compareByBase(a: RowEdits, b: RowEdits): number {
+  const [one, other] = [baseKey(a), baseKey(b)];
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function baseKey({ baseAt, baseValues }: RowEdits): string {
+  const sorted = Object.entries(baseValues).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${baseAt ?? ''} ${JSON.stringify(sorted)}`;
+}
+
+/** Each row that sets another value than the first row that sets one, and that first row. */
+function contradictions(rows: readonly RowEdits[]): ImportProblem[] {
+  const firsts = new Map<string, Edit>();
+  const found = new Map<string, ImportProblem>();
+  for (const { edits } of rows) {
+    for (const [name, edit] of Object.entries(edits)) {
+      const first = firsts.get(name);
+      if (!first) firsts.set(name, edit);
+      else if (first.value !== edit.value) {
+        found.set(`${first.row} ${name}`, contradiction(first, edit));
+        found.set(`${edit.row} ${name}`, contradiction(edit, first));
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+function contradiction(one: Edit, other: Edit): ImportProblem {
+  const value = typeof other.value === 'boolean' ? String(other.value).toUpperCase() : String(other.value);
+  const problem = `contradicts row ${other.row}, which sets ${value} for the same id: delete one of them`;
+  return { row: one.row, column: one.header, value: one.text, problem };
+}
