@@ -1,7 +1,7 @@
-// Puts under each SQL block of docs/cookbook.md the answer that it gives.
+// Writes the answer of each SQL block of docs/cookbook.md below it.
 //   node scripts/docs-cookbook.mjs [--check] [signals.duckdb]
 // Without a file it makes one: a sandbox with the sizes below, and one full pull from it (dist must be built). With
-// --check nothing is written, and exit 1 says which answers differ.
+// --check it writes nothing, and exits 1 when answers differ.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,11 +15,11 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const target = join(root, 'docs/cookbook.md');
 const program = join(root, 'dist/main.js');
 
-/** The sandbox that the cookbook names; a test sees to it that it does. */
+/** The sandbox that the cookbook names; a test checks that the two agree. */
 export const sandboxFlags = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
 
 /**
- * The cookbook with every answer made anew: a table (or "No rows.") that follows a SQL block is replaced.
+ * The cookbook with new answers: a table (or "No rows.") that follows a SQL block is replaced.
  * @param {string} markdown
  * @param {(sql: string) => Promise<{ columns: string[], rows: string[][] }>} ask
  */
@@ -38,7 +38,7 @@ export async function withAnswers(markdown, ask) {
 }
 
 /**
- * Asks a published file.
+ * Opens a published file to query it.
  * @param {string} file
  */
 export async function openPublished(file) {

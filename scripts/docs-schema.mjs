@@ -1,7 +1,6 @@
-// Writes docs/schema.md from what the database itself says of its tables and views: a fresh one is made of sql/, and
-// its comments are read back.
+// Writes docs/schema.md from the comments of tables and views: creates an empty database from sql/ and reads them.
 //   node scripts/docs-schema.mjs [--check] [file]
-// With --check nothing is written, and exit 1 says that the file is stale.
+// With --check it writes nothing, and exits 1 when the file is outdated.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,38 +11,38 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
 const target = given ?? join(root, 'docs/schema.md');
 
-/** What stands where; DuckDB keeps no comments on schemas. */
+/** The sections of the page. Their texts are here, because DuckDB has no comments on schemas. */
 const parts = [
   {
     title: 'Views',
     schema: 'main',
     of: 'views',
-    text: 'The questions that come up first, answered. They read the tables below, count back from `data_as_of.as_of` instead of the present, and use ISO weeks in UTC.',
+    text: 'Answers to the most common questions. They read the tables below, count back from `data_as_of.as_of` instead of the present, and use ISO weeks in UTC.',
   },
   {
     title: 'Tables',
     schema: 'main',
     of: 'tables',
-    text: 'What the API says, as rows. A column that copies another thing says in its comment that it may lag: it is as old as the answer it came with. The tables named `_versions` hold what it said before: how each row looked, from when to when.',
+    text: 'What the API returns, as rows. Where a column copies a field of another entity, its comment says that it may lag: it is as old as the answer it came with. The tables named `_versions` have earlier states: what each row looked like over time.',
   },
   {
-    title: 'raw: as it was said',
+    title: 'raw: the answers of the API',
     schema: 'raw',
     of: 'tables',
-    text: 'Every answer, kept as it came. The tables above are derived from it.',
+    text: 'Every answer, stored as it came. The tables above are derived from it.',
   },
   {
     title: 'ops: what the worker did',
     schema: 'ops',
     of: 'tables',
-    text: 'Runs, what is due, what was set aside, where the requests went.',
+    text: 'Runs, what is due, rejected records, and how the requests were spent.',
   },
 ];
 
 const markdown = await describe();
 if (process.argv.includes('--check')) {
   if (!existsSync(target) || readFileSync(target, 'utf8') !== markdown) {
-    console.error('docs/schema.md is stale: run npm run docs:schema');
+    console.error('docs/schema.md is outdated: run npm run docs:schema');
     process.exitCode = 1;
   }
 } else {
@@ -89,8 +88,8 @@ async function describe() {
   });
   return `${[
     '# The tables and views',
-    "Made from the comments in `sql/` by `npm run docs:schema`; change those, not this page. The same text is in the published file: `SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'topics'`.",
-    "All times are TIMESTAMPTZ in UTC. Ids are the API's, as text. Each table carries `synced_at` and `run_id`, and one of versions `valid_from`, `valid_to` and `run_id`. Questions with their SQL and answers are in [cookbook.md](cookbook.md).",
+    "Generated from the comments in `sql/` by `npm run docs:schema`: change those, not this page. The same text is in the published file: `SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'topics'`.",
+    "All times are TIMESTAMPTZ in UTC. Ids are the API's, as text. Each table has `synced_at` and `run_id`; a table of versions has `valid_from`, `valid_to` and `run_id`. Questions with their SQL and answers are in [cookbook.md](cookbook.md).",
     ...sections,
   ].join('\n\n')}\n`;
 }

@@ -8,7 +8,7 @@ own AS (FROM documents WHERE endpoint = 'automation_template'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
     greatest(listed.fetched_at, own.fetched_at) AS synced_at,
     greatest(listed.run_id, own.run_id) AS run_id
   FROM listed
@@ -17,8 +17,8 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    said,
-    from_json(said, '{
+    combined,
+    from_json(combined, '{
       "name": "VARCHAR", "description": "VARCHAR", "prompt": "VARCHAR", "schedule": "JSON", "timezone": "VARCHAR",
       "modelLevel": "VARCHAR", "capabilityMode": "VARCHAR", "allowedCapabilities": ["VARCHAR"],
       "createdAt": "VARCHAR", "updatedAt": "VARCHAR"
@@ -39,7 +39,7 @@ SELECT
   d.allowedCapabilities AS allowed_capabilities,
   raw.moment(d.createdAt) AS created_at,
   raw.moment(d.updatedAt) AS updated_at,
-  said AS body,
+  combined AS body,
   synced_at,
   run_id
 FROM parsed

@@ -8,7 +8,7 @@ own AS (FROM documents WHERE endpoint = 'channel'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
     greatest(listed.fetched_at, own.fetched_at) AS synced_at,
     greatest(listed.run_id, own.run_id) AS run_id
   FROM listed
@@ -17,7 +17,7 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    from_json(said, '{
+    from_json(combined, '{
       "channelName": "VARCHAR", "serverName": "VARCHAR", "description": "VARCHAR", "context": "VARCHAR",
       "isConnected": "BOOLEAN", "messageCount": "BIGINT", "lastSeenAt": "VARCHAR",
       "sourceName": "VARCHAR", "sourceChannelId": "VARCHAR", "sourceServerId": "VARCHAR",

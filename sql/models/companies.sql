@@ -3,8 +3,8 @@
 -- documents: companies, company, company_activity, company_presence, company_merges
 -- scope: id -> id
 
--- The list, the company's own page and its activity say fields each: all three in the order of their age, so that the
--- youngest wins where it has the field at all. Joined, not grouped, as in topics.
+-- The list, the company's detail and its activity share fields: merged in the order of their age, so that the newest
+-- wins where it has the field at all. Joined, not grouped, as in topics.
 WITH listed AS (FROM documents WHERE endpoint = 'companies'),
 own AS (FROM documents WHERE endpoint = 'company'),
 activity AS (FROM documents WHERE endpoint = 'company_activity'),
@@ -28,7 +28,7 @@ gathered AS (
         lambda it: it.body
       ),
       lambda older, younger: json_merge_patch(older, younger)
-    ) AS said,
+    ) AS combined,
     found.body AS presence,
     history.body AS merges,
     greatest(
@@ -44,7 +44,7 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    from_json(said, '{
+    from_json(combined, '{
       "name": "VARCHAR", "primaryDomain": "VARCHAR", "logoUrl": "VARCHAR", "isOrgCompany": "BOOLEAN", "isVip": "BOOLEAN",
       "connections": {
         "email": "VARCHAR", "github": "VARCHAR", "linkedin": "VARCHAR", "phone": "VARCHAR", "twitter": "VARCHAR"

@@ -3,9 +3,9 @@
 -- documents: topic_groups, company_groups, person_groups
 -- scope: id -> id
 
--- The same conversation comes by its topics, by companies and by people. Topics alone know its title, the others alone
--- name a topic, and the rest both say: so the youngest of either form is taken, and of these two the younger wins where
--- it has the field at all. The topic is one thing, taken whole. Only narrow columns are sorted, bodies are joined.
+-- The same conversation comes from topics, companies and people. Only topics have its title, only the others name a
+-- topic, and both have the rest. So the newest of either form is taken, and of these two the newer wins where it has the
+-- field at all. The topic is taken whole. Only narrow columns are sorted; bodies are joined.
 WITH latest AS (
   SELECT id, endpoint, parent_id, endpoint = 'topic_groups' AS is_listing
   FROM documents
@@ -31,7 +31,7 @@ named AS (
 gathered AS (
   SELECT
     ages.id,
-    raw.younger_wins(named.body, named.fetched_at, listed.body, listed.fetched_at) AS said,
+    raw.younger_wins(named.body, named.fetched_at, listed.body, listed.fetched_at) AS combined,
     json_extract(named.body, '$.topic') AS topic,
     ages.synced_at,
     ages.run_id
@@ -42,7 +42,7 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    from_json(said, '{"group": {
+    from_json(combined, '{"group": {
       "title": "VARCHAR", "startTimestamp": "VARCHAR", "endTimestamp": "VARCHAR", "archivedAt": "VARCHAR",
       "similarityAtAssignment": "DOUBLE"
     }}').group AS d,

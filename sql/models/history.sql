@@ -4,8 +4,9 @@
 -- scope: id -> id
 -- siblings: none
 
--- After a merge the same record may be told by both sides: the one fetched last says whose it is. Few are, so they are
--- looked up instead of sorting every record.
+-- After a merge both sides may list the same record: the one fetched last tells whose it is. There are few of them, so
+-- they are looked up instead of sorting every record. (siblings: none) A record of two sides is two documents, which
+-- never change.
 WITH again AS (
   SELECT id, max((fetched_at, endpoint, parent_id)) AS latest
   FROM documents

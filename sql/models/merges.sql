@@ -2,9 +2,9 @@
 -- key: entity_type, source_id, target_id
 -- derived: raw.documents, topics, companies, people
 
--- Either side's history tells of a merge: the source's names the target (mergedInto), the target's names the sources
--- (merges). Where both tell, the younger one's time and user stand. Each side names the other; its own name comes from
--- its row, where the other side did not give it.
+-- The history of either side has a merge: the source's names the target (mergedInto), the target's names the sources
+-- (merges). Where both have it, time and user come from the newer one. Each side has the other's name; where one side is
+-- missing, the name comes from the row.
 WITH parsed AS (
   SELECT
     replace(endpoint, '_merges', '') AS entity_type,
@@ -70,7 +70,7 @@ spread AS (
     run_id
   FROM listed
 ),
-told AS (
+both_sides AS (
   SELECT * FROM from_source
   UNION ALL
   SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, run_id
@@ -95,7 +95,7 @@ merged AS (
     arg_max_null(by_user, (fetched_at, merge_id)) AS by_user,
     max(fetched_at) AS synced_at,
     max(run_id) AS run_id
-  FROM told
+  FROM both_sides
   WHERE source_id IS NOT NULL AND target_id IS NOT NULL
   GROUP BY entity_type, source_id, target_id
 )

@@ -3,7 +3,7 @@
 -- documents: messages
 -- scope: id -> message_id
 
--- Of a message that stands in two conversations, the one fetched last counts (see messages).
+-- Of a message in two conversations, the one fetched last counts (see messages).
 WITH again AS (
   SELECT id, max((fetched_at, parent_id)) AS latest
   FROM documents

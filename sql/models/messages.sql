@@ -4,8 +4,9 @@
 -- scope: id -> id
 -- cascade: groups
 
--- A message that moved stands in two conversations until the one it left is read again: the one fetched last counts.
--- Few did, so they are looked up instead of sorting every message.
+-- A message that moved is in two conversations until the one it left is read again: the one fetched last counts. There
+-- are few of them, so they are looked up instead of sorting every message. (cascade: groups) A message is removed
+-- together with its conversation.
 WITH again AS (
   SELECT id, max((fetched_at, parent_id)) AS latest
   FROM documents

@@ -3,8 +3,8 @@
 -- documents: people, person, person_presence, person_merges
 -- scope: id -> id
 
--- The list and the person's own page say fields both. The company is one thing, taken whole from the younger that says
--- it, so that no two companies are ever mixed. Joined, not grouped, as in topics.
+-- The list and the person's detail share fields. The company is taken whole from the newer one that has it, so that the
+-- fields of two companies are never mixed. Joined, not grouped, as in topics.
 WITH listed AS (FROM documents WHERE endpoint = 'people'),
 own AS (FROM documents WHERE endpoint = 'person'),
 found AS (FROM documents WHERE endpoint = 'person_presence'),
@@ -12,7 +12,7 @@ history AS (FROM documents WHERE endpoint = 'person_merges'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
     raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
     found.body AS presence,
     history.body AS merges,
@@ -26,7 +26,7 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    from_json(said, '{
+    from_json(combined, '{
       "displayName": "VARCHAR", "primaryEmail": "VARCHAR", "description": "VARCHAR", "avatarUrl": "VARCHAR",
       "isVip": "BOOLEAN",
       "connections": {

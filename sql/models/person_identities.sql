@@ -2,8 +2,8 @@
 -- key: person_id, platform, platform_id
 -- derived: raw.documents
 
--- The person's identities page is the authority; what topics' people pages name beside it counts only while it is
--- younger than the page (an identity that moved to another person would otherwise belong to both).
+-- The person's list of identities decides. Identities in lists of a topic's people count only when they are newer than
+-- that list; otherwise an identity that moved to another person would belong to both.
 WITH own AS (
   SELECT
     parent_id AS person_id,

@@ -3,8 +3,8 @@
 -- documents: stories, story
 -- scope: id -> slug
 
--- The list and the story's own page say draft, archive and createdAt both: each is taken whole from the younger that
--- has it, so that no two versions of a layout are ever mixed.
+-- The list and the story's detail both have draft, archive and createdAt: each is taken whole from the newer one that
+-- has it, so that two versions of a layout are never mixed.
 WITH listed AS (FROM documents WHERE endpoint = 'stories'),
 own AS (FROM documents WHERE endpoint = 'story'),
 gathered AS (

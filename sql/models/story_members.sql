@@ -39,5 +39,5 @@ SELECT
   run_id
 FROM listed
 WHERE m.memberId IS NOT NULL
--- A member named twice counts once, by the first mention.
+-- A member that is listed twice counts once, at the first place.
 QUALIFY row_number() OVER (PARTITION BY id, m.memberId ORDER BY position) = 1

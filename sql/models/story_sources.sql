@@ -3,7 +3,7 @@
 -- documents: stories, story
 -- scope: id -> story_slug
 
--- The list and the story's own page both carry the draft: its sources are those of the younger.
+-- The list and the story's detail both have the draft: its sources are those of the newer one.
 WITH listed AS (FROM documents WHERE endpoint = 'stories' AND json_exists(body, '$.draft')),
 own AS (FROM documents WHERE endpoint = 'story' AND json_exists(body, '$.draft')),
 gathered AS (

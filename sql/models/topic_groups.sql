@@ -3,8 +3,8 @@
 -- documents: topic_groups, company_groups, person_groups
 -- scope: id -> group_id
 
--- A topic's groups page lists the conversation under the topic (any number of topics may). The conversations of a
--- company or person name one topic for it: that counts when it is no older than what the topics themselves say.
+-- A topic's list of conversations has it under the topic (any number of topics may). The conversations of a company or
+-- person name one topic for it: that counts unless it is older than the topics' own lists.
 WITH parsed AS (
   SELECT
     id AS group_id,
@@ -23,7 +23,7 @@ latest AS (
   FROM parsed
   GROUP BY group_id
 ),
-standing AS (
+latest_links AS (
   SELECT
     CASE WHEN is_listing THEN parent_id ELSE d.topic.topicId END AS topic_id,
     group_id,
@@ -41,6 +41,6 @@ SELECT
   max(similarity) FILTER (is_listing) AS similarity_at_assignment,
   max(fetched_at) AS synced_at,
   max(run_id) AS run_id
-FROM standing
+FROM latest_links
 WHERE topic_id IS NOT NULL
 GROUP BY topic_id, group_id

@@ -3,16 +3,16 @@
 -- documents: topic_people, topic_persons
 -- scope: parent_id -> topic_id
 
--- The topics list and the topic's people page both name people. The company is one thing, taken whole from the younger
--- that says it. Only the list says whether it is our own: kept only while the list speaks of the same company. Joined,
--- not grouped, as in topics.
+-- The topics list and the topic's list of people both name people. The company is taken whole from the newer one that
+-- has it. Only the topics list tells whether it is our own: kept only while that list names the same company. Joined, not
+-- grouped, as in topics.
 WITH listed AS (FROM documents WHERE endpoint = 'topic_persons'),
 own AS (FROM documents WHERE endpoint = 'topic_people'),
 gathered AS (
   SELECT
     coalesce(listed.parent_id, own.parent_id) AS topic_id,
     coalesce(listed.id, own.id) AS person_id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
     raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
     listed.body AS listed,
     greatest(listed.fetched_at, own.fetched_at) AS synced_at,
@@ -24,7 +24,7 @@ parsed AS (
   SELECT
     topic_id,
     person_id,
-    from_json(said, '{
+    from_json(combined, '{
       "displayName": "VARCHAR", "title": "VARCHAR", "avatarUrl": "VARCHAR",
       "isBot": "BOOLEAN", "isStaff": "BOOLEAN", "isVip": "BOOLEAN",
       "messageCount": "BIGINT", "sources": ["VARCHAR"]

@@ -3,8 +3,8 @@
 -- documents: topics, topic, topic_presence, topic_merges
 -- scope: id -> id
 
--- The list and the topic's own page say many fields both. What asking by id found, and where the topic was merged to,
--- stand apart. Joined, not grouped: a join of any size spills to disk, an aggregate of texts does not.
+-- The list and the topic's detail share many fields. Whether it exists (presence) and what it was merged into (merges)
+-- are documents of their own. Joined, not grouped: a join of any size spills to disk, an aggregate of texts does not.
 WITH listed AS (FROM documents WHERE endpoint = 'topics'),
 own AS (FROM documents WHERE endpoint = 'topic'),
 found AS (FROM documents WHERE endpoint = 'topic_presence'),
@@ -12,7 +12,7 @@ history AS (FROM documents WHERE endpoint = 'topic_merges'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS said,
+    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
     found.body AS presence,
     history.body AS merges,
     greatest(listed.fetched_at, own.fetched_at, found.fetched_at, history.fetched_at) AS synced_at,
@@ -25,7 +25,7 @@ gathered AS (
 parsed AS (
   SELECT
     id,
-    from_json(said, '{
+    from_json(combined, '{
       "title": "VARCHAR", "summary": "VARCHAR", "issueType": "VARCHAR", "keywords": ["VARCHAR"],
       "priority": "VARCHAR", "priorityReasoning": "VARCHAR",
       "lifecycleState": "VARCHAR", "lifecycleStateConfidence": "DOUBLE", "graphStatus": "VARCHAR",

@@ -1,4 +1,4 @@
--- Attempts older than $before at changes that are settled; those of an open change say whether it was sent.
+-- Attempts older than $before at settled changes; those of an open change tell whether it was sent.
 DELETE FROM ops.change_attempts
 WHERE "at" < $before
   AND change_id NOT IN (SELECT id FROM ops.changes WHERE settled_at IS NULL)

@@ -1,4 +1,4 @@
--- What the last sync left due, in its own words; nothing before the first one ended.
+-- What the last sync left due, from its own summary; no row before the first one has ended.
 SELECT run_id, (summary->>'$.left.due')::BIGINT AS due, (summary->>'$.left.requests')::BIGINT AS requests,
   (summary->>'$.left.minutes')::DOUBLE AS minutes
 FROM ops.runs

@@ -1,5 +1,4 @@
--- How fresh each list is: when it was last read, when it last added up, what it said it has, and why the last reading
--- did not add up, if it did not.
+-- How fresh each list is: when it was last read and last verified, its total, and why the last reading was not verified.
 SELECT endpoint, max(ended_at) AS read_at, max(ended_at) FILTER (verified) AS verified_at,
   arg_max(total_count, ended_at) AS total_count, arg_max(distinct_ids, ended_at) AS ids,
   CASE WHEN NOT arg_max(verified, ended_at) THEN arg_max(note, ended_at) FILTER (NOT verified) END AS note

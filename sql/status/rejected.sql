@@ -1,4 +1,4 @@
--- Records that are set aside still, with an example of why.
+-- Records that are still rejected, with an example of the reason.
 SELECT endpoint, count(*) AS records, max(last_seen_at) AS last_seen_at,
   arg_max(path || ': ' || reason, last_seen_at) AS example
 FROM ops.rejected_records

@@ -1,4 +1,4 @@
--- The last runs, youngest first.
+-- The last runs, newest first.
 SELECT run_id, command, started_at, ended_at, outcome, exit_code, requests, rate_limited, rows_new, rows_changed,
   rows_removed, rejected, left_due, error
 FROM ops.runs

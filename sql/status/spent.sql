@@ -1,4 +1,4 @@
--- Requests of the last hours, by the minute in which they were sent.
+-- Requests of the last hours by the minute.
 SELECT epoch_ms(date_trunc('minute', "at")) AS minute, count(*) AS requests,
   count(*) FILTER (status = 429) AS rate_limited
 FROM ops.requests

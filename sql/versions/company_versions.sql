@@ -2,7 +2,8 @@
 -- of: companies
 -- key: company_id
 
--- What makes a version of a company: its flags and counters. `changed` holds rows of companies, just written.
+-- A company gets a new version when one of these columns changes: flags and counters. `changed` has the rows of
+-- companies that were just written.
 SELECT
   id AS company_id,
   synced_at AS valid_from,

@@ -2,7 +2,8 @@
 -- of: people
 -- key: person_id
 
--- What makes a version of a person: flags and counters. `changed` holds rows of people, just written.
+-- A person gets a new version when one of these columns changes: flags and counters. `changed` has the rows of people
+-- that were just written.
 SELECT
   id AS person_id,
   synced_at AS valid_from,

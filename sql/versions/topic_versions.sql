@@ -2,8 +2,9 @@
 -- of: topics
 -- key: topic_id
 
--- What makes a version of a topic: how the backlog stood, without what moves by itself (similarity, confidence) and what
--- the topic's history tells better (texts). `changed` holds rows of topics, just written.
+-- A topic gets a new version when one of these columns changes: its state in the backlog, without values that the
+-- service moves by itself (similarity, confidence) and texts, which the topic's history has. `changed` has the rows of
+-- topics that were just written.
 SELECT
   id AS topic_id,
   synced_at AS valid_from,

@@ -6,7 +6,7 @@ WITH RECURSIVE merged AS (
   UNION ALL
   SELECT 'person', id, merged_into_id FROM people WHERE merged_into_id IS NOT NULL
   UNION ALL
-  -- Merged away before the first sync: only the survivor's history still knows of it.
+  -- Merged before the first sync: only the survivor's history still has it.
   SELECT entity_type, source_id, arg_max(target_id, (merged_at, target_id))
   FROM merges
   WHERE CASE entity_type
@@ -23,14 +23,14 @@ followed AS (
   SELECT followed.entity_type, followed.id, merged.merged_into_id, steps + 1
   FROM followed
   JOIN merged ON merged.entity_type = followed.entity_type AND merged.id = followed.final_id
-  -- Two that claim to be merged into each other must not keep the query going for ever.
+  -- Two that name each other as the target must not make the query run forever.
   WHERE steps < 20 AND merged.merged_into_id <> followed.id
 )
 SELECT entity_type, id, arg_max(final_id, steps) AS final_id
 FROM followed
 GROUP BY entity_type, id;
 
-COMMENT ON VIEW final_ids IS 'Where did something end up that was merged away, however often? One row per merged topic, company or person.';
+COMMENT ON VIEW final_ids IS 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.';
 COMMENT ON COLUMN final_ids.entity_type IS 'What was merged: topic, company or person.';
 COMMENT ON COLUMN final_ids.id IS 'Id of the one that was merged away.';
-COMMENT ON COLUMN final_ids.final_id IS 'Id of the one that it has become part of in the end.';
+COMMENT ON COLUMN final_ids.final_id IS 'Id of the one that remains after all merges.';

@@ -1,5 +1,5 @@
--- Who is staff, and who is a bot, is nowhere said of a person as such: it stands in the topics that the person takes
--- part in, and our own company is marked.
+-- A person has no field for staff or bot: the topics that the person takes part in have them, and our own company is
+-- marked.
 CREATE OR REPLACE VIEW person_roles AS
 WITH in_topics AS (
   SELECT
@@ -42,12 +42,12 @@ SELECT
 FROM known
 LEFT JOIN companies ON companies.id = known.company_id;
 
-COMMENT ON VIEW person_roles IS 'Who is staff, who is a bot, who is a VIP, and whose company is which? One row per living person (not merged away, not deleted).';
+COMMENT ON VIEW person_roles IS 'Who is staff, who is a bot, who is a VIP, and whose company is which? One row per person, without merged and deleted ones.';
 COMMENT ON COLUMN person_roles.person_id IS 'The person (people.id).';
 COMMENT ON COLUMN person_roles.display_name IS 'Name of the person.';
 COMMENT ON COLUMN person_roles.company_id IS 'The person''s company (companies.id), after merges. NULL when the person has none.';
 COMMENT ON COLUMN person_roles.company_name IS 'Name of that company.';
-COMMENT ON COLUMN person_roles.is_staff IS 'True for one of our own people: as a topic says of the person; where none does, by being in our own company.';
-COMMENT ON COLUMN person_roles.is_bot IS 'True for a program, as a topic says of it.';
+COMMENT ON COLUMN person_roles.is_staff IS 'True for one of our own people: according to a topic; where no topic tells, when the person is in our own company.';
+COMMENT ON COLUMN person_roles.is_bot IS 'True for a program, according to a topic.';
 COMMENT ON COLUMN person_roles.is_vip IS 'True for a person marked as VIP.';
 COMMENT ON COLUMN person_roles.is_company_vip IS 'True when the person''s company is marked as VIP.';

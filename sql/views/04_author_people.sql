@@ -3,7 +3,7 @@ WITH linked AS (
   SELECT
     person_identities.platform,
     person_identities.platform_id,
-    -- Should two people claim one account: the living one, then the one heard of last.
+    -- If two people have the same account: the one that is not deleted, then the one synced last.
     arg_max(
       coalesce(final_ids.final_id, person_identities.person_id),
       (person_roles.person_id IS NOT NULL, person_identities.synced_at, person_identities.person_id)
@@ -28,10 +28,10 @@ LEFT JOIN person_roles ON person_roles.person_id = linked.person_id;
 
 COMMENT ON VIEW author_people IS 'Which person is behind an account that writes messages? One row per author.';
 COMMENT ON COLUMN author_people.author_id IS 'The author (authors.id).';
-COMMENT ON COLUMN author_people.person_id IS 'The person (people.id), after merges. NULL when no identity links the account to anybody.';
-COMMENT ON COLUMN author_people.display_name IS 'Name of the person, or of the account where no person is known.';
+COMMENT ON COLUMN author_people.person_id IS 'The person (people.id), after merges. NULL when no identity links the account to a person.';
+COMMENT ON COLUMN author_people.display_name IS 'Name of the person, or of the account where the person is unknown.';
 COMMENT ON COLUMN author_people.company_id IS 'The person''s company (companies.id), after merges. NULL when there is none.';
-COMMENT ON COLUMN author_people.is_staff IS 'True for one of our own people. False also where no person is known.';
+COMMENT ON COLUMN author_people.is_staff IS 'True for one of our own people. Also false where the person is unknown.';
 COMMENT ON COLUMN author_people.is_bot IS 'True for a program.';
 COMMENT ON COLUMN author_people.is_vip IS 'True for a person marked as VIP.';
 COMMENT ON COLUMN author_people.is_company_vip IS 'True when the person''s company is marked as VIP.';

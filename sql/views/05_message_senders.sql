@@ -20,7 +20,7 @@ FROM messages
 LEFT JOIN author_people ON author_people.author_id = messages.author_id
 WHERE messages.deleted_at IS NULL;
 
-COMMENT ON VIEW message_senders IS 'Who wrote which message, and on which side? One row per message that was not deleted: the ground under every count of messages by week, person, company or side.';
+COMMENT ON VIEW message_senders IS 'Who wrote which message, and on which side? One row per message that was not deleted: the basis of all counts of messages by week, person, company or side.';
 COMMENT ON COLUMN message_senders.message_id IS 'The message (messages.id).';
 COMMENT ON COLUMN message_senders.group_id IS 'Its conversation (groups.id).';
 COMMENT ON COLUMN message_senders.created_at IS 'When it was written (UTC).';
@@ -28,8 +28,8 @@ COMMENT ON COLUMN message_senders.week IS 'Monday of the ISO week in which it wa
 COMMENT ON COLUMN message_senders.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN message_senders.author_id IS 'The account that wrote it (authors.id). NULL when unknown.';
 COMMENT ON COLUMN message_senders.person_id IS 'The person behind the account (people.id). NULL when unknown.';
-COMMENT ON COLUMN message_senders.sender_id IS 'The person, or the account where no person is known: to count different senders by.';
+COMMENT ON COLUMN message_senders.sender_id IS 'The person, or the account where the person is unknown: use it to count distinct senders.';
 COMMENT ON COLUMN message_senders.company_id IS 'The person''s company (companies.id). NULL when unknown.';
-COMMENT ON COLUMN message_senders.side IS 'bot, staff (our own people, and every internal note) or external. Where nobody is known behind the account: external.';
-COMMENT ON COLUMN message_senders.is_internal IS 'True for a note among the team, withheld from the external party.';
+COMMENT ON COLUMN message_senders.side IS 'bot, staff (our own people, and every internal note) or external. Where the person behind the account is unknown: external.';
+COMMENT ON COLUMN message_senders.is_internal IS 'True for an internal note of the team, which the external party cannot see.';
 COMMENT ON COLUMN message_senders.is_vip IS 'True when the person or the person''s company is marked as VIP.';

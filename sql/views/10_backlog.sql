@@ -7,7 +7,7 @@ WITH open_topics AS (
     AND merged_into_id IS NULL
     AND coalesce(graph_status, 'active') = 'active'
     AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
-    -- Archived in the migration: listed still, but answered 404 by id.
+    -- Archived in the migration: still listed, but 404 by id.
     AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
 ),
 taking_part AS (
@@ -74,7 +74,7 @@ CROSS JOIN data_as_of
 LEFT JOIN reach ON reach.topic_id = t.id
 LEFT JOIN activity ON activity.topic_id = t.id;
 
-COMMENT ON VIEW backlog IS 'What is open, how urgent is it, whom does it reach, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff stands apart.';
+COMMENT ON VIEW backlog IS 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.';
 COMMENT ON COLUMN backlog.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN backlog.title IS 'Short title.';
 COMMENT ON COLUMN backlog.issue_type IS 'Kind of issue as the service derives it, e.g. bug_report. NULL when it has none.';
@@ -82,21 +82,21 @@ COMMENT ON COLUMN backlog.priority IS 'very_low, low, default, high or very_high
 COMMENT ON COLUMN backlog.priority_rank IS 'The priority as a number to sort by: 1 is very_high, 5 is very_low.';
 COMMENT ON COLUMN backlog.lifecycle_state IS 'open, in_progress or unknown. NULL when it was never assessed.';
 COMMENT ON COLUMN backlog.lifecycle_state_confidence IS 'How sure the service is of the lifecycle state. NULL when it does not say.';
-COMMENT ON COLUMN backlog.opened_at IS 'When the topic was created; where that is not known, the start of its conversations (UTC).';
+COMMENT ON COLUMN backlog.opened_at IS 'When the topic was created (UTC); where that is unknown, the start of its conversations.';
 COMMENT ON COLUMN backlog.age_days IS 'Whole days from opened_at to data_as_of.as_of.';
 COMMENT ON COLUMN backlog.people IS 'People who take part, without staff and bots.';
 COMMENT ON COLUMN backlog.companies IS 'Companies of those people.';
-COMMENT ON COLUMN backlog.vip_people IS 'Those of them who are marked as VIP.';
-COMMENT ON COLUMN backlog.vip_companies IS 'Those of the companies that are marked as VIP.';
+COMMENT ON COLUMN backlog.vip_people IS 'Those people who are marked as VIP.';
+COMMENT ON COLUMN backlog.vip_companies IS 'Those companies that are marked as VIP.';
 COMMENT ON COLUMN backlog.staff IS 'Our own people who take part.';
 COMMENT ON COLUMN backlog.conversations IS 'Conversations, as the service counts them.';
-COMMENT ON COLUMN backlog.conversations_without_staff IS 'Those of them in which no staff has answered, as the service counts them.';
+COMMENT ON COLUMN backlog.conversations_without_staff IS 'Conversations without an answer from staff, as the service counts them.';
 COMMENT ON COLUMN backlog.messages IS 'Messages, as the service counts them.';
-COMMENT ON COLUMN backlog.last_message_at IS 'When somebody other than staff and bots last wrote (UTC). NULL when nobody has, or the conversations were not fetched yet.';
+COMMENT ON COLUMN backlog.last_message_at IS 'When somebody other than staff and bots last wrote (UTC). NULL when nobody has, or when the conversations are not fetched yet.';
 COMMENT ON COLUMN backlog.messages_last_7_days IS 'Messages in the 7 days up to data_as_of.as_of, without staff and bots.';
 COMMENT ON COLUMN backlog.messages_7_days_before IS 'Messages in the 7 days before those, without staff and bots.';
-COMMENT ON COLUMN backlog.momentum IS 'The difference of the two: above 0 the topic grows, below 0 it calms down.';
+COMMENT ON COLUMN backlog.momentum IS 'messages_last_7_days minus messages_7_days_before: positive when the topic grows.';
 COMMENT ON COLUMN backlog.sources IS 'Source systems in which the topic comes up.';
 COMMENT ON COLUMN backlog.linked_ticket_display_name IS 'Name of the linked ticket. NULL when none is linked.';
 COMMENT ON COLUMN backlog.linked_ticket_url IS 'Address of the linked ticket. NULL when none is linked.';
-COMMENT ON COLUMN backlog.updated_at IS 'When the topic was last updated (UTC), as the service says.';
+COMMENT ON COLUMN backlog.updated_at IS 'When the topic was last updated (UTC), according to the service.';

@@ -15,12 +15,12 @@ JOIN topics ON topics.id = topic_groups.topic_id
 WHERE topics.deleted_at IS NULL AND message_senders.week IS NOT NULL
 GROUP BY topics.id, topics.title, message_senders.week;
 
-COMMENT ON VIEW topic_weekly_activity IS 'How much was said on a topic each week, and by how many? One row per topic and ISO week (UTC) in which anything was written; counted from the messages themselves.';
+COMMENT ON VIEW topic_weekly_activity IS 'How many messages did a topic get each week, and from how many people? One row per topic and ISO week (UTC) with any message; counted from the messages themselves.';
 COMMENT ON COLUMN topic_weekly_activity.topic_id IS 'The topic (topics.id); deleted ones are left out.';
 COMMENT ON COLUMN topic_weekly_activity.title IS 'Title of the topic.';
 COMMENT ON COLUMN topic_weekly_activity.week IS 'Monday of the ISO week (UTC).';
 COMMENT ON COLUMN topic_weekly_activity.messages IS 'Messages, without staff and bots.';
-COMMENT ON COLUMN topic_weekly_activity.people IS 'Different people who wrote them; an account nobody is known behind counts as one.';
+COMMENT ON COLUMN topic_weekly_activity.people IS 'Different people who wrote them; an account without a known person counts as one.';
 COMMENT ON COLUMN topic_weekly_activity.companies IS 'Different companies of those people.';
 COMMENT ON COLUMN topic_weekly_activity.conversations IS 'Conversations in which anybody wrote.';
 COMMENT ON COLUMN topic_weekly_activity.staff_messages IS 'Messages of staff, internal notes included.';

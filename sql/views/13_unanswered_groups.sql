@@ -20,10 +20,10 @@ unanswered AS (
   FROM message_senders AS m
   JOIN opened USING (group_id)
   GROUP BY m.group_id
-  -- An internal note is no answer, and neither is what staff wrote before anybody asked.
+  -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
   HAVING NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened.opened_at), false)
 ),
--- A conversation may stand in several topics: the most urgent living one speaks for it.
+-- A conversation may be in several topics: the most urgent one that still exists counts.
 topic_of AS (
   SELECT
     topic_groups.group_id,
@@ -64,7 +64,7 @@ JOIN messages ON messages.id = unanswered.first_message_id
 LEFT JOIN topic_of ON topic_of.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
-COMMENT ON VIEW unanswered_groups IS 'Who is still waiting for an answer? One row per conversation in which somebody from outside wrote and no staff has answered them since. Archived conversations are left out, bots do not count as an answer, internal notes neither.';
+COMMENT ON VIEW unanswered_groups IS 'Who is still waiting for an answer? One row per conversation in which somebody from outside wrote and no staff has answered them since. Archived conversations are left out. Messages of bots and internal notes do not count as answers.';
 COMMENT ON COLUMN unanswered_groups.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN unanswered_groups.title IS 'Title of the conversation. NULL when it has none.';
 COMMENT ON COLUMN unanswered_groups.topic_id IS 'Its topic (topics.id), the most urgent one where there are several. NULL when it is in none.';
@@ -78,7 +78,7 @@ COMMENT ON COLUMN unanswered_groups.messages IS 'Messages from outside.';
 COMMENT ON COLUMN unanswered_groups.people IS 'Different people who wrote them.';
 COMMENT ON COLUMN unanswered_groups.companies IS 'Different companies of those people.';
 COMMENT ON COLUMN unanswered_groups.is_vip IS 'True when one of them, or one of their companies, is marked as VIP.';
-COMMENT ON COLUMN unanswered_groups.community_answers IS 'Messages from outside by others than the one who opened it: the community may have helped already.';
-COMMENT ON COLUMN unanswered_groups.internal_notes IS 'Internal notes of the team in it: somebody may be at it already.';
+COMMENT ON COLUMN unanswered_groups.community_answers IS 'Messages from outside by people other than the one who opened it: the community may have answered already.';
+COMMENT ON COLUMN unanswered_groups.internal_notes IS 'Internal notes of the team in it: somebody may be working on it already.';
 COMMENT ON COLUMN unanswered_groups.source_name IS 'Source system of the first message.';
 COMMENT ON COLUMN unanswered_groups.source_url IS 'Address of the first message in its source system. NULL when it has none.';

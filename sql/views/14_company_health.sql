@@ -65,7 +65,7 @@ LEFT JOIN waiting ON waiting.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
-COMMENT ON VIEW company_health IS 'How is each company doing: how much do its people write, more or less than before, what do they wait for? One row per company, without our own and deleted ones; bots are not counted.';
+COMMENT ON VIEW company_health IS 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.';
 COMMENT ON COLUMN company_health.company_id IS 'The company (companies.id).';
 COMMENT ON COLUMN company_health.name IS 'Name of the company.';
 COMMENT ON COLUMN company_health.primary_domain IS 'Main domain. NULL when unknown.';
@@ -75,9 +75,9 @@ COMMENT ON COLUMN company_health.people_who_wrote IS 'Different people of the co
 COMMENT ON COLUMN company_health.messages IS 'Messages that they wrote.';
 COMMENT ON COLUMN company_health.messages_last_28_days IS 'Messages in the 28 days up to data_as_of.as_of.';
 COMMENT ON COLUMN company_health.messages_28_days_before IS 'Messages in the 28 days before those.';
-COMMENT ON COLUMN company_health.last_message_at IS 'When one of them last wrote (UTC). NULL when nobody ever did.';
+COMMENT ON COLUMN company_health.last_message_at IS 'When one of them last wrote (UTC). NULL when nobody ever wrote.';
 COMMENT ON COLUMN company_health.days_silent IS 'Whole days from last_message_at to data_as_of.as_of. NULL when nobody ever wrote.';
 COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
-COMMENT ON COLUMN company_health.urgent_topics IS 'Those of them with priority high or very_high.';
+COMMENT ON COLUMN company_health.urgent_topics IS 'Open topics with priority high or very_high.';
 COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations (unanswered_groups) in which its people wrote.';
-COMMENT ON COLUMN company_health.trend IS 'The last 28 days against the 28 before: growing or fading by half or more, else steady. silent: nothing in the last 28. new: nothing in the 28 before.';
+COMMENT ON COLUMN company_health.trend IS 'The last 28 days compared with the 28 before: growing or fading by half or more, otherwise steady. silent: no message in the last 28 days. new: none in the 28 before.';

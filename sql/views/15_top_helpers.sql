@@ -1,4 +1,4 @@
--- To help is to write, publicly, in a conversation that somebody else opened from outside.
+-- A person helps by writing, publicly, in a conversation that somebody else opened from outside.
 CREATE OR REPLACE VIEW top_helpers AS
 WITH opened AS (
   SELECT
@@ -59,6 +59,6 @@ COMMENT ON COLUMN top_helpers.conversations_helped IS 'Conversations in which th
 COMMENT ON COLUMN top_helpers.people_helped IS 'Different people who had opened them.';
 COMMENT ON COLUMN top_helpers.answers IS 'Messages that the person wrote in them.';
 COMMENT ON COLUMN top_helpers.first_answers IS 'How often the person was the first to answer.';
-COMMENT ON COLUMN top_helpers.median_minutes_to_first_answer IS 'Median of the whole minutes from the opening to those first answers. NULL when the person never was the first.';
+COMMENT ON COLUMN top_helpers.median_minutes_to_first_answer IS 'Median of the whole minutes from the opening to those first answers. NULL when the person was never the first.';
 COMMENT ON COLUMN top_helpers.reactions IS 'Reactions to the person''s answers.';
 COMMENT ON COLUMN top_helpers.last_helped_at IS 'When the person last answered (UTC).';

@@ -11,7 +11,7 @@ FROM message_senders
 WHERE side = 'external' AND week IS NOT NULL
 GROUP BY week, source_name;
 
-COMMENT ON VIEW source_mix IS 'Where do people talk to us, and how does that shift? One row per ISO week (UTC) and source system; staff and bots left out.';
+COMMENT ON VIEW source_mix IS 'Where do people talk to us, and how does that change? One row per ISO week (UTC) and source system, without staff and bots.';
 COMMENT ON COLUMN source_mix.week IS 'Monday of the ISO week (UTC).';
 COMMENT ON COLUMN source_mix.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN source_mix.messages IS 'Messages.';

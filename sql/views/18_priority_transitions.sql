@@ -35,13 +35,13 @@ FROM ranked
 LEFT JOIN topics ON topics.id = ranked.topic_id
 WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
 
-COMMENT ON VIEW priority_transitions IS 'Which topics were raised or lowered, when and by whom? One row per recorded change of a topic''s priority; deleted topics are left out.';
+COMMENT ON VIEW priority_transitions IS 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic''s priority; deleted topics are left out.';
 COMMENT ON COLUMN priority_transitions.history_id IS 'The record (history.id).';
 COMMENT ON COLUMN priority_transitions.topic_id IS 'The topic (topics.id).';
 COMMENT ON COLUMN priority_transitions.title IS 'Title of the topic.';
 COMMENT ON COLUMN priority_transitions.changed_at IS 'When it was changed (UTC).';
 COMMENT ON COLUMN priority_transitions.changed_by IS 'agent (AI), system or user (by hand).';
-COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was no user.';
-COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when that is not known: the first value a topic was given.';
+COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was not a user.';
+COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when it is unknown, as for a topic''s first value.';
 COMMENT ON COLUMN priority_transitions.to_priority IS 'Priority after.';
 COMMENT ON COLUMN priority_transitions.direction IS 'raised or lowered. NULL for the first value.';

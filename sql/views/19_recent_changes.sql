@@ -1,5 +1,5 @@
--- Only what betrays a real change is read here: histories, messages and tombstones. A row's run_id alone does not; it
--- also moves when an unchanged answer is seen again after a younger one about the same thing.
+-- Reads only what shows a real change: histories, messages and tombstones. A row's run_id does not show one: it also
+-- moves when an unchanged answer is seen again after a newer one about the same entity.
 CREATE OR REPLACE VIEW recent_changes AS
 WITH last_run AS (
   SELECT run_id, started_at
@@ -91,11 +91,11 @@ SELECT
 FROM changes
 LEFT JOIN names ON names.entity_type = changes.entity_type AND names.entity_id = changes.entity_id;
 
-COMMENT ON VIEW recent_changes IS 'What changed since the run before the last sync? One row per recorded change that the last sync (and any push since) brought, per topic with new messages, and per thing found gone. After the first sync that is everything.';
+COMMENT ON VIEW recent_changes IS 'What changed since the run before the last sync? One row per recorded change that the last sync (and any push since) brought, per topic with new messages, and per entity that the sync found deleted. After the first sync that is everything.';
 COMMENT ON COLUMN recent_changes.entity_type IS 'What changed: topic, company or person.';
 COMMENT ON COLUMN recent_changes.entity_id IS 'Its id (topics.id, companies.id or people.id).';
 COMMENT ON COLUMN recent_changes.name IS 'Its title or name. NULL when unknown.';
-COMMENT ON COLUMN recent_changes.change IS 'created, updated or deleted (recorded in its history), messages, messages edited or messages deleted (in its conversations), gone or merged (found missing by the sync).';
-COMMENT ON COLUMN recent_changes.details IS 'For an update each field with its value before and after; for messages how many; for a merge into what; for what is gone why. NULL when there is nothing to say.';
-COMMENT ON COLUMN recent_changes.changed_at IS 'When it changed (UTC); for what is gone, when the sync found out.';
+COMMENT ON COLUMN recent_changes.change IS 'created, updated or deleted (recorded in its history), messages, messages edited or messages deleted (in its conversations), gone (deleted) or merged (found by the sync).';
+COMMENT ON COLUMN recent_changes.details IS 'For an update: each field with its value before and after. For messages: how many. For a merge: the target. For gone: the reason. NULL when there is nothing to add.';
+COMMENT ON COLUMN recent_changes.changed_at IS 'When it changed (UTC); for gone, when the sync found it.';
 COMMENT ON COLUMN recent_changes.changed_by IS 'Name of the user, else agent or system. NULL where it is not recorded.';

@@ -24,23 +24,23 @@ CROSS JOIN unnest(json_keys(changes.wanted)) AS field (name)
 LEFT JOIN topics ON topics.id = changes.topic_id
 LEFT JOIN companies ON companies.id = changes.company_id;
 
-COMMENT ON VIEW change_log IS 'Who wanted what to be changed, when, and what became of it? One row per field of each change that was ever queued for the API.';
+COMMENT ON VIEW change_log IS 'Who requested which change, when, and with what result? One row per field of each change that was ever queued for the API.';
 COMMENT ON COLUMN change_log.change_id IS 'The change (ops.changes.id); its requests are in ops.change_attempts.';
 COMMENT ON COLUMN change_log.entity_type IS 'topic or company.';
 COMMENT ON COLUMN change_log.entity_id IS 'The topic (topics.id) or company (companies.id).';
 COMMENT ON COLUMN change_log.title IS 'Title of the topic or name of the company, as it is now.';
-COMMENT ON COLUMN change_log.field IS 'The column that was to change.';
+COMMENT ON COLUMN change_log.field IS 'The column to change.';
 COMMENT ON COLUMN change_log.base_value IS 'What the person saw. NULL for no value.';
-COMMENT ON COLUMN change_log.wanted_value IS 'What the person wanted. NULL for no value.';
-COMMENT ON COLUMN change_log.remote_before IS 'What the API had right before it was sent, or when the conflict was found. NULL for no value, or before it was looked at.';
-COMMENT ON COLUMN change_log.remote_after IS 'What the API had afterwards. NULL for no value, or when it was not carried out.';
-COMMENT ON COLUMN change_log.status IS 'What became of it (ops.changes.status).';
-COMMENT ON COLUMN change_log.error_code IS 'The code of what went wrong. NULL when all went well.';
-COMMENT ON COLUMN change_log.error IS 'What went wrong, in words. NULL when all went well.';
-COMMENT ON COLUMN change_log.requested_by IS 'Who wanted it.';
+COMMENT ON COLUMN change_log.wanted_value IS 'The value to set. NULL for no value.';
+COMMENT ON COLUMN change_log.remote_before IS 'What the API had right before it was sent, or when the conflict was found. NULL for no value, or before it was read.';
+COMMENT ON COLUMN change_log.remote_after IS 'What the API had afterwards. NULL for no value, or when it was not sent.';
+COMMENT ON COLUMN change_log.status IS 'Its status (ops.changes.status).';
+COMMENT ON COLUMN change_log.error_code IS 'The code of the error. NULL when all went well.';
+COMMENT ON COLUMN change_log.error IS 'What went wrong, as a sentence. NULL when all went well.';
+COMMENT ON COLUMN change_log.requested_by IS 'Who requested it.';
 COMMENT ON COLUMN change_log.queued_at IS 'When it was queued (UTC).';
-COMMENT ON COLUMN change_log.settled_at IS 'When it came to its end (UTC). NULL while it is open.';
+COMMENT ON COLUMN change_log.settled_at IS 'When it was settled (UTC). NULL while it is open.';
 COMMENT ON COLUMN change_log.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
 COMMENT ON COLUMN change_log.source_row IS 'Its row in the file.';
 COMMENT ON COLUMN change_log.attempts IS 'Requests that were made for it.';
-COMMENT ON COLUMN change_log.superseded_by IS 'The change that took its place.';
+COMMENT ON COLUMN change_log.superseded_by IS 'The change that replaced it.';

@@ -19,17 +19,17 @@ LEFT JOIN topics ON topics.id = changes.topic_id
 LEFT JOIN companies ON companies.id = changes.company_id
 WHERE changes.status IN ('queued', 'sending', 'conflict', 'failed');
 
-COMMENT ON VIEW open_changes IS 'Which changes still wait, for the next push or for a person to decide? One row per change that is queued, being sent, in conflict or failed.';
+COMMENT ON VIEW open_changes IS 'Which changes are still waiting, for the next push or for a decision? One row per change that is queued, being sent, in conflict or failed.';
 COMMENT ON COLUMN open_changes.change_id IS 'The change (ops.changes.id).';
 COMMENT ON COLUMN open_changes.entity_type IS 'topic or company.';
 COMMENT ON COLUMN open_changes.entity_id IS 'The topic (topics.id) or company (companies.id).';
 COMMENT ON COLUMN open_changes.title IS 'Title of the topic or name of the company, as it is now.';
-COMMENT ON COLUMN open_changes.status IS 'queued and sending wait for a push; conflict and failed for a person (signalhouse changes retry or cancel).';
-COMMENT ON COLUMN open_changes.wanted IS 'What shall be, by the names of the columns.';
+COMMENT ON COLUMN open_changes.status IS 'queued and sending wait for a push; conflict and failed wait for a person (signalhouse changes retry or cancel).';
+COMMENT ON COLUMN open_changes.wanted IS 'The values to set, by the names of the columns.';
 COMMENT ON COLUMN open_changes.base IS 'What the person saw in those columns.';
-COMMENT ON COLUMN open_changes.remote_before IS 'What the API had when a push last looked. NULL before that.';
+COMMENT ON COLUMN open_changes.remote_before IS 'What the API had when a push last read it. NULL before that.';
 COMMENT ON COLUMN open_changes.error IS 'Why it did not go through. NULL while it waits.';
-COMMENT ON COLUMN open_changes.requested_by IS 'Who wanted it.';
+COMMENT ON COLUMN open_changes.requested_by IS 'Who requested it.';
 COMMENT ON COLUMN open_changes.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN open_changes.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
 COMMENT ON COLUMN open_changes.source_row IS 'Its row in the file.';

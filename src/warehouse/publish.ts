@@ -16,13 +16,13 @@ export interface Published {
   readonly tables: number;
 }
 
-/** The name under which the unfinished snapshot is attached. */
+/** The name by which the unfinished snapshot is attached. */
 const target = 'snapshot_in_progress';
 
 /**
- * Refreshes the derived tables, copies the warehouse as it stands into a file beside it, adds the analysts' views,
- * checks that no row was lost, and renames it over signals.duckdb. Readers keep the snapshot that they have open.
- * Whatever goes wrong, signals.duckdb stays what it was, and the warehouse stays usable.
+ * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
+ * was lost, and renames the copy over signals.duckdb. Readers keep the snapshot that they have open. If anything fails,
+ * signals.duckdb does not change, and the warehouse stays usable.
  */
 export async function publish(
   session: Session,
@@ -62,7 +62,7 @@ async function copyInto(session: Session, temporary: string, viewsDir: string): 
   }
 }
 
-/** The views are made anew for each snapshot, so that they are always this program's, and need no migration. */
+/** The views are created in each snapshot, so that they are always this program's and need no migration. */
 async function addViews(session: Session, source: string, viewsDir: string): Promise<void> {
   const files = existsSync(viewsDir) ? readdirSync(viewsDir).filter((name) => name.endsWith('.sql')) : [];
   await session.run(`USE ${target}`);

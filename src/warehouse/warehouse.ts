@@ -7,7 +7,7 @@ import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './l
 import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
 import type { Limits } from './store/engine.js';
-import { giveBack, withMemoryHeadroom } from './store/memory-headroom.js';
+import { releaseMemory, withMemoryHeadroom } from './store/memory-headroom.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,
@@ -33,10 +33,10 @@ interface Parts {
   readonly release: () => void;
 }
 
-/** A batch of so many documents leaves memory behind that is worth giving back. */
-const many = 1_000;
+/** After a batch of this many documents, memory is returned to the system. */
+const largeBatch = 1_000;
 
-/** The live warehouse, open in this process. Made by `openWarehouse`; everything here stands in one line. */
+/** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
   readonly #session: Session;
   readonly #parts: Parts;
@@ -46,12 +46,12 @@ export class Warehouse {
     this.#parts = parts;
   }
 
-  /** What was done because the live file could not be opened; null when all was well. */
+  /** What was done because the live file could not be opened; null when it could. */
   get restored(): Restored | null {
     return this.#parts.restored;
   }
 
-  /** The migrations that were applied when it was opened. */
+  /** The migrations that opening it applied. */
   get migrated(): readonly string[] {
     return this.#parts.migrated;
   }
@@ -65,17 +65,17 @@ export class Warehouse {
     return this.#session.all<T>(sql, params);
   }
 
-  /** Runs a statement; says how many rows it changed. */
+  /** Runs a statement; returns how many rows it changed. */
   run(sql: string, params?: Params): Promise<number> {
     return this.#session.run(sql, params);
   }
 
-  /** Rows one after the other in bounded memory; the warehouse may be used meanwhile. */
+  /** Rows one after the other in bounded memory; other calls may run in between. */
   stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
     return this.#session.stream<T>(sql, params);
   }
 
-  /** Several statements that hold together; inside, use only the handle that is passed in. */
+  /** Runs several statements in one transaction; inside, use only the handle that is passed in. */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
     return this.#session.transaction(work);
   }
@@ -84,37 +84,39 @@ export class Warehouse {
   async load(batch: Batch): Promise<Loaded> {
     const { models, columns, limits } = this.#parts;
     const loaded = await withMemoryHeadroom(this.#session, () => load(this.#session, models, columns, batch));
-    if (batch.documents.length >= many) await giveBack(this.#session, limits.memoryLimit);
+    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session, limits.memoryLimit);
     return loaded;
   }
 
-  /** Computes the derived tables anew; `publish` and `rebuild` do so themselves. */
+  /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Loaded['rows']> {
-    return this.#wide(() => refreshDerived(this.#session, this.#parts.models, this.#parts.columns));
+    return this.#onAllThreads(() => refreshDerived(this.#session, this.#parts.models, this.#parts.columns));
   }
 
-  /** Computes every typed table anew from the raw documents. */
+  /** Recomputes every typed table from the raw documents. */
   rebuild(progress?: (step: RebuildProgress) => void): Promise<Rebuilt> {
-    return this.#wide(() => rebuild(this.#session, this.#parts.models, this.#parts.columns, progress));
+    return this.#onAllThreads(() =>
+      rebuild(this.#session, this.#parts.models, this.#parts.columns, progress),
+    );
   }
 
-  /** Puts a consistent snapshot in the place of signals.duckdb. */
+  /** Replaces signals.duckdb by a consistent snapshot. */
   publish(): Promise<Published> {
     const { dataDir, viewsDir, models, columns } = this.#parts;
-    return this.#wide(() => publish(this.#session, { dataDir, viewsDir, models, columns }));
+    return this.#onAllThreads(() => publish(this.#session, { dataDir, viewsDir, models, columns }));
   }
 
-  /** Removes what the worker wrote down about itself and is older than it is kept. */
+  /** Removes the worker's own records that are older than their retention. */
   trim(keep: Retention, now: Date): Promise<Trimmed> {
     return trim(this.#session, keep, now);
   }
 
-  /** Keys that are not unique, or null; none when all is well. */
+  /** Finds keys that are not unique, or null; there are none when all is well. */
   checkKeys(): Promise<KeyFault[]> {
     return checkKeys(this.#session, this.#parts.models);
   }
 
-  /** Writes down that a run started; returns its id. */
+  /** Records that a run has started; returns its id. */
   startRun(run: RunStart): Promise<string> {
     return startRun(this.#session, run);
   }
@@ -129,8 +131,8 @@ export class Warehouse {
   }
 
   /**
-   * Waits for what is in progress, writes everything into the file, and frees the lock. With `compactWhen`, the file is
-   * written anew before, where that pays; when it cannot be, that is logged, and it stays as it is.
+   * Waits for calls in progress, writes everything into the file, and frees the lock. With `compactWhen`, compacts the
+   * file before, where that is worth it; a failure of that is only logged.
    */
   async close(options: { readonly compactWhen?: CompactWhen | undefined } = {}): Promise<void> {
     const { compactWhen } = options;
@@ -145,8 +147,8 @@ export class Warehouse {
     }
   }
 
-  /** What goes through whole tables takes all threads; a batch is too small to be shared, and takes one. */
-  async #wide<T>(work: () => Promise<T>): Promise<T> {
+  /** Work on whole tables uses all threads; a batch is too small to be split and uses one. */
+  async #onAllThreads<T>(work: () => Promise<T>): Promise<T> {
     await this.#session.run(`SET threads = ${this.#parts.limits.threads}`);
     try {
       return await work();
@@ -159,9 +161,9 @@ export class Warehouse {
     const { dataDir, log } = this.#parts;
     try {
       const done = await withMemoryHeadroom(this.#session, () => compact(this.#session, dataDir, when));
-      if (done !== null) log.info(done, 'worker.duckdb was written anew without what it no longer used');
+      if (done !== null) log.info(done, 'worker.duckdb was compacted');
     } catch (error) {
-      log.warn({ err: error }, 'worker.duckdb could not be written anew, and stays as it is');
+      log.warn({ err: error }, 'worker.duckdb could not be compacted, and stays as it is');
     }
   }
 }

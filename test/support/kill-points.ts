@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+
 /** A moment of the real program at which its process is killed; `kill-at.mjs` finds it from outside. */
 export interface Moment {
   /** A statement (`run`), the closing of a database (`close`), or a function of node:fs. */
@@ -21,7 +23,7 @@ export interface KillPoint {
   readonly at: Moment;
   /** Whether the new snapshot stands by then; otherwise the old one must, to the byte. */
   readonly publishes?: true;
-  /** Whether the live file is written anew at the end, however little of it is unused. */
+  /** Whether the live file is compacted at the end, however little of it is unused. */
   readonly compacts?: true;
   /** Whether every `npm test` has it; the others come with KILL_RUNS. */
   readonly always?: true;
@@ -48,11 +50,17 @@ const migrations: readonly Named[] = [
   { name: 'migration: after CHECKPOINT', at: { call: 'run', match: '^CHECKPOINT$', nth: 6, when: 'after' } },
 ];
 
+/** Each migration is a transaction of its own, before the first batch. */
+const migrationCount = readdirSync(new URL('../../sql/migrations/', import.meta.url)).length;
+
 const firstPull: readonly Named[] = [
-  { name: 'first batch: after COMMIT', at: { call: 'run', match: '^COMMIT', nth: 7, when: 'after' } },
+  {
+    name: 'first batch: after COMMIT',
+    at: { call: 'run', match: '^COMMIT', nth: migrationCount + 1, when: 'after' },
+  },
   {
     name: 'batch within a first pull: before COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: 10, when: 'before' },
+    at: { call: 'run', match: '^COMMIT', nth: migrationCount + 4, when: 'before' },
   },
   {
     name: 'first publish: before the rename',
@@ -89,11 +97,11 @@ const batches: readonly Named[] = [
     at: { call: 'run', match: '^COMMIT', nth: 3, when: 'after', checkpointAt: '1KB' },
   },
   {
-    name: 'ledger: before an append',
+    name: 'spending log: before an append',
     at: { call: 'writeSync', match: 'spending.log$', nth: 9, when: 'before' },
   },
   {
-    name: 'ledger: after an append',
+    name: 'spending log: after an append',
     at: { call: 'writeSync', match: 'spending.log$', nth: 14, when: 'after' },
   },
 ];

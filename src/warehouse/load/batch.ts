@@ -1,18 +1,18 @@
 /**
- * What the sync hands to the warehouse: plain values, no connection, no table. A batch is one transaction: it is
- * stored whole, documents, rows and the state that says they were fetched, or not at all.
+ * What sync and push hand to the warehouse: plain values. A batch is one transaction: its documents, rows and the state
+ * that records the fetch are stored together or not at all.
  */
 
-/** One thing that the API said, stored once, whoever brought it. */
+/** One item of an answer, stored once, whichever answer it came with. */
 export interface Document {
   /** The kind of document (`topics`, `topic`, `messages` …): which models read it. */
   readonly endpoint: string;
   readonly id: string;
-  /** The entity it hangs on, for the kinds that have one (a message's group, a topic's person); otherwise null. */
+  /** The entity it belongs to, for the kinds that have one (a message's group, a topic's person); otherwise null. */
   readonly parentId: string | null;
   /** JSON text that DuckDB can store: no lone surrogates, no NUL. */
   readonly body: string;
-  /** When its answer arrived. Of two documents that say the same, the later one wins. */
+  /** When its answer arrived. Where two documents have the same field, the later one wins. */
   readonly fetchedAt: Date;
 }
 
@@ -23,7 +23,7 @@ export interface DocumentKey {
   readonly parentId: string | null;
 }
 
-/** These ids are now all the members of (endpoint, parent): other documents of that endpoint and parent are removed. */
+/** All the members of (endpoint, parent): other documents of that endpoint and parent are removed. */
 export interface MemberSet {
   readonly endpoint: string;
   readonly parentId: string;
@@ -31,7 +31,7 @@ export interface MemberSet {
   readonly fetchedAt: Date;
 }
 
-/** That an endpoint was asked about an entity, and how it went. One row of `ops.coverage`. */
+/** One request of an endpoint for an entity, and its result. One row of `ops.coverage`. */
 export interface Coverage {
   readonly endpoint: string;
   readonly entityId: string;
@@ -40,13 +40,13 @@ export interface Coverage {
   readonly fingerprint: string | null;
   /** The HTTP status of the answer; null when none came. */
   readonly status: number | null;
-  /** What went wrong; null says that the answer was good. */
+  /** What went wrong; null when the answer was good. */
   readonly error: string | null;
-  /** Why it is due no more, in the API's words (e.g. `archived_in_v1_to_v2_migration`) or ours. */
+  /** Why it is no longer due: the API's reason (e.g. `archived_in_v1_to_v2_migration`) or ours. */
   readonly reason: string | null;
 }
 
-/** An item that could not be taken as the contract has it, kept with its place and reason. */
+/** An item that does not match the contract, kept with its path and reason. */
 export interface Rejection {
   readonly endpoint: string;
   readonly parentId: string | null;
@@ -61,7 +61,7 @@ export interface Rejection {
 
 export type DriftKind = 'unknown_field' | 'missing_field' | 'changed_type' | 'repaired_text';
 
-/** A difference between the contract and what came, which did not keep the item from being stored. */
+/** A difference between the contract and an item that was stored nevertheless. */
 export interface Drift {
   readonly endpoint: string;
   readonly path: string;
@@ -71,34 +71,34 @@ export interface Drift {
   readonly seenAt: Date;
 }
 
-/** How the reading of one list went. One row of `ops.scans`. */
+/** The result of reading one list. One row of `ops.scans`. */
 export interface Scan {
   readonly endpoint: string;
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** Whether the list held still: the same first and last, and as many distinct ids as it says it has. */
+  /** Whether the list did not change while it was read: the same total first and last, and as many distinct ids. */
   readonly verified: boolean;
   readonly attempts: number;
   readonly pages: number;
   /** Items read, with and without an id. */
   readonly items: number;
   readonly distinctIds: number;
-  /** What the list says it has; null for a form without a total. */
+  /** The total that the list reports; null for a form without one. */
   readonly totalCount: number | null;
-  /** Whether page numbers start at 0 or 1; null when it never mattered. */
+  /** Whether page numbers start at 0 or 1; null when it did not matter. */
   readonly pageBase: number | null;
   /** The page size that the server granted. */
   readonly pageSize: number | null;
   /** The form of the answer: `paged`, `array` … */
   readonly form: string | null;
   readonly note: string | null;
-  /** How many known ids it did not show. */
+  /** How many stored ids it did not return. */
   readonly missing: number;
-  /** How many of those turned out to be gone. */
+  /** How many of those were then tombstoned. */
   readonly tombstoned: number;
 }
 
-/** One request as it went over the wire, without headers or bodies. One row of `ops.requests`. */
+/** One request as it was sent, without headers or bodies. One row of `ops.requests`. */
 export interface RequestRecord {
   readonly at: Date;
   readonly endpoint: string;
@@ -117,7 +117,7 @@ export interface RequestRecord {
 export interface Batch {
   readonly runId: string;
   readonly documents: readonly Document[];
-  /** Documents that are gone. */
+  /** Documents to delete. */
   readonly removed: readonly DocumentKey[];
   readonly sets: readonly MemberSet[];
   readonly coverage: readonly Coverage[];
@@ -134,18 +134,18 @@ export interface Counts {
   readonly removed: number;
 }
 
-/** What a batch did. */
+/** What loading a batch changed. */
 export interface Loaded {
   readonly documents: Counts;
   /** By typed table; tables that did not change are left out. */
   readonly rows: Readonly<Record<string, Counts>>;
-  /** Rejections never seen before; the same one every night is not news. */
+  /** Rejections never seen before; one that repeats every night does not count. */
   readonly newRejections: number;
   /** Drift never seen before (by endpoint, path and kind). */
   readonly newDrift: readonly Drift[];
 }
 
-/** A batch that holds nothing yet but what is given. */
+/** A batch with the given parts, and nothing else. */
 export function batchOf(runId: string, parts: Partial<Omit<Batch, 'runId'>> = {}): Batch {
   return {
     runId,
@@ -162,14 +162,13 @@ export function batchOf(runId: string, parts: Partial<Omit<Batch, 'runId'>> = {}
 }
 
 /**
- * JSON text that DuckDB can store. Its JSON reader refuses a lone surrogate and a NUL, and with them the whole batch
- * in which they stand, so both become U+FFFD. JSON.stringify is well-formed: it writes a lone surrogate, and nothing
- * else from that range, as an escape; a pair of backslashes is passed over as one, so that an escaped backslash
- * before `u0000` is left alone.
+ * JSON text that DuckDB can store. Its JSON reader refuses a lone surrogate or a NUL, and with it the whole batch, so
+ * both become U+FFFD. JSON.stringify is well-formed: it escapes lone surrogates, and nothing else from that range. A
+ * pair of backslashes is skipped as one, so that an escaped backslash before `u0000` is left alone.
  */
 export function storable(value: unknown): { text: string; repaired: boolean } {
   const text = JSON.stringify(value);
-  // The common case, one scan without a copy: 200,000 messages hold no escape at all.
+  // The common case takes one scan without a copy: 200,000 messages have no escape at all.
   if (!text.includes('\\u')) return { text, repaired: false };
   let repaired = false;
   const clean = text.replace(/\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g, (found) => {

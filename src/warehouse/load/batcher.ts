@@ -1,7 +1,7 @@
 import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
-  /** Of the bodies of its documents, counted in characters. */
+  /** The size of the documents' bodies, in characters. */
   readonly megabytes: number;
   readonly documents: number;
   readonly answers: number;
@@ -12,12 +12,12 @@ export interface BatchLimits {
 export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
 
 /**
- * Gathers what answers bring into batches, and commits a batch when it is full or old enough. One batch is committed
- * while the next one fills; whoever adds to a full one waits, so that a slow disk slows the fetching down instead of
- * filling memory. The first failure of a commit is thrown to everybody from then on: nothing is fetched in vain.
+ * Collects answers into batches, and commits a batch when it is full or old enough. One batch is committed while the next
+ * one fills; `add` waits while that one is full, so that a slow disk slows fetching down instead of filling memory. After
+ * a commit fails, every call throws its error, so that nothing more is fetched.
  *
- * An answer with more documents than a batch may hold goes into several, as the pages of a list do: the state that says
- * that it was fetched, and what it takes away, are in the last of them.
+ * An answer with more documents than a batch may have goes into several, like the pages of a list: the last of them has
+ * the state that records the fetch, and what the answer removes.
  */
 export class Batcher {
   readonly #load: (batch: Batch) => Promise<Loaded>;
@@ -43,25 +43,25 @@ export class Batcher {
     this.#onLoaded = options.onLoaded;
   }
 
-  /** Adds what one answer brought; resolves when there is room for more. */
+  /** Adds one answer; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
-    this.#parts.push(...sliced(part, this.#limits));
+    this.#parts.push(...slicesOf(part, this.#limits));
     this.#startTimer();
     while (this.#isFull()) {
-      // Of those who wait, the first commits for all; they go on fetching while the next batch fills.
+      // The first caller that waits commits for all; they go on fetching while the next batch fills.
       if (this.#isCommitting) await this.#committing;
       else void this.#commit();
       this.#throwFailure();
     }
   }
 
-  /** Notes a request; it is stored with the next batch. */
+  /** Adds a request; it is stored with the next batch. */
   record(request: RequestRecord): void {
     this.#requests.push(request);
   }
 
-  /** Commits everything that was added so far. */
+  /** Commits everything added so far. */
   async flush(): Promise<void> {
     await this.#committing;
     while (this.#parts.length > 0 || this.#requests.length > 0) {
@@ -72,8 +72,8 @@ export class Batcher {
   }
 
   #isFull(): boolean {
-    const held = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
-    return this.#parts.length >= this.#limits.answers || isFull(held, this.#limits);
+    const size = this.#parts.reduce((sum, { size }) => plus(sum, size), nothing);
+    return this.#parts.length >= this.#limits.answers || isFull(size, this.#limits);
   }
 
   #startTimer(): void {
@@ -85,7 +85,7 @@ export class Batcher {
     if (this.#parts.length > 0 || this.#requests.length > 0) await this.#commit();
   }
 
-  /** Commits the next batch; call while none is being committed. Never rejects: a failure is kept for everybody. */
+  /** Commits the next batch; call it only while none is being committed. Never rejects: the failure is kept. */
   #commit(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -107,7 +107,7 @@ export class Batcher {
     }
   }
 
-  /** Parts in the order in which they came, until the batch is full; the rest is for the next one. */
+  /** The next parts in order until the batch is full; the rest is for the one after. */
   #take(): Batch {
     let count = 0;
     let taken = nothing;
@@ -144,7 +144,7 @@ interface Size {
 
 const nothing: Size = { documents: 0, characters: 0 };
 
-/** All of a part, or as much of it as a batch may hold. */
+/** A whole part, or as much of it as a batch may have. */
 interface Slice {
   readonly part: Part;
   readonly size: Size;
@@ -158,8 +158,8 @@ function isFull({ documents, characters }: Size, limits: BatchLimits): boolean {
   return documents >= limits.documents || characters >= limits.megabytes * 1e6;
 }
 
-/** A part as several, each no larger than a batch may be; all but its documents is in the last. */
-function sliced(part: Part, limits: BatchLimits): Slice[] {
+/** Splits a part so that none is larger than a batch; the last one has everything but documents. */
+function slicesOf(part: Part, limits: BatchLimits): Slice[] {
   const { documents = [], removed = [], sets = [], coverage = [] } = part;
   const { rejections = [], drift = [], scans = [] } = part;
   const slices: Slice[] = [];

@@ -2,8 +2,8 @@ import { literal } from '../sql.js';
 import type { Cell, ColumnKind, Statements } from '../store/session.js';
 import type { Batch, Drift } from './batch.js';
 
-/** Rows on their way in: a temporary table of their own, and what is then done with it. */
-interface Given {
+/** Rows to write: a temporary table for them, and the SQL that reads it. */
+interface OpsRows {
   readonly table: string;
   readonly columns: readonly (readonly [name: string, kind: ColumnKind])[];
   readonly rows: readonly (readonly Cell[])[];
@@ -11,8 +11,8 @@ interface Given {
 }
 
 /**
- * The rows of schema ops that say what a batch knows about itself; written in the batch's own transaction. Returns
- * what was never seen before.
+ * Writes a batch's rows of schema ops in the batch's own transaction. Returns the rejections and drift that were never
+ * seen before.
  */
 export async function writeOpsTables(
   tx: Statements,
@@ -21,7 +21,7 @@ export async function writeOpsTables(
   const all = [coverage(batch), rejections(batch), drift(batch), scans(batch), requests(batch)].filter(
     ({ rows }) => rows.length > 0,
   );
-  if (all.length > 0) await tx.run(all.map(formOf).join(';\n'));
+  if (all.length > 0) await tx.run(all.map(createTable).join(';\n'));
   for (const { table, columns, rows } of all) {
     const kinds = columns.map(([, kind]) => kind);
     await tx.append({ catalog: 'temp', table }, kinds, rows);
@@ -34,9 +34,9 @@ export async function writeOpsTables(
   };
 }
 
-function formOf({ table, columns }: Given): string {
-  const form = columns.map(([name, kind]) => `${name} ${sqlType[kind]}`).join(', ');
-  return `CREATE OR REPLACE TEMP TABLE ${table} (${form})`;
+function createTable({ table, columns }: OpsRows): string {
+  const definitions = columns.map(([name, kind]) => `${name} ${sqlType[kind]}`).join(', ');
+  return `CREATE OR REPLACE TEMP TABLE ${table} (${definitions})`;
 }
 
 const sqlType: Record<ColumnKind, string> = {
@@ -48,10 +48,10 @@ const sqlType: Record<ColumnKind, string> = {
 };
 
 /**
- * One row per (endpoint, entity). A good answer and a refusal (4xx) settle the matter, and move the date and the
- * fingerprint; no answer, a 429 and a 5xx leave them, so that it stays due.
+ * One row per (endpoint, entity). A good answer and a refusal (4xx) settle it: date and fingerprint move. No answer, a 429
+ * and a 5xx leave them, so that it stays due.
  */
-function coverage(batch: Batch): Given {
+function coverage(batch: Batch): OpsRows {
   return {
     table: 'batch_coverage',
     columns: [
@@ -72,14 +72,14 @@ function coverage(batch: Batch): Given {
     sql: [
       `CREATE OR REPLACE TEMP TABLE coverage_now AS
         WITH last AS (
-          SELECT endpoint, entity_id, arg_max(b, seq) AS said, arg_max(b, seq) FILTER (settled) AS settling,
+          SELECT endpoint, entity_id, arg_max(b, seq) AS latest, arg_max(b, seq) FILTER (settled) AS settling,
                  max(seq) FILTER (error IS NULL) AS last_good,
                  list(seq) FILTER (error IS NOT NULL) AS bad
             FROM batch_coverage b GROUP BY endpoint, entity_id)
         SELECT c.rowid AS rid, l.endpoint, l.entity_id,
                CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
                CASE WHEN settling IS NULL THEN c.fingerprint ELSE settling.fingerprint END AS fingerprint,
-               said.status, said.reason, said.error,
+               latest.status, latest.reason, latest.error,
                len(list_filter(coalesce(bad, []), lambda seq: seq > coalesce(last_good, -1)))
                  + CASE WHEN last_good IS NULL THEN coalesce(c.attempts, 0) ELSE 0 END AS attempts
           FROM last l LEFT JOIN ops.coverage c ON c.endpoint = l.endpoint AND c.entity_id = l.entity_id`,
@@ -90,12 +90,12 @@ function coverage(batch: Batch): Given {
   };
 }
 
-/** A refusal that asking again does not change; a timeout and "too many requests" are none. */
+/** Whether asking again would not help: not for a timeout and "too many requests". */
 function refused(status: number | null): boolean {
   return status !== null && status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 }
 
-function rejections(batch: Batch): Given {
+function rejections(batch: Batch): OpsRows {
   const same = ['endpoint', 'parent_id', 'id', 'path', 'reason', 'body_hash']
     .map((name) => `r.${name} IS NOT DISTINCT FROM b.${name}`)
     .join(' AND ');
@@ -138,17 +138,17 @@ async function countNewRejections(tx: Statements): Promise<number> {
 }
 
 /**
- * What was rejected and now loads well is settled. What has no id is told by nothing but its place: it is settled when
- * a later run is given all there is there, and has not rejected it again. A place that is only ever given in part (a
- * history) settles nothing.
+ * Resolves rejections whose records now load. A record without an id is identified only by its place: it is resolved when
+ * a later run gets everything at that place and does not reject it again. A place that is only ever fetched in part (a
+ * history) resolves nothing.
  */
 async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
   const lists = batch.scans.filter(({ verified }) => verified);
   if (batch.documents.length === 0 && batch.sets.length === 0 && lists.length === 0) return;
   const [open] = await tx.all('SELECT 1 FROM ops.rejected_records WHERE resolved_at IS NULL LIMIT 1');
   if (!open) return;
-  // The rejections of this run say which run saw them last: an item of an earlier page of the same list is among them.
-  const nameless = `resolved_at IS NULL AND rejected_records.id IS NULL AND rejected_records.run_id <> ${literal(batch.runId)}`;
+  // This run's own rejections have its run_id: an item on an earlier page of the same list is among them.
+  const withoutId = `resolved_at IS NULL AND rejected_records.id IS NULL AND rejected_records.run_id <> ${literal(batch.runId)}`;
   const statements = [
     `UPDATE ops.rejected_records SET resolved_at = d.at
        FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM batch_documents GROUP BY ALL) d
@@ -156,19 +156,19 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
         AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND d.at > last_seen_at`,
     `UPDATE ops.rejected_records SET resolved_at = s.at
        FROM (SELECT endpoint, parent_id, max(fetched_at) AS at FROM batch_sets GROUP BY ALL) s
-      WHERE ${nameless} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
+      WHERE ${withoutId} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
   ];
-  // A batch of states alone was not staged.
+  // A batch with only state was not staged.
   const staged = batch.documents.length + batch.sets.length > 0;
   const ofLists = lists.map(
     ({ endpoint, endedAt }) =>
       `UPDATE ops.rejected_records SET resolved_at = ${literal(endedAt.toISOString())}::TIMESTAMPTZ
-        WHERE ${nameless} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
+        WHERE ${withoutId} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
   );
   await tx.run([...(staged ? statements : []), ...ofLists].join(';\n'));
 }
 
-function drift(batch: Batch): Given {
+function drift(batch: Batch): OpsRows {
   return {
     table: 'batch_drift',
     columns: [
@@ -201,7 +201,7 @@ function findNewDrift(tx: Statements): Promise<Drift[]> {
     FROM drift_now WHERE rid IS NULL ORDER BY endpoint, path, kind`);
 }
 
-function scans(batch: Batch): Given {
+function scans(batch: Batch): OpsRows {
   return {
     table: 'batch_scans',
     columns: [
@@ -239,7 +239,7 @@ function scans(batch: Batch): Given {
   };
 }
 
-function requests(batch: Batch): Given {
+function requests(batch: Batch): OpsRows {
   return {
     table: 'batch_requests',
     columns: [

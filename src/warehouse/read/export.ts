@@ -6,7 +6,7 @@ import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
-import { publishedIn, reading, refusing } from './query.js';
+import { asUsageErrors, publishedIn, reading } from './query.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';
@@ -21,13 +21,13 @@ export interface Exported {
 
 interface Options extends Limits {
   readonly dataDir: string;
-  /** Replace what is there already. */
+  /** Replace existing files. */
   readonly force?: boolean;
 }
 
 const timestamps = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'";
 
-/** Rows are gathered before they are written: 20,000 documents of some KB fit into any memory limit. */
+/** Rows are collected before they are written: 20,000 documents of a few KB fit into any memory limit. */
 const forms: Record<ExportFormat, string> = {
   parquet: 'FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20480',
   csv: `FORMAT csv, HEADER true, ${timestamps}`,
@@ -36,9 +36,9 @@ const forms: Record<ExportFormat, string> = {
 };
 
 /**
- * Writes a table or view (`messages`, `raw.documents`), or the answer of one query, of the published snapshot to a
- * file. The file appears whole or not at all. Raises UsageError when it is there already (without `force`), when there
- * is no such table, or the query is not one SELECT.
+ * Writes a table or view (`messages`, `raw.documents`) of the published snapshot, or the result of one query, to a file.
+ * The file appears whole or not at all. Raises UsageError when it exists (without `force`), when there is no such table,
+ * or when the query is not one SELECT.
  */
 export async function exportQuery(
   what: { readonly table: string } | { readonly sql: string },
@@ -61,9 +61,9 @@ export async function exportQuery(
 }
 
 /**
- * Writes every table and view to a folder, each to a Parquet file of its name; those of `raw` and `ops` with the schema
- * in front (`raw.documents.parquet`). None is replaced before all are written; between two of them `stop` ends it with
- * its reason, and leaves what was there.
+ * Writes every table and view to a folder, each to a Parquet file of its name, with the schema in front for `raw` and
+ * `ops` (`raw.documents.parquet`). No file is replaced before all are written; `stop` ends it between two tables with its
+ * reason, and leaves the existing files.
  */
 export async function exportAll(
   options: Options & { readonly dir: string; readonly stop?: AbortSignal | undefined },
@@ -127,9 +127,9 @@ async function write(connection: DuckDBConnection, step: Step): Promise<Exported
   }
 }
 
-/** CSV knows no lists: they are written as JSON, so that whoever reads them can. */
+/** CSV has no lists: they are written as JSON, which other programs can read. */
 async function flattened(connection: DuckDBConnection, select: string): Promise<string> {
-  const described = await refusing(() => connection.run(`DESCRIBE (${select}\n)`));
+  const described = await asUsageErrors(() => connection.run(`DESCRIBE (${select}\n)`));
   const columns = (await described.getRowsJS()) as [name: string, type: string][];
   const nested = columns.filter(([, type]) => /[[\](]/.test(type) && !type.startsWith('DECIMAL'));
   if (nested.length === 0) return select;
@@ -139,30 +139,30 @@ async function flattened(connection: DuckDBConnection, select: string): Promise<
 }
 
 async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
-  const statements = await refusing(() => connection.extractStatements(sql));
-  const prepared = statements.count === 1 ? await refusing(() => statements.prepare(0)) : undefined;
+  const statements = await asUsageErrors(() => connection.extractStatements(sql));
+  const prepared = statements.count === 1 ? await asUsageErrors(() => statements.prepare(0)) : undefined;
   const type = prepared?.statementType;
   prepared?.destroySync();
   if (type !== StatementType.SELECT) {
     throw new UsageError('only one SELECT can be exported', [], {
-      hint: 'Write one statement that gives rows, or name a table or view.',
+      hint: 'Write one statement that returns rows, or name a table or view.',
     });
   }
   return sql.trim().replace(/;\s*$/, '');
 }
 
 async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
-  const known = await listRelations(connection);
-  const found = known.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
+  const relations = await listRelations(connection);
+  const found = relations.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
   if (!found) {
     throw new UsageError(`there is no table or view ${wanted}`, [], {
-      hint: `There are: ${known.map(({ label }) => label).join(', ')}.`,
+      hint: `There are: ${relations.map(({ label }) => label).join(', ')}.`,
     });
   }
   return `${identifier(found.schema)}.${identifier(found.name)}`;
 }
 
-/** Every table and view, `main` first; `label` is the name one would type. */
+/** Every table and view, `main` first; `label` is the name that a user types. */
 async function listRelations(
   connection: DuckDBConnection,
 ): Promise<{ schema: string; name: string; label: string }[]> {
@@ -184,12 +184,12 @@ async function listRelations(
 
 function refuseExisting(paths: readonly string[], force = false): void {
   if (force) return;
-  const there = paths.filter((path) => existsSync(path));
-  if (there.length === 0) return;
+  const existing = paths.filter((path) => existsSync(path));
+  if (existing.length === 0) return;
   throw new UsageError(
-    'there is a file already where the export should go',
-    there.map((path) => ({ setting: path, problem: 'exists' })),
-    { hint: 'Pass --force to replace it, or choose another place.' },
+    'the export would replace files that exist',
+    existing.map((path) => ({ setting: path, problem: 'exists' })),
+    { hint: 'Pass --force to replace them, or choose another place.' },
   );
 }
 

@@ -11,21 +11,21 @@ import { forPeople, parsedJson } from '../store/session.js';
 
 export interface Column {
   readonly name: string;
-  /** As DuckDB writes it, e.g. `TIMESTAMP WITH TIME ZONE`. */
+  /** In DuckDB's form, e.g. `TIMESTAMP WITH TIME ZONE`. */
   readonly type: string;
 }
 
-/** What one statement answers. */
+/** The result of one statement. */
 export interface Answer {
   readonly columns: readonly Column[];
   /**
-   * Read as they are asked for, some thousand rows in memory at a time. Timestamps as ISO 8601 in UTC; integers beyond
+   * Read on demand, a few thousand rows in memory at a time. Timestamps as ISO 8601 in UTC; integers beyond
    * 2^53 and DECIMAL as text, exact; lists, structs and JSON as the JSON they are.
    */
   readonly rows: AsyncIterable<readonly Json[]>;
 }
 
-/** The published snapshot, open for reading. It stays what it was when opened, whatever is published meanwhile. */
+/** The published snapshot, open for reading. It does not change when a new one is published. */
 export class Snapshot {
   readonly #connection: DuckDBConnection;
   readonly close: () => void;
@@ -36,13 +36,13 @@ export class Snapshot {
   }
 
   /**
-   * Answers one statement after the other; the rows of one have to be read, or left, before the next is asked for.
-   * Raises UsageError for what is not SQL, fails, or would write: to the snapshot, to another file, or to a setting.
+   * Runs the statements one after the other; read or drop the rows of one before asking for the next. Raises UsageError
+   * for a statement that is not SQL, fails, or would write: to the snapshot, to another file, or to a setting.
    */
   async *answers(sql: string): AsyncGenerator<Answer, void, void> {
-    const statements = await refusing(() => this.#connection.extractStatements(sql));
+    const statements = await asUsageErrors(() => this.#connection.extractStatements(sql));
     for (let index = 0; index < statements.count; index += 1) {
-      const result = await refusing(async () => {
+      const result = await asUsageErrors(async () => {
         const prepared = await statements.prepare(index);
         try {
           return await prepared.stream();
@@ -56,28 +56,28 @@ export class Snapshot {
 
   /** Every row of one statement in memory, as objects: for small answers. */
   async all<T = Record<string, Json>>(sql: string): Promise<T[]> {
-    const found: T[] = [];
+    const result: T[] = [];
     for await (const { columns, rows } of this.answers(sql)) {
-      found.length = 0;
+      result.length = 0;
       for await (const row of rows) {
-        found.push(Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])) as T);
+        result.push(Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])) as T);
       }
     }
-    return found;
+    return result;
   }
 }
 
-/** Opens the published snapshot of a data directory. Raises StorageError when there is none, or it does not open. */
+/** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
 export async function openPublished(dataDir: string, limits: Limits): Promise<Snapshot> {
   return openReadOnly(publishedIn(dataDir), limits);
 }
 
-/** Opens any database file for reading alone. */
+/** Opens any database file read-only. */
 export async function openReadOnly(path: string, limits: Limits): Promise<Snapshot> {
   return new Snapshot(await openSealed(path, limits));
 }
 
-/** Names are as in the statement: two columns may have the same. */
+/** The statement's own names: two columns may have the same one. */
 function columnsOf(result: DuckDBResult): Column[] {
   const types = result.columnTypes();
   return result.columnNames().map((name, index) => ({ name, type: typeName(types[index]) }));
@@ -88,11 +88,11 @@ function typeName(type: { alias?: string | undefined; toString(): string } | und
 }
 
 async function* rowsOf(result: DuckDBResult): AsyncGenerator<readonly Json[], void, void> {
-  // JSON is an alias of VARCHAR that the result's columns have, and the chunks that hold its values do not.
+  // JSON is an alias of VARCHAR: the result's columns have it, the chunks of its values do not.
   const json = result.columnTypes().flatMap(({ alias }, index) => (alias === 'JSON' ? [index] : []));
   const chunks = result.yieldConvertedRows(forPeople);
   for (;;) {
-    const next = await refusing(() => chunks.next());
+    const next = await asUsageErrors(() => chunks.next());
     if (next.done) return;
     for (const row of next.value) {
       for (const index of json) row[index] = parsedJson(row[index] ?? null);
@@ -101,8 +101,8 @@ async function* rowsOf(result: DuckDBResult): AsyncGenerator<readonly Json[], vo
   }
 }
 
-/** What DuckDB says of a statement that somebody typed is about that statement. */
-export async function refusing<T>(work: () => Promise<T>): Promise<T> {
+/** Turns DuckDB's errors about a user's statement into UsageErrors. */
+export async function asUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -116,8 +116,8 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` on a connection that can read one database file and nothing else: not another file, not the network,
- * no extension; and nothing that runs on it can change that. `writable` are the only paths that COPY may write to.
+ * Runs `work` on a connection that can read one database file and nothing else: no other file, no network, no extension.
+ * No statement can change that. `writable` are the only paths that COPY may write to.
  */
 export async function reading<T>(
   path: string,
@@ -133,15 +133,15 @@ export async function reading<T>(
   }
 }
 
-/** The same, for whoever keeps it open: closes by `close`, which may be called twice. */
+/** The same for a connection that stays open until `close`, which may be called twice. */
 async function openSealed(
   path: string,
   limits: Limits,
   writable: readonly string[] = [],
 ): Promise<{ connection: DuckDBConnection; close: () => void }> {
-  // Not in the data directory: it may be read-only to an analyst, and the worker clears its own leftovers there.
+  // Not in the data directory: an analyst may not be able to write there, and the worker removes leftovers from it.
   const spill = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  const forget = () => rmSync(spill, { recursive: true, force: true });
+  const removeSpill = () => rmSync(spill, { recursive: true, force: true });
   try {
     const instance = await openInstance(path, { ...limits, access: 'read', spill });
     const connection = await instance.connect();
@@ -155,16 +155,16 @@ async function openSealed(
       open = false;
       connection.closeSync();
       instance.closeSync();
-      forget();
+      removeSpill();
     };
     return { connection, close };
   } catch (error) {
-    forget();
+    removeSpill();
     throw cannotOpen(path, error);
   }
 }
 
-/** The published snapshot of a data directory. Raises StorageError when nothing was published yet. */
+/** The path of a data directory's published snapshot. Raises StorageError when there is none yet. */
 export function publishedIn(dataDir: string): string {
   const { published } = filesOf(dataDir);
   if (existsSync(published)) return published;

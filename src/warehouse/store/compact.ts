@@ -6,7 +6,7 @@ import { identifier, literal } from '../sql.js';
 import { filesOf, rowGroup, unfinished } from './engine.js';
 import type { Session } from './session.js';
 
-/** When the live file is written anew: both must be passed. */
+/** When the live file is compacted: it must exceed both. */
 export interface CompactWhen {
   /** The share of the file that is unused, 0 to 1. */
   readonly freeShare: number;
@@ -23,12 +23,12 @@ export interface Compacted {
 const target = 'compacted';
 
 /**
- * Writes the live file anew when so much of it is unused that this pays, and puts the new file in its place; null when
- * it does not pay. Afterwards the session may only be closed.
+ * Replaces the live file by a compact copy when enough of it is unused; returns null when it is not worth it. Afterwards
+ * the session can only be closed.
  *
- * The file is locked all the while: the new one is open in this process, and so locked, before it gets its name, and
- * the old one until then. Both are whole and without a log when they change places, so that a kill at any moment leaves
- * a file that opens; what is left beside it goes with the next start.
+ * The live file stays locked throughout: the new file is open in this process, and so locked, before it is renamed, and
+ * the old one until then. Both are complete and have no log when they are exchanged, so that a kill at any moment leaves
+ * a file that opens. The next start removes what is left beside it.
  */
 export async function compact(
   session: Session,
@@ -37,9 +37,9 @@ export async function compact(
 ): Promise<Compacted | null> {
   const started = performance.now();
   const { worker } = filesOf(dataDir);
-  // Folds the log in, and gives back the blocks of what was deleted.
+  // Folds the log in, and frees the blocks of deleted rows.
   await session.run('CHECKPOINT');
-  if (!(await pays(session, when))) return null;
+  if (!(await isWorthIt(session, when))) return null;
   const before = statSync(worker).size;
   const fresh = join(dataDir, `${unfinished}compact-${process.pid}.duckdb`);
   const remove = () => {
@@ -59,7 +59,7 @@ export async function compact(
     // Before it is attached again: closing this handle would free DuckDB's lock on the file.
     syncFile(fresh);
     await session.run(attach);
-    // A log would belong to the old file, and be read into the new one.
+    // A log would belong to the old file, but be read into the new one.
     if (existsSync(`${worker}.wal`) || existsSync(`${fresh}.wal`)) {
       await session.run(`DETACH ${target}`);
       remove();
@@ -74,7 +74,7 @@ export async function compact(
   return { before, after: statSync(worker).size, ms: performance.now() - started };
 }
 
-async function pays(session: Session, { freeShare, freeMegabytes }: CompactWhen): Promise<boolean> {
+async function isWorthIt(session: Session, { freeShare, freeMegabytes }: CompactWhen): Promise<boolean> {
   const [size] = await session.all<{ block: number; total: number; free: number }>(
     `SELECT block_size AS block, total_blocks AS total, free_blocks AS free
        FROM pragma_database_size() WHERE database_name = current_database()`,
@@ -84,8 +84,8 @@ async function pays(session: Session, { freeShare, freeMegabytes }: CompactWhen)
 }
 
 /**
- * Copies every table of one attached database into another one, which is empty, and folds its log in. Says how many
- * tables there are; raises StorageError when a row was lost on the way. `andThen` adds to the copy before it is checked.
+ * Copies every table of one attached database into another one, which is empty, and folds its log in. Returns the number
+ * of tables; raises StorageError when the copy has fewer rows. `andThen` adds to the copy before it is checked.
  */
 export async function copyDatabase(
   session: Session,
@@ -113,7 +113,7 @@ async function compareCounts(session: Session, source: string, target: string): 
     );
     if (!counts || counts.here !== counts.there) {
       throw new StorageError(`the copy has ${counts?.there} of ${counts?.here} rows of ${schema}.${table}`, {
-        hint: 'The file that it was for was left as it was. Run the command again; if it repeats, check the disk.',
+        hint: 'The file that it should replace is unchanged. Run the command again; if it fails again, check the disk.',
       });
     }
   }

@@ -6,9 +6,9 @@ import { messageOf, StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Database, Session } from './session.js';
 
-/** How much of the machine DuckDB may take. */
+/** How much of the machine DuckDB may use. */
 export interface Limits {
-  /** As DuckDB writes it, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
+  /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
 }
@@ -55,7 +55,7 @@ export async function openFile(
 
 async function attach(path: string, options: Limits & { spill: string }): Promise<Database> {
   const instance = await openInstance(':memory:', { ...options, access: 'write' });
-  // The name by which DuckDB would call it, had it been opened by itself.
+  // The name that DuckDB would give it if it were opened directly.
   const name = identifier(basename(path, '.duckdb'));
   const use = async () => {
     const connection = await instance.connect();
@@ -74,9 +74,9 @@ async function attach(path: string, options: Limits & { spill: string }): Promis
 }
 
 /**
- * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is ever fetched from
- * the network: extensions are neither installed nor loaded on demand. The write-ahead log is folded in every 32 MB: at
- * DuckDB's own 16 MB, checkpoints take a quarter of a bulk load's time, and what is not folded in stands in memory.
+ * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is fetched from the
+ * network: extensions are neither installed nor loaded on demand. The write-ahead log is folded in every 32 MB: with
+ * DuckDB's default of 16 MB, checkpoints take a quarter of a bulk load's time; a larger log would stay in memory.
  */
 export async function openInstance(
   path: string,
@@ -88,7 +88,7 @@ export async function openInstance(
     threads: String(options.threads),
     temp_directory: options.spill,
     checkpoint_threshold: '32MB',
-    // What one batch needed goes back to the system before the next: 60 MB less at the peak of a pull.
+    // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.
     allocator_flush_threshold: '8MB',
     allocator_background_threads: 'true',
     autoinstall_known_extensions: 'false',
@@ -107,7 +107,7 @@ export async function openInstance(
   }
 }
 
-/** Creates the data directory for this user alone. Raises StorageError when it cannot be made. */
+/** Creates the data directory for this user alone. Raises StorageError when it cannot. */
 export function createDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -120,8 +120,8 @@ export function createDataDir(dataDir: string): void {
 }
 
 /**
- * Removes what a killed process left behind: half-written snapshots and spilled memory. Call with the lock held, which
- * is with the live file open: where opening it had to replay a long log, this process has spilled already.
+ * Removes what a killed process left behind: half-written snapshots and spilled memory. Call it with the live file open
+ * and so locked. This process's own spill folder stays: opening the file may have replayed a long log and spilled.
  */
 export function removeLeftovers(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
@@ -130,8 +130,8 @@ export function removeLeftovers(dataDir: string): void {
   }
 }
 
-/** How the names of files start that are not finished yet, and become something else by a rename. */
+/** The prefix of files that are not finished yet; a rename gives them their final name. */
 export const unfinished = '.unfinished-';
 
-/** Told apart by more than its pid: in a container, the process that was killed had the same one. */
+/** Has more than the pid in its name: in a container, the process that was killed had the same pid. */
 const spillName = `${unfinished}spill-${process.pid}-${randomBytes(4).toString('hex')}`;

@@ -2,9 +2,9 @@ import { statfsSync } from 'node:fs';
 import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
 
 /**
- * DuckDB's Node API raises plain Errors: no code, no class, no errno, only text. This is the one place that reads
- * that text, and it looks for as little as it can: whatever can be found out otherwise (is the disk full, does the
- * file open elsewhere) is found out otherwise.
+ * DuckDB's Node API raises plain Errors: no code, no class, no errno, only text. This is the only place that reads that
+ * text, and it relies on as little of it as possible: whether the disk is full, or whether another file opens, is
+ * checked directly.
  */
 
 /** Whether another process holds the lock of the file; with the pid that DuckDB saw, if it saw one. */
@@ -12,7 +12,7 @@ export function lockConflict(error: unknown): { pid: number | undefined } | unde
   const text = messageOf(error);
   if (!text.includes('Could not set lock on file')) return undefined;
   const pid = /\(PID (\d+)\)/.exec(text)?.[1];
-  // A process in another container shows as 0: it is there, but its number means nothing here.
+  // A process in another container has pid 0: it exists, but its number means nothing here.
   return { pid: pid === undefined || pid === '0' ? undefined : Number(pid) };
 }
 
@@ -22,7 +22,7 @@ export function outOfMemory(error: unknown): boolean {
   return messageOf(cause).startsWith('Out of Memory Error');
 }
 
-/** Bytes that an unprivileged process can still write beside `path`; undefined when nobody can tell. */
+/** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
 export function freeBytes(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path);
@@ -32,15 +32,15 @@ export function freeBytes(path: string): number | undefined {
   }
 }
 
-/** DuckDB writes blocks of 256 KiB: with less than a few of them left, a failed write was a full disk. */
+/** DuckDB writes blocks of 256 KiB: with only a few of them left, a write failed because the disk is full. */
 const nearlyFull = 4 * 1024 * 1024;
 
-/** What DuckDB says before the colon when the file system, and not the statement, is at fault. */
+/** How DuckDB's messages begin when the file system, and not the statement, is the cause. */
 const storageText = /^(?:[A-Z]+ Error: )?(?:IO|FATAL|Out of Memory|TransactionContext) Error/;
 
 /**
- * Turns an error of DuckDB's that comes from the disk or the memory into a StorageError that says what to do.
- * Any other error comes back as it is.
+ * Turns a DuckDB error that comes from the disk or the memory into a StorageError with a hint. Any other error is
+ * returned unchanged.
  */
 export function storageFault(error: unknown, dataDir: string): unknown {
   if (error instanceof SignalhouseError) return error;

@@ -9,12 +9,12 @@ import { filesOf } from './engine.js';
 import { lockConflict } from './faults.js';
 
 /**
- * DuckDB locks the live file by a POSIX lock, which is the truth about who holds it: the kernel frees it when the
- * process dies, however it dies. `worker.pid` beside it only says who that is, in words; it is never trusted alone.
+ * DuckDB locks the live file with a POSIX lock. Only the lock decides who holds the file: the kernel frees it when the
+ * process dies, in whatever way. `worker.pid` beside it only describes that process; it is never trusted alone.
  *
- * Two facts about POSIX locks rule here. They do not conflict inside one process, so DuckDB would open the same file
- * twice and corrupt it: hence the register of what this process holds. And closing any handle of the file frees the
- * lock: hence nothing in this process ever opens the live file other than through DuckDB.
+ * Two properties of POSIX locks matter here. They do not conflict inside one process, so DuckDB would open the same file
+ * twice and corrupt it: hence the set of files that this process holds. And closing any handle of the file frees the
+ * lock: hence nothing in this process opens the live file except through DuckDB.
  */
 const heldHere = new Set<string>();
 
@@ -26,7 +26,7 @@ export interface Holder {
 }
 
 /**
- * Runs `open` with the file claimed for this process. While another process holds the lock: waits when `wait` is
+ * Runs `open` with the file claimed for this process. While another process holds the lock: waits if `wait` is
  * given, otherwise raises LockedError, which names the holder.
  */
 export async function withClaim<T>(
@@ -66,13 +66,13 @@ async function attempt<T>(worker: string, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gives the file back: call after the database is closed. */
+/** Releases the claim: call it after the database is closed. */
 export function releaseClaim(dataDir: string): void {
   heldHere.delete(filesOf(dataDir).worker);
 }
 
-/** Writes down who holds the warehouse, for the next one who finds it locked. */
-export function signIn(dataDir: string): void {
+/** Records who holds the warehouse, for the next process that finds it locked. */
+export function writeHolder(dataDir: string): void {
   const holder: Holder = {
     pid: process.pid,
     host: hostname(),
@@ -82,14 +82,14 @@ export function signIn(dataDir: string): void {
   writeFileSync(filesOf(dataDir).pid, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
 }
 
-/** Takes the note away again, unless someone else has written one since. */
-export function signOut(dataDir: string): void {
+/** Removes that record, unless another process has written one since. */
+export function removeHolder(dataDir: string): void {
   const holder = readHolder(dataDir);
   if (holder?.pid === process.pid && holder.host === hostname())
     rmSync(filesOf(dataDir).pid, { force: true });
 }
 
-/** Who signed in last; undefined when nobody did, or the note is unreadable. A killed process leaves its note. */
+/** The recorded holder; undefined when there is none or it is unreadable. A killed process leaves its record. */
 function readHolder(dataDir: string): Holder | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(filesOf(dataDir).pid, 'utf8'));
@@ -105,14 +105,14 @@ function readHolder(dataDir: string): Holder | undefined {
   }
 }
 
-/** Who holds the warehouse now, according to the note beside it; null when nobody seems to. */
+/** Who holds the warehouse now, according to that record; null when nobody seems to. */
 export function currentHolder(dataDir: string): Holder | null {
   const holder = readHolder(dataDir);
   if (!holder) return null;
   return holder.host !== hostname() || isAlive(holder.pid) ? holder : null;
 }
 
-/** Whether a process of this machine is alive; true as well when it belongs to someone else. */
+/** Whether a process of this machine is alive, including those of other users. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -123,18 +123,18 @@ function isAlive(pid: number): boolean {
 }
 
 function lockedError(dataDir: string, pid: number | undefined): LockedError {
-  const note = readHolder(dataDir);
-  // The note may be a dead process's; it speaks of the holder only if the lock's own pid agrees, or there is none.
-  const holder = note && (pid === undefined || note.pid === pid) ? note : undefined;
-  const known = pid ?? holder?.pid;
-  const who = known === undefined ? 'another process' : `process ${known}`;
+  const record = readHolder(dataDir);
+  // It may be a dead process's record: it describes the holder only if the lock's own pid agrees or is unknown.
+  const holder = record && (pid === undefined || record.pid === pid) ? record : undefined;
+  const holderPid = pid ?? holder?.pid;
+  const who = holderPid === undefined ? 'another process' : `process ${holderPid}`;
   const what = holder ? ` (${holder.command} on ${holder.host}, since ${holder.since})` : '';
-  return new LockedError(`the warehouse in ${dataDir} is in use by ${who}${what}`, known, {
+  return new LockedError(`the warehouse in ${dataDir} is in use by ${who}${what}`, holderPid, {
     hint: 'Wait for it to end, or pass --wait to wait for it. signals.duckdb can be read meanwhile.',
   });
 }
 
-/** The command without its arguments' values: nobody should find a secret in the note. */
+/** The command without its arguments, so that the record never contains a secret. */
 function commandLine(): string {
   const [, script = 'signalhouse', command = ''] = process.argv;
   const name = basename(script) === 'main.js' ? 'signalhouse' : basename(script);

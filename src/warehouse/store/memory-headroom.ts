@@ -3,36 +3,36 @@ import { outOfMemory } from './faults.js';
 import type { Session } from './session.js';
 
 /**
- * A usual batch needs little, but one answer with thousands of people joins them all with what is known of them, and a
- * rebuild joins all documents of a kind: measured on 750,000 documents, 128 MB is too little and 256 MB is enough.
+ * A usual batch needs little memory. But one answer with thousands of people joins all of them with the stored ones, and
+ * a rebuild joins all documents of a kind: measured on 750,000 documents, 128 MB is too little and 256 MB is enough.
  */
-const rooms = ['256MB', '512MB'];
+const largerLimits = ['256MB', '512MB'];
 
 /**
- * Runs `work`, which is a transaction or may be repeated otherwise; when the configured memory is too little for it, again
- * with more, up to the last of `rooms`. A night does not fail for want of memory that the machine has.
+ * Runs `work`, which must be repeatable (a transaction is). When the configured memory is too little, runs it again with
+ * more, up to the last of `largerLimits`: a nightly run must not fail for lack of memory that the machine has.
  */
 export async function withMemoryHeadroom<T>(session: Session, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!outOfMemory(error)) throw error;
-    return withMore(session, work, error);
+    return retryWithMore(session, work, error);
   }
 }
 
-async function withMore<T>(session: Session, work: () => Promise<T>, first: unknown): Promise<T> {
+async function retryWithMore<T>(session: Session, work: () => Promise<T>, first: unknown): Promise<T> {
   const [configured] = await session.all<{ memory: string; bytes: number }>(
     "SELECT current_setting('memory_limit') AS memory, parse_formatted_bytes(current_setting('memory_limit')) AS bytes",
   );
   let failed = first;
   try {
-    for (const room of rooms) {
+    for (const limit of largerLimits) {
       const [more] = await session.all<{ bytes: number }>('SELECT parse_formatted_bytes($1) AS bytes', [
-        room,
+        limit,
       ]);
       if (!configured || !more || more.bytes <= configured.bytes) continue;
-      await session.run(`SET memory_limit = ${literal(room)}`);
+      await session.run(`SET memory_limit = ${literal(limit)}`);
       try {
         return await work();
       } catch (error) {
@@ -47,10 +47,11 @@ async function withMore<T>(session: Session, work: () => Promise<T>, first: unkn
 }
 
 /**
- * Gives back to the system what a large piece of work has freed. DuckDB does so where it is told its limit, and otherwise
- * only on threads of its own, which one thread is not: without it a pull of 200,000 messages holds 130 MB more.
+ * Returns freed memory to the system after a large piece of work. DuckDB does so when its limit is set, and otherwise only
+ * on background threads, which it does not have with one thread: without this a pull of 200,000 messages holds 130 MB
+ * more.
  */
-export async function giveBack(session: Session, memoryLimit: string): Promise<void> {
-  // It fails, and leaves all as it is, where more than the limit cannot be let go of just now: the next one will.
+export async function releaseMemory(session: Session, memoryLimit: string): Promise<void> {
+  // Fails without effect while more than the limit is in use; the next call will succeed.
   await session.run(`SET memory_limit = ${literal(memoryLimit)}`).catch(() => undefined);
 }

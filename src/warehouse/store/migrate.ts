@@ -12,7 +12,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** The migrations of a folder in order. Raises when two have the same number, or a number is left out. */
+/** The migrations of a folder in order. Raises when two have the same number, or when a number is missing. */
 export function readMigrations(folder: string = join(sqlDir, 'migrations')): Migration[] {
   const names = readdirSync(folder)
     .filter((name) => /^\d{4}_.+\.sql$/.test(name))
@@ -25,7 +25,7 @@ export function readMigrations(folder: string = join(sqlDir, 'migrations')): Mig
   });
 }
 
-/** Whether the tables are what this program knows. Raises StorageError when they are newer or were made differently. */
+/** The migrations to apply. Raises StorageError when the tables are newer than this program or were made differently. */
 export async function pendingMigrations(
   statements: Statements,
   migrations: readonly Migration[],
@@ -38,15 +38,15 @@ export async function pendingMigrations(
     'SELECT version, name, checksum FROM ops.migrations ORDER BY version',
   );
   for (const { version, name, checksum } of applied) {
-    const known = migrations.find((migration) => migration.version === version);
-    if (!known) {
+    const ours = migrations.find((migration) => migration.version === version);
+    if (!ours) {
       throw new StorageError(`the warehouse was written by a newer program: it has migration ${name}`, {
         hint: 'Run the newer version of signalhouse, or point SIGNALHOUSE_DATA_DIR at another directory.',
       });
     }
-    if (known.checksum !== checksum) {
-      throw new StorageError(`migration ${name} is not the one that this warehouse was made with`, {
-        hint: 'Restore the file sql/migrations of the version that made the warehouse; a migration never changes.',
+    if (ours.checksum !== checksum) {
+      throw new StorageError(`migration ${name} differs from the one that this warehouse was made with`, {
+        hint: 'Restore that file in sql/migrations from the version that made the warehouse; a migration never changes.',
       });
     }
   }
@@ -55,9 +55,9 @@ export async function pendingMigrations(
 }
 
 /**
- * Brings the tables up to date; returns the names of what was applied. Each migration is one transaction, which
- * records itself first, and is followed by a checkpoint: a kill between DDL and checkpoint has left databases that
- * DuckDB could not open again.
+ * Brings the tables up to date; returns the names of the applied migrations. Each migration is one transaction, which
+ * records itself first and is followed by a checkpoint: kills between DDL and checkpoint have left databases that DuckDB
+ * could not open again.
  */
 export async function migrate(session: Session, migrations: readonly Migration[]): Promise<string[]> {
   const pending = await pendingMigrations(session, migrations);

@@ -9,7 +9,7 @@ import { sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
-import { releaseClaim, signIn, signOut, withClaim } from './lock.js';
+import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore, type Restored } from './restore.js';
 import { markInterrupted, type Organization, organization } from './runs.js';
@@ -20,21 +20,21 @@ export interface OpenOptions extends Limits {
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
-  /** `read` opens the live file as it is, beside other readers, and changes nothing. */
+  /** `read` opens the live file without changing it; other readers may have it open too. */
   readonly access?: 'write' | 'read';
   /**
-   * Asked with the organization whose data is in there (null: nobody's yet), after the file is opened and before a byte
-   * of it is written; what it throws leaves everything as it was.
+   * Called with the organization whose data the warehouse has (null: none yet), after the file is opened and before
+   * anything is written; if it throws, nothing changes.
    */
   readonly guard?: ((owner: Organization | null) => void) | undefined;
-  /** The folder that holds `migrations/`, `models/` and `views/`; the program's own unless a test says otherwise. */
+  /** The folder that holds `migrations/`, `models/` and `views/`; the program's own, except in tests. */
   readonly sql?: string;
 }
 
 /**
- * Opens the live warehouse, creating it if need be, and brings its tables up to date. Raises LockedError while another
- * process holds it (unless `wait`), StorageError when the disk or the file is at fault or the tables are newer than
- * this program. A broken file is replaced by the published snapshot; `restored` then says so.
+ * Opens the live warehouse, creating it if needed, and brings its tables up to date. Raises LockedError while another
+ * process holds it (unless `wait`), StorageError when the disk or the file is broken or the tables are newer than this
+ * program. A broken file is replaced by the published snapshot; `restored` then tells.
  */
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   const folder = options.sql ?? sqlDir;
@@ -49,14 +49,14 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       ? { session: await openExisting(options), restored: null }
       : await openOrRestore(dataDir, options, log);
     try {
-      await ask(options.guard, session);
+      await callGuard(options.guard, session);
       const migrated = reading
         ? await refusePending(session, migrations)
         : await prepare(session, dataDir, migrations);
       const columns = await tableColumns(session);
       const problems = await checkModels(session, models);
-      if (problems.length > 0) throw new Error(`the models do not fit the tables: ${problems.join('; ')}`);
-      // All threads are for what goes through whole tables (see Warehouse).
+      if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
+      // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.run('SET threads = 1');
       return new Warehouse(session, {
         ...{
@@ -70,19 +70,19 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           log,
         },
         release: () => {
-          if (!reading) signOut(dataDir);
+          if (!reading) removeHolder(dataDir);
           releaseClaim(dataDir);
         },
       });
     } catch (error) {
       await session.close().catch(() => undefined);
-      if (!reading) signOut(dataDir);
+      if (!reading) removeHolder(dataDir);
       throw error;
     }
   });
 }
 
-async function ask(guard: OpenOptions['guard'], session: Session): Promise<void> {
+async function callGuard(guard: OpenOptions['guard'], session: Session): Promise<void> {
   if (!guard) return;
   const tables = await session.all(
     "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
@@ -90,7 +90,7 @@ async function ask(guard: OpenOptions['guard'], session: Session): Promise<void>
   try {
     guard(tables.length === 0 ? null : await organization(session));
   } catch (error) {
-    // Closing would fold a log that a killed process left behind into the file, which is a write as well.
+    // Closing would fold the log of a killed process into the file, which is a write as well.
     await session.run('PRAGMA disable_checkpoint_on_shutdown');
     throw error;
   }
@@ -101,7 +101,7 @@ async function prepare(
   dataDir: string,
   migrations: readonly Migration[],
 ): Promise<string[]> {
-  signIn(dataDir);
+  writeHolder(dataDir);
   removeLeftovers(dataDir);
   const migrated = await migrate(session, migrations);
   await markInterrupted(session);
@@ -126,7 +126,7 @@ async function refusePending(session: Session, migrations: readonly Migration[])
   const pending = await pendingMigrations(session, migrations);
   if (pending.length === 0) return [];
   throw new StorageError(
-    `the warehouse was made by an older program: ${pending.length} migrations are not applied`,
+    `the warehouse was made by an older program: ${pending.length} migrations are missing`,
     {
       hint: 'Run signalhouse sync or signalhouse rebuild once; it brings the tables up to date.',
     },

@@ -20,23 +20,23 @@ import { filesOf, type Limits, openFile, unfinished } from './engine.js';
 import { firstLine, lockConflict, storageFault } from './faults.js';
 import type { Session } from './session.js';
 
-/** That the live file could not be opened, and what was done about it. */
+/** Describes what happened when the live file could not be opened. */
 export interface Restored {
-  /** Where the broken file is now; null when there was none, because it had been moved before. */
+  /** Where the broken file is now; null when there was none, because an earlier process had moved it. */
   readonly movedTo: string | null;
-  /** When the snapshot that took its place was published; null when there was none, and the warehouse starts empty. */
+  /** When the snapshot that replaced it was published; null when there was none, and the warehouse starts empty. */
   readonly snapshotFrom: Date | null;
-  /** What DuckDB said of the broken file. */
+  /** DuckDB's message about the broken file. */
   readonly reason: string;
 }
 
 /**
- * Opens the live file for writing. A file that DuckDB cannot open, though it opens another one in the same place, is
- * broken: it is moved aside, never deleted, and the published snapshot takes its place. A locked file, a full or
- * read-only disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
+ * Opens the live file for writing. A file that DuckDB cannot open, although it opens another one in the same folder, is
+ * broken: it is moved aside, never deleted, and replaced by the published snapshot. A locked file, a full or read-only
+ * disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
  *
- * A live file that is missing beside a snapshot or a log is restored as well: whoever moved it aside was killed before
- * the snapshot stood in its place. To start empty instead would forget what is remembered of earlier states.
+ * A live file that is missing beside a snapshot or a log is restored as well: the process that moved it aside was killed
+ * before it could replace it. Starting empty instead would lose the versions of earlier states.
  */
 export async function openOrRestore(
   dataDir: string,
@@ -46,10 +46,10 @@ export async function openOrRestore(
   const { worker } = filesOf(dataDir);
   let reason: unknown;
   try {
-    if (isMissing(dataDir)) throw new Error('it is not there');
+    if (isMissing(dataDir)) throw new Error('the file is missing');
     return { session: await openWhole(worker, dataDir, limits), restored: null };
   } catch (error) {
-    // Raised as it is: whoever claims the file waits for its holder, or names it.
+    // Raised unchanged: withClaim waits for the holder, or names it.
     if (lockConflict(error)) throw error;
     reason = error;
   }
@@ -76,7 +76,7 @@ function logsOf(path: string): string[] {
   return readdirSync(dirname(path)).flatMap((it) => (it.startsWith(name) ? [join(dirname(path), it)] : []));
 }
 
-/** DuckDB reads blocks as it needs them, and opens a file that lost its end: so its length is checked as well. */
+/** DuckDB reads blocks as it needs them, and opens a truncated file: so the length is checked as well. */
 async function openWhole(path: string, dataDir: string, limits: Limits): Promise<Session> {
   const session = await openFile(path, { ...limits, access: 'write', dataDir });
   try {
@@ -84,10 +84,10 @@ async function openWhole(path: string, dataDir: string, limits: Limits): Promise
       'SELECT total_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()',
     );
     const blocks = size ? Math.floor((statSync(path).size - headerBytes) / size.block_size) : 0;
-    // Blocks that are free at its end need not be in the file: only then is it worth to ask which are in use.
+    // Free blocks at the end need not be in the file: only then is it worth finding out which are in use.
     if (size && blocks < size.total_blocks) {
       const needed = (await lastBlockInUse(session)) + 1;
-      if (blocks < needed) throw new Error(`the file is cut short: ${blocks} of ${needed} blocks`);
+      if (blocks < needed) throw new Error(`the file is truncated: ${blocks} of ${needed} blocks`);
     }
     return session;
   } catch (error) {
@@ -96,7 +96,7 @@ async function openWhole(path: string, dataDir: string, limits: Limits): Promise
   }
 }
 
-/** The highest block that holds data or says where data is; -1 when there is none. */
+/** The highest block with data or metadata; -1 when there is none. */
 async function lastBlockInUse(session: Session): Promise<number> {
   const tables = await session.all<{ name: string }>(
     `SELECT format('"{}"."{}"', schema_name, table_name) AS name FROM duckdb_tables()
@@ -115,10 +115,10 @@ async function lastBlockInUse(session: Session): Promise<number> {
   return found?.last ?? -1;
 }
 
-/** Three headers of 4 KiB stand before the first block. */
+/** Three headers of 4 KiB come before the first block. */
 const headerBytes = 3 * 4096;
 
-/** Raises a StorageError unless the environment is fine and the file alone is at fault. */
+/** Raises a StorageError unless the environment is fine and only the file is broken. */
 async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
   const { worker } = filesOf(dataDir);
   for (const path of [dataDir, worker]) {
@@ -139,7 +139,7 @@ async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unkno
     await session.close();
     refuseNewerFormat(worker, probe, reason);
   } catch (error) {
-    // Not even an empty database can be made here: it is the disk, the memory or the settings.
+    // Not even an empty database can be created here: the cause is the disk, the memory or the settings.
     if (error instanceof SignalhouseError) throw error;
     throw new StorageError(`no database can be opened in ${dataDir}: ${firstLine(messageOf(error))}`, {
       hint: 'Check that the disk is writable and has space, and that warehouse.memoryLimit and warehouse.threads are valid.',
@@ -167,11 +167,11 @@ function formatVersion(path: string): bigint | undefined {
 function refuseNewerFormat(worker: string, probe: string, reason: unknown): void {
   if (!existsSync(worker)) return;
   const found = formatVersion(worker);
-  const known = formatVersion(probe);
-  // Beyond any number that a format will have, it is garbage that happens to begin like a database.
-  if (found !== undefined && known !== undefined && found > known && found < 1000n) {
+  const supported = formatVersion(probe);
+  // A number that no format will reach is garbage that happens to begin like a database.
+  if (found !== undefined && supported !== undefined && found > supported && found < 1000n) {
     throw new StorageError(
-      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${known})`,
+      `worker.duckdb was written by a newer DuckDB (file format ${found}, this one writes ${supported})`,
       {
         hint: 'Run the newer version of signalhouse.',
         cause: reason,
@@ -188,7 +188,7 @@ async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): 
   const snapshotFrom = await copySnapshot(published, copy, dataDir, limits);
   const wasThere = existsSync(worker);
   try {
-    // The file goes before its logs: without them it might open, at a state older than that of the snapshot.
+    // The file is moved before its logs: without them it might open, in a state older than the snapshot.
     if (wasThere) renameSync(worker, movedTo);
     for (const log of logsOf(worker)) renameSync(log, `${movedTo}${log.slice(worker.length)}`);
     if (snapshotFrom) renameSync(copy, worker);

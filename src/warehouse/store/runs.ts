@@ -33,7 +33,7 @@ export function newRunId(startedAt: Date): string {
   return `${startedAt.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
 }
 
-/** Writes down that a run has started; returns its id. */
+/** Records that a run has started; returns its id. */
 export async function startRun(session: Session, run: RunStart): Promise<string> {
   const runId = newRunId(run.startedAt);
   await session.run(
@@ -44,7 +44,7 @@ export async function startRun(session: Session, run: RunStart): Promise<string>
   return runId;
 }
 
-/** Writes down how a run ended. */
+/** Records how a run ended. */
 export async function finishRun(session: Session, runId: string, end: RunEnd): Promise<void> {
   await session.run(
     `UPDATE ops.runs SET outcome = $outcome, ended_at = $at, exit_code = $code, requests = $requests,
@@ -59,8 +59,8 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
 }
 
 /**
- * Whoever opens the live file for writing holds its lock: so every run that still says 'running' belongs to a process
- * that is gone. Returns how many there were.
+ * Marks the runs of killed processes. The process that opens the live file for writing holds its lock, so every run that
+ * is still 'running' belongs to a process that has ended. Returns how many there were.
  */
 export async function markInterrupted(session: Session): Promise<number> {
   return session.run("UPDATE ops.runs SET outcome = 'interrupted' WHERE outcome = 'running'");
@@ -72,7 +72,7 @@ export interface Organization {
   readonly slug: string | null;
 }
 
-/** The organization that this warehouse belongs to; null as long as it is empty. */
+/** The organization that this warehouse belongs to; null while it is empty. */
 export async function organization(session: Session): Promise<Organization | null> {
   const [row] = await session.all<Organization>(
     `SELECT id, body->>'name' AS name, body->>'slug' AS slug FROM raw.documents
@@ -81,7 +81,7 @@ export async function organization(session: Session): Promise<Organization | nul
   return row ?? null;
 }
 
-/** For how many days the worker's own records are kept, each kind for itself. */
+/** For how many days each kind of the worker's own records is kept. */
 export interface Retention {
   readonly requestsDays: number;
   readonly runsDays: number;
@@ -95,9 +95,9 @@ export type Trimmed = Readonly<Record<(typeof kinds)[number], number>>;
 const dayMs = 86_400_000;
 
 /**
- * Removes the records of ops that are older than they are kept, in one transaction; says how many of each kind. What is
- * needed to tell how things stand stays, however old: the last run of each command, the last reading of each list, the
- * attempts at open changes.
+ * Removes the records of ops that are older than their retention, in one transaction; returns how many of each kind. What
+ * the status needs stays, however old: the last run of each command, the last reading of each list, the attempts at open
+ * changes.
  */
 export async function trim(session: Session, keep: Retention, now: Date): Promise<Trimmed> {
   const removed: Record<string, number> = {};

@@ -19,17 +19,17 @@ import {
 import type { Json } from '../../base/json.js';
 import { storageFault } from './faults.js';
 
-/** What one can do with a connection, inside a transaction or outside. */
+/** The operations of a connection, inside or outside of a transaction. */
 export interface Statements {
-  /** Runs one statement, or several without parameters; says how many rows the last one changed. */
+  /** Runs one statement, or several without parameters; returns how many rows the last one changed. */
   run(sql: string, params?: Params): Promise<number>;
   /** Every row of a result, as objects; see `forProgram` for how values come out. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]>;
-  /** Appends rows to a table, which is far faster than INSERT; says how many. */
+  /** Appends rows to a table, which is far faster than INSERT; returns how many. */
   append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number>;
 }
 
-/** Whatever gives connections to one database, and lets go of it. */
+/** Opens connections to one database, and closes it. */
 export interface Database {
   connect(): Promise<DuckDBConnection>;
   closeSync(): void;
@@ -46,7 +46,7 @@ export type Cell = string | number | boolean | Date | null;
 
 /**
  * One connection to one database. DuckDB's Node API runs statements on a thread pool, and a connection must not run
- * two at a time: everything that goes through here stands in line. A transaction has the line to itself until it ends.
+ * two at a time: so calls are queued here. A transaction has the queue to itself until it ends.
  */
 export class Session implements Statements {
   readonly #database: Database;
@@ -54,7 +54,7 @@ export class Session implements Statements {
   readonly #direct: Statements;
   readonly #dataDir: string;
   readonly #inTransaction = new AsyncLocalStorage<true>();
-  #line: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   private constructor(database: Database, connection: DuckDBConnection, dataDir: string) {
@@ -64,29 +64,29 @@ export class Session implements Statements {
     this.#direct = statementsOn(connection);
   }
 
-  /** `dataDir` is only named in errors, and asked for its free space when a write fails. */
+  /** `dataDir` is only for errors: they name it, and check its free space when a write fails. */
   static async on(database: Database, dataDir: string): Promise<Session> {
     return new Session(database, await database.connect(), dataDir);
   }
 
   run(sql: string, params?: Params): Promise<number> {
-    return this.#inLine(() => this.#direct.run(sql, params));
+    return this.#enqueue(() => this.#direct.run(sql, params));
   }
 
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
-    return this.#inLine(() => this.#direct.all<T>(sql, params));
+    return this.#enqueue(() => this.#direct.all<T>(sql, params));
   }
 
   append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number> {
-    return this.#inLine(() => this.#direct.append(table, columns, rows));
+    return this.#enqueue(() => this.#direct.append(table, columns, rows));
   }
 
   /**
-   * Runs `work` in a transaction: commits when it returns, rolls back when it throws. Inside, only the handle that is
-   * passed in may be used; the session itself would wait for the transaction to end, for ever, and refuses instead.
+   * Runs `work` in a transaction: commits when it returns, rolls back when it throws. Inside, use only the handle that
+   * is passed in: the session itself would wait forever for the transaction to end, so it raises instead.
    */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.#inLine(() =>
+    return this.#enqueue(() =>
       this.#inTransaction.run(true, async () => {
         await this.#direct.run('BEGIN TRANSACTION');
         try {
@@ -104,10 +104,10 @@ export class Session implements Statements {
 
   /**
    * Rows one chunk (2,048 rows) at a time, in bounded memory. Reads on a connection of its own, so that the consumer
-   * may use the session between two rows; what a transaction in progress wrote is not seen.
+   * may use the session between two rows; it does not see uncommitted changes.
    */
   async *stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
-    this.#refuseWhenClosed();
+    this.#throwWhenClosed();
     const connection = await this.#database.connect();
     try {
       const { values, types } = bindings(params ?? []);
@@ -124,29 +124,29 @@ export class Session implements Statements {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#line;
+    await this.#queue;
     this.#connection.closeSync();
     this.#database.closeSync();
   }
 
-  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inTransaction.getStore()) {
       throw new Error('inside a transaction, use the handle that it was given, not the session');
     }
-    this.#refuseWhenClosed();
-    const turn = this.#line.then(work).catch((error: unknown) => {
+    this.#throwWhenClosed();
+    const turn = this.#queue.then(work).catch((error: unknown) => {
       throw storageFault(error, this.#dataDir);
     });
-    this.#line = turn.catch(() => undefined);
+    this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
-  #refuseWhenClosed(): void {
+  #throwWhenClosed(): void {
     if (this.#closed) throw new Error('the warehouse is closed');
   }
 }
 
-/** Statements straight on a connection; whoever calls sees to it that they run one at a time. */
+/** Statements directly on a connection; the caller must run them one at a time. */
 export function statementsOn(connection: DuckDBConnection): Statements {
   return {
     run: async (sql, params) => {
@@ -199,7 +199,7 @@ function appendAll(
   return appended;
 }
 
-/** Thousands of rows of one answer share one Date: it is turned into a timestamp once. */
+/** Thousands of rows of one answer share one Date, which is converted once. */
 function timestamps(): (date: Date) => DuckDBTimestampTZValue {
   let last: Date | undefined;
   let value = timestampOf(new Date(0));
@@ -217,12 +217,12 @@ export type Value = string | number | bigint | boolean | null | Date | readonly 
 /** Bound to `$1, $2 …` (array) or to `$name` (object). */
 export type Params = readonly Value[] | Readonly<Record<string, Value>>;
 
-/** A point in time as DuckDB stores it: microseconds, of which JavaScript knows the first thousand. */
+/** A time as DuckDB stores it, in microseconds; a Date has only milliseconds. */
 function timestampOf(date: Date): DuckDBTimestampTZValue {
   return new DuckDBTimestampTZValue(BigInt(date.getTime()) * 1000n);
 }
 
-/** The values and types that a statement is bound to. */
+/** The values and types to bind to a statement. */
 function bindings(params: Params): {
   values: DuckDBValue[] | Record<string, DuckDBValue>;
   types: DuckDBType[] | Record<string, DuckDBType>;
@@ -231,14 +231,14 @@ function bindings(params: Params): {
     const bound = params.map(bind);
     return {
       values: bound.map(({ value }) => value),
-      // node-api works out the types that are left out; its list type would be the first item's, and none when empty.
+      // node-api infers the types that are missing; for a list it takes the first item's, and fails on an empty one.
       types: bound.map(({ type }) => type) as DuckDBType[],
     };
   }
   const values: Record<string, DuckDBValue> = {};
   const types: Record<string, DuckDBType> = {};
-  for (const [name, given] of Object.entries(params)) {
-    const { value, type } = bind(given);
+  for (const [name, raw] of Object.entries(params)) {
+    const { value, type } = bind(raw);
     values[name] = value;
     if (type) types[name] = type;
   }
@@ -266,7 +266,7 @@ const forProgram: DuckDBValueConverter<unknown> = (value, type, convert) => {
 };
 
 /**
- * For results that are shown or exported as JSON: timestamps as ISO 8601 in UTC, integers as numbers where a number
+ * For results that are displayed or exported as JSON: timestamps as ISO 8601 in UTC, integers as numbers where a number
  * holds them exactly and as text where not, DECIMAL as text, LIST, STRUCT, MAP and JSON as the JSON they are.
  */
 export const forPeople: DuckDBValueConverter<Json> = (value, type, convert) => {
@@ -291,7 +291,7 @@ function exactNumber(value: bigint): number | bigint {
 }
 
 function isoOf(value: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
-  // 'infinity' is a timestamp to DuckDB, and years beyond what a Date holds are, too: shown as DuckDB does.
+  // DuckDB has 'infinity', and years that a Date cannot hold: both are returned as DuckDB writes them.
   if (!value.isFinite) return value.toString();
   const date = new Date(Number(value.micros / 1000n));
   if (Number.isNaN(date.getTime())) return value.toString();
@@ -302,7 +302,7 @@ function isoOf(value: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
     : floor.toISOString().replace('Z', `${String(beyond).padStart(3, '0')}Z`);
 }
 
-/** The value of a JSON column; text that is not JSON after all stays text. */
+/** The value of a JSON column; text that is not JSON stays text. */
 export function parsedJson(value: Json): Json {
   if (typeof value !== 'string') return value;
   try {

@@ -30,7 +30,7 @@ async function roomy(): Promise<string> {
 }
 const worker = (dir: string) => join(dir, 'worker.duckdb');
 
-test('a file that is mostly unused is written anew when it is closed, and holds what it held', async () => {
+test('a file that is mostly unused is compacted when it is closed, and keeps its rows', async () => {
   const dir = await roomy();
   const before = statSync(worker(dir)).size;
   const one = await open(dir);
@@ -79,7 +79,7 @@ test('nobody gets hold of the file in between, neither of the old one nor of the
   expect(existsSync(`${worker(dir)}.wal`)).toBe(false);
 });
 
-test('what keeps it from being written anew leaves it as it is', async () => {
+test('a failed compaction leaves the file as it is', async () => {
   const dir = await roomy();
   const { ino } = statSync(worker(dir));
   const warehouse = await open(dir);

@@ -203,7 +203,7 @@ describe('migrations', () => {
     });
     await expect(open(dir, { access: 'read' })).rejects.toThrow(/newer program/);
     writeFileSync(join(newer, 'migrations', '0001_raw_and_ops.sql'), '-- changed');
-    await expect(open(dir, { sql: newer })).rejects.toThrow(/0001_raw_and_ops.sql is not the one/);
+    await expect(open(dir, { sql: newer })).rejects.toThrow(/0001_raw_and_ops.sql differs from the one/);
     expect(readdirSync(dir)).toEqual(['worker.duckdb']);
   });
 

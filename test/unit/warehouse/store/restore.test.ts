@@ -94,7 +94,7 @@ test('a file that was moved aside, by a run that was killed before the snapshot 
   expect(restored).toMatchObject({
     movedTo: null,
     snapshotFrom: expect.any(Date),
-    reason: 'it is not there',
+    reason: 'the file is missing',
   });
   expect(broken(dir).filter((name) => name.endsWith('.wal'))).toHaveLength(1);
   expect((await topicsOf(dir)).restored).toBeNull();
