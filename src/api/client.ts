@@ -50,11 +50,6 @@ export interface Answer extends ApiResponse {
   readonly attempts: number;
 }
 
-/** A method for every endpoint of the contract. */
-export type Endpoints = {
-  readonly [N in EndpointName]: (...call: CallArguments<N>) => Promise<Answer>;
-};
-
 /** Above this many attempts per window, a limit protects nobody, and two lines in a file per attempt cost too much. */
 const sharedUpTo = 10_000;
 
@@ -65,7 +60,6 @@ const sharedUpTo = 10_000;
 export class Api {
   readonly budget: Budget;
   readonly events = new EventEmitter<ApiEvents>();
-  readonly endpoints: Endpoints;
   readonly paging: PagingMemory;
   readonly contract: Contract;
   readonly #options: ApiOptions;
@@ -109,13 +103,6 @@ export class Api {
       maxRetryAfterMs: budget.maxPauseMs ?? 600_000,
     };
     this.paging = new PagingMemory(options.paging);
-    const names = Object.keys(endpoints) as EndpointName[];
-    this.endpoints = Object.fromEntries(
-      names.map((name) => [
-        name,
-        (request?: AnyRequest, call?: CallOptions) => this.#call(name, request, call),
-      ]),
-    ) as unknown as Endpoints;
   }
 
   /** Attempts in flight now. */

@@ -166,7 +166,7 @@ interface ListAnswer {
  * form, a bare array, the property `data`, the property named like the resource, or the only property that holds an
  * array. Undefined when there is no list, or several possible ones.
  */
-export function readList(body: unknown, path: string): ListAnswer | undefined {
+function readList(body: unknown, path: string): ListAnswer | undefined {
   if (Array.isArray(body)) return { items: body, form: 'array', page: null, limit: null, totalCount: null };
   if (!isObject(body)) return undefined;
   const resource = path.slice(path.lastIndexOf('/') + 1);

@@ -9,15 +9,15 @@ export interface StopOptions {
 /** The one signal that ends a run in order, whatever the cause: a signal, a cap on minutes, a cap on requests. */
 export class Stop {
   readonly #control = new AbortController();
-  readonly #asked: AbortSignal | undefined;
-  readonly #onAsked: () => void;
+  readonly #source: AbortSignal | undefined;
+  readonly #onAbort: () => void;
   readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StopOptions) {
-    this.#asked = options.stop;
-    this.#onAsked = () => this.because('a signal asked it to stop');
-    if (this.#asked?.aborted) this.#onAsked();
-    else this.#asked?.addEventListener('abort', this.#onAsked, { once: true });
+    this.#source = options.stop;
+    this.#onAbort = () => this.because('a signal asked it to stop');
+    if (this.#source?.aborted) this.#onAbort();
+    else this.#source?.addEventListener('abort', this.#onAbort, { once: true });
     const { maxMinutes } = options;
     if (maxMinutes !== undefined) {
       this.#timer = setTimeout(
@@ -38,6 +38,6 @@ export class Stop {
   /** Releases the timer and the caller's signal. */
   release(): void {
     clearTimeout(this.#timer);
-    this.#asked?.removeEventListener('abort', this.#onAsked);
+    this.#source?.removeEventListener('abort', this.#onAbort);
   }
 }

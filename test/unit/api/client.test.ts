@@ -54,7 +54,7 @@ describe('a good answer', () => {
     );
     await withApi(baseUrl, async (api) => {
       const before = Date.now();
-      const answer = await api.endpoints.whoami();
+      const answer = await api.call('whoami');
       expect(answer).toMatchObject({ body: whoami, status: 200, attempts: 1, requestId: 'r-1' });
       expect(answer.bytes).toBe(JSON.stringify(whoami).length);
       expect(answer.arrivedAt.getTime()).toBeGreaterThanOrEqual(before);
@@ -72,8 +72,8 @@ describe('a good answer', () => {
   test('encodes parameters, repeats lists in the query, and omits undefined values', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
-      await api.endpoints.topic({ params: { topicId: 'a/b ?ü' } });
-      await api.endpoints.person_history({
+      await api.call('topic', { params: { topicId: 'a/b ?ü' } });
+      await api.call('person_history', {
         params: { personId: '7' },
         query: { changedByFilter: ['user', 'agent'], limit: 50 },
       });
@@ -85,7 +85,7 @@ describe('a good answer', () => {
   test.each(['', '.', '..', '\ud800'])('never sends the id %j', async (topicId) => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
-      await expect(api.endpoints.topic({ params: { topicId } })).rejects.toBeInstanceOf(ContractError);
+      await expect(api.call('topic', { params: { topicId } })).rejects.toBeInstanceOf(ContractError);
     });
     expect(requests).toHaveLength(0);
   });
@@ -101,7 +101,7 @@ describe('a good answer', () => {
         .end(bytes);
     });
     await withApi(baseUrl, async (api) => {
-      const answer = await api.endpoints.whoami();
+      const answer = await api.call('whoami');
       expect(answer.body).toEqual(whoami);
       expect(answer.bytes).toBe(JSON.stringify(whoami).length);
     });
@@ -114,7 +114,7 @@ describe('a good answer', () => {
       json(response, 200, {});
     });
     await withApi(baseUrl, async (api) => {
-      for (let i = 0; i < 10; i++) await api.endpoints.whoami();
+      for (let i = 0; i < 10; i++) await api.call('whoami');
     });
     // The next request may start before the last one has released its connection.
     expect(ports.size).toBeLessThan(4);
@@ -126,7 +126,7 @@ describe('a good answer', () => {
       api.events.on('attempt', () => {
         throw new Error('listener');
       });
-      await expect(api.endpoints.whoami()).resolves.toMatchObject({ body: whoami });
+      await expect(api.call('whoami')).resolves.toMatchObject({ body: whoami });
     });
   });
 });
@@ -226,7 +226,7 @@ describe('deadlines', () => {
     const { baseUrl } = await serve(() => undefined);
     await server?.close();
     await withApi(baseUrl, async (api) => {
-      await expect(api.endpoints.whoami()).rejects.toThrow(/could not be sent \(ECONNREFUSED\)/);
+      await expect(api.call('whoami')).rejects.toThrow(/could not be sent \(ECONNREFUSED\)/);
     });
   });
 });
@@ -343,7 +343,7 @@ describe('429', () => {
       async (api) => {
         const paused: unknown[] = [];
         api.events.on('paused', (pause) => paused.push(pause));
-        await expect(api.endpoints.whoami()).resolves.toMatchObject({ attempts: 2 });
+        await expect(api.call('whoami')).resolves.toMatchObject({ attempts: 2 });
         expect(paused).toMatchObject([
           { endpoint: 'whoami', retryAfterMs: 86_400_000, capped: true, limit: 7 },
         ]);
@@ -362,7 +362,7 @@ describe('writes', () => {
       else json(response, 200, {});
     });
     await withApi(baseUrl, async (api) => {
-      await api.endpoints.update_topic({ ...change, idempotencyKey: '01J-KEY' });
+      await api.call('update_topic', { ...change, idempotencyKey: '01J-KEY' });
     });
     expect(requests).toHaveLength(3);
     expect(new Set(requests.map(({ body, headers }) => `${headers['idempotency-key']} ${body}`))).toEqual(
@@ -374,7 +374,7 @@ describe('writes', () => {
   test('without a key are sent once, and the error says that they may have been applied', async () => {
     const { baseUrl, requests } = await serve((response) => void response.socket?.destroy());
     await withApi(baseUrl, async (api) => {
-      const error = await api.endpoints.update_topic(change).catch((thrown: unknown) => thrown);
+      const error = await api.call('update_topic', change).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UnavailableError);
       expect((error as UnavailableError).hint).toContain('may or may not have applied it');
     });
@@ -384,14 +384,14 @@ describe('writes', () => {
   test('may be answered without a body', async () => {
     const { baseUrl } = await serve((response) => void response.writeHead(204).end());
     await withApi(baseUrl, async (api) => {
-      await expect(api.endpoints.update_topic(change)).resolves.toMatchObject({ body: null, status: 204 });
+      await expect(api.call('update_topic', change)).resolves.toMatchObject({ body: null, status: 204 });
     });
   });
 
   test.each(['', 'x'.repeat(256), 'a b', 'ü'])('reject the Idempotency-Key %j', async (idempotencyKey) => {
     const { baseUrl } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
-      await expect(api.endpoints.update_topic({ ...change, idempotencyKey })).rejects.toBeInstanceOf(
+      await expect(api.call('update_topic', { ...change, idempotencyKey })).rejects.toBeInstanceOf(
         UsageError,
       );
     });
@@ -402,12 +402,12 @@ describe('the types of the contract', () => {
   test('require the required parts, and allow no part that the endpoint does not have', async () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
-      await api.endpoints.topics();
+      await api.call('topics');
       await api.call('archive_topic', { params: { topicId: 't1' } });
       // @ts-expect-error The path needs its parameter.
-      await expect(api.endpoints.topic()).rejects.toBeInstanceOf(ContractError);
+      await expect(api.call('topic')).rejects.toBeInstanceOf(ContractError);
       // @ts-expect-error A GET has no body.
-      await api.endpoints.whoami({ body: {} });
+      await api.call('whoami', { body: {} });
       // @ts-expect-error No such priority.
       await api.call('update_topic', { params: { topicId: 't1' }, body: { priority: 'urgent' } });
     });
@@ -425,7 +425,7 @@ describe('stopping', () => {
     const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
     await withApi(baseUrl, async (api) => {
       const reason = new StoppedError('enough');
-      await expect(api.endpoints.whoami({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+      await expect(api.call('whoami', {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     });
     expect(requests).toHaveLength(0);
   });
@@ -443,9 +443,9 @@ describe('stopping', () => {
       async (api) => {
         const stop = new AbortController();
         const reason = new StoppedError('enough');
-        const failed = api.endpoints.topic({ params: { topicId: 'failing' } }, { signal: stop.signal });
-        const sent = api.endpoints.topic({ params: { topicId: 'sent' } }, { signal: stop.signal });
-        const unpaid = api.endpoints.topic({ params: { topicId: 'unpaid' } }, { signal: stop.signal });
+        const failed = api.call('topic', { params: { topicId: 'failing' } }, { signal: stop.signal });
+        const sent = api.call('topic', { params: { topicId: 'sent' } }, { signal: stop.signal });
+        const unpaid = api.call('topic', { params: { topicId: 'unpaid' } }, { signal: stop.signal });
         const settled = Promise.allSettled([failed, sent, unpaid]);
         await expect.poll(() => answers.length).toBe(1);
         await expect.poll(() => api.inFlight).toBe(1);
@@ -465,22 +465,22 @@ describe('stopping', () => {
   test('destroy ends requests in flight too', async () => {
     const { baseUrl, requests } = await serve(() => undefined);
     await withApi(baseUrl, async (api) => {
-      const call = api.endpoints.whoami();
+      const call = api.call('whoami');
       const outcome = expect(call).rejects.toBeInstanceOf(StoppedError);
       await expect.poll(() => requests.length).toBe(1);
       await api.destroy();
       await outcome;
-      await expect(api.endpoints.whoami()).rejects.toBeInstanceOf(StoppedError);
+      await expect(api.call('whoami')).rejects.toBeInstanceOf(StoppedError);
     });
   });
 
   test('closing twice is the same as closing once', async () => {
     const { baseUrl } = await serve((response) => json(response, 200, whoami));
     await withApi(baseUrl, async (api) => {
-      await api.endpoints.whoami();
+      await api.call('whoami');
       await api.close();
       await expect(api.close()).resolves.toBeUndefined();
-      await expect(api.endpoints.whoami()).rejects.toBeInstanceOf(StoppedError);
+      await expect(api.call('whoami')).rejects.toBeInstanceOf(StoppedError);
     });
   });
 
@@ -489,7 +489,7 @@ describe('stopping', () => {
       (response) => void setTimeout(() => json(response, 200, whoami), 30),
     );
     await withApi(baseUrl, async (api) => {
-      const call = api.endpoints.whoami();
+      const call = api.call('whoami');
       await expect.poll(() => requests.length).toBe(1);
       await api.close();
       await expect(call).resolves.toMatchObject({ body: whoami });
@@ -509,7 +509,7 @@ describe('priority', () => {
       baseUrl,
       async (api) => {
         const ask = (topicId: string, priority: number) =>
-          api.endpoints.topic({ params: { topicId } }, { priority });
+          api.call('topic', { params: { topicId } }, { priority });
         const first = ask('first', 10);
         await expect.poll(() => requests.length).toBe(1);
         const waiting = [ask('a', 10), ask('b', 10), ask('essential', 20), ask('push', 30), ask('c', 10)];
@@ -534,7 +534,7 @@ describe('priority', () => {
     await withApi(
       baseUrl,
       async (api) => {
-        await Promise.all(Array.from({ length: 20 }, () => api.endpoints.whoami()));
+        await Promise.all(Array.from({ length: 20 }, () => api.call('whoami')));
       },
       { concurrency: 3 },
     );

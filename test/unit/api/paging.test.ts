@@ -9,16 +9,16 @@ import { endpoints } from '../../../src/contract/endpoints.js';
 import { json, rawServer, refuse } from '../../support/raw-server.js';
 import { withApi } from './support.js';
 
-interface Asked {
+interface PageRequest {
   readonly page: number | undefined;
   readonly limit: number | undefined;
   readonly query: Readonly<Record<string, unknown>>;
 }
-type Server = (asked: Asked, count: number) => unknown;
+type Server = (request: PageRequest, count: number) => unknown;
 
 /** A client whose server is a function. */
 function against(server: Server, settings: Partial<PagingMemory['settings']> = {}) {
-  const asked: Asked[] = [];
+  const requests: PageRequest[] = [];
   const defaults = { pageParameter: 'page', limitParameter: 'limit', pageSize: 10 };
   const paging = new PagingMemory({ ...defaults, ...settings });
   const get = async (_name: string, request?: AnyRequest): Promise<Answer> => {
@@ -29,12 +29,12 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
       page: number(paging.settings.pageParameter),
       limit: number(paging.settings.limitParameter),
     };
-    asked.push(one);
-    if (asked.length > 500) throw new Error('endless');
-    const body = server(one, asked.length);
+    requests.push(one);
+    if (requests.length > 500) throw new Error('endless');
+    const body = server(one, requests.length);
     return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
   };
-  return { api: { get, paging, contract: endpoints } satisfies PagingClient, asked };
+  return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }
 
 async function read(api: PagingClient, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {
@@ -85,10 +85,10 @@ describe('a documented list', () => {
         fc.integer({ min: 1, max: 40 }),
         async (total, base, cap, pageSize) => {
           const all = items(total);
-          const { api, asked } = against(documented(all, { base, cap }), { pageSize });
+          const { api, requests } = against(documented(all, { base, cap }), { pageSize });
           expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-          expect(asked).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
-          expect(asked[0]).toMatchObject({ page: undefined, limit: pageSize });
+          expect(requests).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
+          expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
         },
       ),
     );
@@ -101,9 +101,9 @@ describe('a documented list', () => {
         fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 4 }),
         async (total, sizes) => {
           const all = items(total);
-          const { api } = against((asked, count) =>
+          const { api } = against((request, count) =>
             documented(all, { cap: sizes[Math.min(count, sizes.length) - 1]! })(
-              { ...asked, limit: 50 },
+              { ...request, limit: 50 },
               count,
             ),
           );
@@ -114,10 +114,10 @@ describe('a documented list', () => {
   });
 
   test('follows a total that grows, and stops at an empty page when it shrinks', async () => {
-    const growing = against((asked, count) => documented(items(25 + count * 5))(asked, count));
+    const growing = against((request, count) => documented(items(25 + count * 5))(request, count));
     expect(idsOf(await read(growing.api))).toHaveLength(50);
-    const shrinking = against((asked, count) => ({
-      ...(documented(items(count > 1 ? 8 : 30))(asked, count) as object),
+    const shrinking = against((request, count) => ({
+      ...(documented(items(count > 1 ? 8 : 30))(request, count) as object),
       totalCount: 30,
     }));
     const all = await read(shrinking.api);
@@ -125,41 +125,44 @@ describe('a documented list', () => {
   });
 
   test('reads all items at once from a server that ignores the size', async () => {
-    const { api, asked } = against(() => ({ data: items(37), page: 1, limit: 10, totalCount: 37 }));
+    const { api, requests } = against(() => ({ data: items(37), page: 1, limit: 10, totalCount: 37 }));
     expect(idsOf(await read(api))).toHaveLength(37);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test('requests no size after the server refused one, and remembers it', async () => {
-    const { api, asked } = against((one, count) => {
+    const { api, requests } = against((one, count) => {
       if (one.limit !== undefined) throw refusal(400);
       return documented(items(45), { base: 1 })(one, count);
     });
     expect(idsOf(await read(api))).toHaveLength(45);
-    expect(asked.map(({ page, limit }) => [page, limit])).toEqual([
+    expect(requests.map(({ page, limit }) => [page, limit])).toEqual([
       [undefined, 10],
       [undefined, undefined],
       [2, undefined],
       [3, undefined],
     ]);
     await read(api);
-    expect(asked).toHaveLength(7);
+    expect(requests).toHaveLength(7);
   });
 
   test('throws a 400 that is not about the size, and learns nothing from it', async () => {
-    const { api, asked } = against(() => {
+    const { api, requests } = against(() => {
       throw refusal(400);
     });
     await expect(read(api)).rejects.toBeInstanceOf(RejectedError);
     await expect(read(api)).rejects.toBeInstanceOf(RejectedError);
-    expect(asked.map(({ limit }) => limit)).toEqual([10, undefined, 10, undefined]);
+    expect(requests.map(({ limit }) => limit)).toEqual([10, undefined, 10, undefined]);
   });
 
   test('uses the parameter names of the settings, and keeps the query of the caller', async () => {
-    const { api, asked } = against(documented(items(15)), { pageParameter: 'p', limitParameter: 'per_page' });
+    const { api, requests } = against(documented(items(15)), {
+      pageParameter: 'p',
+      limitParameter: 'per_page',
+    });
     for await (const page of pages(api, 'groups', { query: { companyId: 'c1' } }))
       expect(page.form).toBe('paged');
-    expect(asked.map(({ query }) => query)).toEqual([
+    expect(requests.map(({ query }) => query)).toEqual([
       { companyId: 'c1', per_page: 10 },
       { companyId: 'c1', p: 1, per_page: 10 },
     ]);
@@ -170,7 +173,7 @@ describe('a server with errors', () => {
   test.each<[string, Server, RegExp, RegExp]>([
     [
       'starts counting at 7',
-      (asked, count) => documented(items(30), { base: 7 })(asked, count),
+      (request, count) => documented(items(30), { base: 7 })(request, count),
       /^topics: GET \/topics\?limit=10 .*first page 7/,
       /api\.paging\.pageParameter \(now 'page'\)/,
     ],
@@ -237,13 +240,13 @@ describe('a server with errors', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 6 }), async (answers) => {
-        const { api, asked } = against(({ page }, count) => {
+        const { api, requests } = against(({ page }, count) => {
           const { honest, ...body } = answers[count % answers.length]!;
           return honest && page !== undefined ? { ...body, page } : body;
         });
         const outcome = await read(api).catch((error: unknown) => error);
         expect(Array.isArray(outcome) || outcome instanceof ContractError).toBe(true);
-        expect(asked.length).toBeLessThan(200);
+        expect(requests.length).toBeLessThan(200);
       }),
       { numRuns: 300 },
     );
@@ -278,20 +281,20 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
   test('is read completely from a server without pages, which is remembered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(60), fc.integer({ min: 1, max: 25 }), async (total, pageSize) => {
-        const { api, asked } = against(() => form(items(total), total), { pageSize });
+        const { api, requests } = against(() => form(items(total), total), { pageSize });
         expect(idsOf(await read(api, 'people'))).toHaveLength(total);
-        expect(asked.length).toBeLessThanOrEqual(3);
-        const before = asked.length;
+        expect(requests.length).toBeLessThanOrEqual(3);
+        const before = requests.length;
         expect(idsOf(await read(api, 'people'))).toHaveLength(total);
-        expect(asked.length).toBe(before + 1);
+        expect(requests.length).toBe(before + 1);
       }),
     );
   });
 
   test('is empty when the list is', async () => {
-    const { api, asked } = against(() => form([], 0));
+    const { api, requests } = against(() => form([], 0));
     expect(await read(api, 'people')).toMatchObject([{ items: [], last: true }]);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -299,19 +302,19 @@ describe('a list without page numbers', () => {
   test('is complete when it is shorter than the requested size, unless its length looks like a page size', async () => {
     const short = against(() => items(7));
     await read(short.api, 'channels');
-    expect(short.asked).toHaveLength(1);
+    expect(short.requests).toHaveLength(1);
     const round = against(({ page }) => (page === undefined ? items(5) : page === 1 ? items(5, 5) : []));
     expect(idsOf(await read(round.api, 'channels'))).toHaveLength(10);
   });
 
   test('that starts counting at 1 is remembered: the next scan spends no request to find out', async () => {
-    const { api, asked } = against(({ page = 1 }) =>
+    const { api, requests } = against(({ page = 1 }) =>
       items(10, (page - 1) * 10).slice(0, page === 2 ? 3 : 10),
     );
     expect(idsOf(await read(api, 'channels'))).toHaveLength(13);
-    expect(asked.map(({ page }) => page)).toEqual([undefined, 1, 2]);
+    expect(requests.map(({ page }) => page)).toEqual([undefined, 1, 2]);
     await read(api, 'channels');
-    expect(asked.slice(3).map(({ page }) => page)).toEqual([undefined, 2]);
+    expect(requests.slice(3).map(({ page }) => page)).toEqual([undefined, 2]);
   });
 
   test('ends when the server has no further page', async () => {
@@ -328,11 +331,11 @@ describe('a list without page numbers', () => {
   });
 
   test('is read with one request without a size when the contract has no pages', async () => {
-    const { api, asked } = against(() => ({ data: items(50) }));
+    const { api, requests } = against(() => ({ data: items(50) }));
     const all: Page[] = [];
     for await (const page of pages(api, 'topic_people', { params: { topicId: 't' } })) all.push(page);
     expect(all).toMatchObject([{ form: 'property', last: true }]);
-    expect(asked.map(({ query }) => query)).toEqual([{}]);
+    expect(requests.map(({ query }) => query)).toEqual([{}]);
   });
 
   test('is found among other lists by the name of the resource', async () => {
@@ -349,8 +352,8 @@ describe('over HTTP', () => {
     const server = await rawServer((response, { url }, count) => {
       const page = url.searchParams.get('page');
       if (url.searchParams.has('limit')) return refuse(response, 400, 'BAD_REQUEST');
-      const asked = { page: page === null ? undefined : Number(page), limit: undefined, query: {} };
-      return json(response, 200, list(asked, count));
+      const requests = { page: page === null ? undefined : Number(page), limit: undefined, query: {} };
+      return json(response, 200, list(requests, count));
     });
     await withApi(server.baseUrl, async (api) => {
       expect(idsOf(await read(api))).toHaveLength(25);
