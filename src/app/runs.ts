@@ -10,7 +10,8 @@ import { checkPushOptions, runPush } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
-import { checkedSelection, runSync } from '../sync/run.js';
+import { runSync } from '../sync/run.js';
+import { selectResources } from '../sync/selection.js';
 import { openPublished } from '../warehouse/read/query.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
@@ -32,7 +33,7 @@ export async function sync(
   observe: Observe,
 ): Promise<SyncReport> {
   // Checked before a request is spent and before a file is made.
-  checkedSelection(options.only);
+  selectResources(options.only);
   return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
 }
 
@@ -42,7 +43,7 @@ export async function plan(
   options: SyncOptions & WorkerOptions,
   observe: Observe,
 ): Promise<PlanReport> {
-  checkedSelection(options.only);
+  selectResources(options.only);
   return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
 }
 
@@ -108,7 +109,7 @@ export async function syncAndPush(
   options: Options,
   observe: Observe,
 ): Promise<SyncPushReport> {
-  checkedSelection(options.only);
+  selectResources(options.only);
   return withWorker(access, options, async (parts) => {
     const observer = observe(parts.api);
     // Asked once, and counted with the first of the two runs.

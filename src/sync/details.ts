@@ -1,11 +1,11 @@
 import { minutesFor } from '../api/budget.js';
 import { UnavailableError } from '../base/errors.js';
+import type { RunObserver } from '../base/observer.js';
 import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';
-import { fetchChild } from './children.js';
+import { type ChildOutcome, fetchChild } from './children.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
-import { PhaseTracker } from './phases.js';
 import { pruneStale } from './prune-stale.js';
 
 /** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
@@ -66,4 +66,81 @@ function down(context: Context): UnavailableError {
       hint: 'Everything fetched so far is committed. Run sync again when the API answers; it goes on from here.',
     },
   );
+}
+
+interface Phase {
+  readonly name: string;
+  readonly total: number;
+  done: number;
+  readonly outcomes: Record<ChildOutcome, number>;
+}
+
+/**
+ * Reports tasks to an observer phase by phase; the tasks of one endpoint and reason are a phase. The tasks of two phases
+ * may overlap in time; the observer still sees one phase end before the next one starts.
+ */
+export class PhaseTracker {
+  readonly #observer: RunObserver;
+  readonly #phases = new Map<string, Phase>();
+  readonly #order: Phase[];
+  #current = -1;
+
+  constructor(observer: RunObserver, tasks: readonly Task[]) {
+    this.#observer = observer;
+    const totals = new Map<string, number>();
+    for (const task of tasks) totals.set(phaseOf(task), (totals.get(phaseOf(task)) ?? 0) + 1);
+    for (const [name, total] of totals) {
+      this.#phases.set(name, { name, total, done: 0, outcomes: { fetched: 0, absent: 0, failed: 0 } });
+    }
+    this.#order = [...this.#phases.values()];
+    this.#next();
+  }
+
+  done(task: Task, outcome: ChildOutcome): void {
+    const phase = this.#phases.get(phaseOf(task));
+    if (!phase) return;
+    phase.done += 1;
+    phase.outcomes[outcome] += 1;
+    const current = this.#order[this.#current];
+    if (phase !== current) return;
+    this.#observer.progress(phase.done, phase.total);
+    while (this.#isOver()) {
+      this.#finish();
+      this.#next();
+    }
+  }
+
+  /** Ends the current phase when a run stops in the middle of it. */
+  end(): void {
+    if (this.#order[this.#current]) this.#finish();
+    this.#current = this.#order.length;
+  }
+
+  #isOver(): boolean {
+    const current = this.#order[this.#current];
+    return current !== undefined && current.done >= current.total;
+  }
+
+  #finish(): void {
+    const current = this.#order[this.#current];
+    if (!current) return;
+    const { fetched, absent, failed } = current.outcomes;
+    const parts = [`${fetched} fetched`];
+    if (absent > 0) parts.push(`${absent} not found`);
+    if (failed > 0) parts.push(`${failed} failed`);
+    if (current.done < current.total) parts.push(`${current.total - current.done} left`);
+    this.#observer.phaseEnd(parts.join(', '));
+  }
+
+  #next(): void {
+    this.#current += 1;
+    const current = this.#order[this.#current];
+    if (!current) return;
+    this.#observer.phase(current.name, current.total);
+    if (current.done > 0) this.#observer.progress(current.done, current.total);
+  }
+}
+
+function phaseOf(task: Task): string {
+  return `${task.child.name} (${task.reason === 'never' ? 'new' : task.reason})`;
 }

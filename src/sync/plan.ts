@@ -5,7 +5,8 @@ import { type SyncParts, syncContext } from './context.js';
 import { countDue } from './due.js';
 import { readLists } from './lists.js';
 import type { PlanReport, ScanReport, SyncOptions } from './report.js';
-import { checkedSelection, landOrganization } from './run.js';
+import { landOrganization } from './run.js';
+import { selectResources } from './selection.js';
 
 /**
  * Reads the lists and reports what a sync would fetch and how many requests that costs. What the lists returned is
@@ -17,7 +18,7 @@ export async function runPlan(
   observer: RunObserver,
 ): Promise<PlanReport> {
   const { config, identity } = parts;
-  const selection = checkedSelection(options.only, parts.resources);
+  const selection = selectResources(options.only, parts.resources);
   const uncapped = { stop: options.stop, kill: options.kill };
   const kind = { command: 'plan', publishes: false } as const;
   const { report, error } = await runLifecycle(parts, kind, uncapped, observer, (run) => {

@@ -1,7 +1,7 @@
 import { minutesFor } from '../api/budget.js';
-import { messageOf, UsageError } from '../base/errors.js';
+import { messageOf } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { resources as builtIn, type Resources } from '../contract/resources.js';
+import type { Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunEnd, type RunSummary, runLifecycle } from '../run/lifecycle.js';
@@ -13,7 +13,7 @@ import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
-import { type Selection, select, selectable } from './selection.js';
+import { type Selection, selectResources } from './selection.js';
 import { sweepReport } from './sweep-report.js';
 
 /**
@@ -27,7 +27,7 @@ export async function runSync(
   options: SyncOptions,
   observer: RunObserver,
 ): Promise<SyncReport> {
-  const selection = checkedSelection(options.only, parts.resources);
+  const selection = selectResources(options.only, parts.resources);
   const kind = { command: 'sync', publishes: true } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
@@ -110,20 +110,4 @@ export async function landOrganization(context: Context, identity: Identity): Pr
   const landing = new Landing(identity.arrivedAt, context.schemaDrift);
   landing.item('whoami', organization, identity.body, { id: identity.organization.id, parentId: null });
   await context.batcher.add(landing);
-}
-
-/** What `--only` selects. Throws a UsageError that lists every name that is neither a resource nor an endpoint. */
-export function checkedSelection(
-  only: readonly string[] | undefined,
-  resources: Resources = builtIn,
-): Selection {
-  const selection = select(resources, only);
-  if (selection.unknown.length === 0) return selection;
-  const problems = selection.unknown.map((name) => ({
-    setting: '--only',
-    problem: `${name} is not a resource or endpoint`,
-  }));
-  throw new UsageError('--only names something that does not exist.', problems, {
-    hint: `Choose from: ${selectable(resources).join(', ')}.`,
-  });
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { RunObserver } from '../../../src/base/observer.js';
 import { resources } from '../../../src/contract/resources.js';
 import type { ChildOutcome } from '../../../src/sync/children.js';
+import { PhaseTracker } from '../../../src/sync/details.js';
 import type { Task } from '../../../src/sync/due.js';
-import { PhaseTracker } from '../../../src/sync/phases.js';
 
 type Told = ['phase', string, number | null] | ['progress', number, number | null] | ['end', string];
 
@@ -13,7 +13,7 @@ function listener(): { told: Told[]; observer: RunObserver } {
   const observer: RunObserver = {
     phase: (name, total) => void told.push(['phase', name, total]),
     progress: (done, total) => void told.push(['progress', done, total]),
-    phaseEnd: (text) => void told.push(['end', text]),
+    phaseEnd: (result) => void told.push(['end', result]),
     note: () => undefined,
   };
   return { told, observer };
@@ -40,7 +40,7 @@ describe('PhaseTracker', () => {
       ['phase', 'topic (new)', 2],
       ['progress', 1, 2],
       ['progress', 2, 2],
-      ['end', '1 fetched, 1 not there'],
+      ['end', '1 fetched, 1 not found'],
       ['phase', 'topic (changed)', 1],
       ['progress', 1, 1],
       ['end', '0 fetched, 1 failed'],
