@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** Folders of src, which docs/architecture.md names without `src/`. */
+const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+/** What looks like a file or folder of ours: `src/api/budget.ts`, `sql/views`, `api/gate.ts`; not `sql/push/*_sheet.sql`. */
+function pathsIn(text: string): string[] {
+  const tops = ['src', 'sql', 'test', 'docs', 'config', 'deploy', 'scripts', 'bench', ...folders].join('|');
+  const pattern = new RegExp(`\`((?:${tops})/[\\w./-]+)\``, 'g');
+  return [...text.matchAll(pattern)].map(([, path]) => path as string);
+}
+
+/** Where the links to files of ours lead. */
+function linksIn(text: string): string[] {
+  return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path]) => path as string);
+}
+
+describe('files that the documentation names', () => {
+  it.each(pages)('%s names only what exists', (page) => {
+    const text = readFileSync(join(root, page), 'utf8');
+    const missing = [
+      ...pathsIn(text).filter((path) => ![path, `src/${path}`].some((one) => existsSync(join(root, one)))),
+      ...linksIn(text).filter((path) => !existsSync(join(root, dirname(page), path))),
+    ];
+    expect(missing).toEqual([]);
+  });
+});
