@@ -13,8 +13,8 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
-    // A test that asserts nothing cannot fail.
-    expect: { requireAssertions: true },
+    // A test that asserts nothing cannot fail. The default of one second for expect.poll is too short on a busy machine.
+    expect: { requireAssertions: true, poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
