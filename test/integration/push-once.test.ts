@@ -11,7 +11,7 @@ import { Pulling, startTown } from '../support/pulling.js';
 import { changeable, enqueue, other, push, queueOf, raise } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
-/** `npm test` does a share of it; PUSH_CHANGES=2000 all. */
+/** `npm test` sends a part of them; PUSH_CHANGES=2000 sends all. */
 const count = Number(process.env.PUSH_CHANGES ?? 120);
 const seed = Number(process.env.PUSH_SEED ?? 7);
 
@@ -43,7 +43,7 @@ const keysOf = (id: string) =>
       .map(({ idempotencyKey }) => idempotencyKey),
   );
 
-/** Puts a change where a crash would have left it: sent under its key so many hours ago, and not answered. */
+/** Makes a change as a crash would leave it: sent under its key this many hours ago, without an answer. */
 async function sentBefore(change: Change, hours: number): Promise<void> {
   const warehouse = await openWarehouse({ dataDir: pulling.dataDir, memoryLimit: '256MB', threads: 1 });
   const queue = await Queue.open(warehouse, pulling.dataDir, systemClock);
@@ -97,10 +97,10 @@ describe('exactly once', () => {
   });
 });
 
-describe('what a crash left on its way', () => {
+describe('a request that a crash left without an answer', () => {
   const spare = (nth: number) => topics[count + nth] as StoredTopic;
 
-  it('goes out again under its key and body, and the API carries it out once', async () => {
+  it('is sent again with the same key and body, and the API applies it once', async () => {
     const topic = spare(0);
     const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
     await sentBefore(change, 2);
@@ -111,7 +111,7 @@ describe('what a crash left on its way', () => {
     ]);
   });
 
-  it('after 24 hours the topic is read first: as wanted it is applied, without a request that writes', async () => {
+  it('after 24 hours, with the wanted value in the API, is settled as applied without a write', async () => {
     const topic = spare(1);
     const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
     await sentBefore(change, 25);
@@ -125,7 +125,7 @@ describe('what a crash left on its way', () => {
     expect(sandbox.writes()).toEqual([]);
   });
 
-  it('after 24 hours, not as wanted: it goes out under a new key, and not over a colleague', async () => {
+  it('after 24 hours, without the wanted value in the API, is sent under a new key, but not over a colleague', async () => {
     const [fresh, meddled] = [spare(2), spare(3)];
     const changes = await enqueue(pulling.dataDir, [raise(fresh), raise(meddled)]);
     for (const change of changes) await sentBefore(change, 25);
@@ -144,7 +144,7 @@ describe('an answer 500', () => {
   const spare = (nth: number) => topics[count + 4 + nth] as StoredTopic;
   const error = { kind: 'status', status: 500, match: { route: 'update_topic' }, times: 1 } as const;
 
-  it('to a request that was carried out: it is looked at, and not sent again', async () => {
+  it('to a request that was applied: the topic is read, and nothing is sent again', async () => {
     const topic = spare(0);
     await enqueue(pulling.dataDir, [raise(topic)]);
     sandbox.addFaults([{ ...error, commit: true }]);
@@ -153,7 +153,7 @@ describe('an answer 500', () => {
     expect(report.requests.byEndpoint.update_topic).toBe(1);
   });
 
-  it('to one that was not: it is sent again', async () => {
+  it('to a request that was not applied: it is sent again', async () => {
     const topic = spare(1);
     await enqueue(pulling.dataDir, [raise(topic)]);
     sandbox.addFaults([error]);
@@ -167,7 +167,7 @@ describe('409', () => {
   const spare = (nth: number) => topics[count + 6 + nth] as StoredTopic;
   const conflict = { kind: 'status', status: 409, match: { route: 'update_topic' } } as const;
 
-  it('an earlier request under the key is still at work: waits, and sends the same again', async () => {
+  it('while an earlier request under the key is running: waits and sends the same request again', async () => {
     const topic = spare(0);
     await enqueue(pulling.dataDir, [raise(topic)]);
     sandbox.addFaults([{ ...conflict, times: 1 }]);
@@ -176,7 +176,7 @@ describe('409', () => {
     expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
   });
 
-  it('it stands as wanted already: applied', async () => {
+  it('when the API already has the wanted value: applied', async () => {
     const topic = spare(1);
     await enqueue(pulling.dataDir, [raise(topic)]);
     sandbox.addFaults([{ ...conflict, commit: true }]);
@@ -185,7 +185,7 @@ describe('409', () => {
     expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
   });
 
-  it('it never goes through: a conflict for a person to decide, with what the API says', async () => {
+  it('after every retry: a conflict for a person to decide, with the message of the API', async () => {
     const topic = spare(2);
     const [change] = (await enqueue(pulling.dataDir, [raise(topic)])) as [Change];
     sandbox.addFaults([

@@ -37,13 +37,13 @@ function some(count: number): StoredTopic[] {
   return found;
 }
 
-/** What the next sync has to bring: the records of what the push did. */
+/** Differences from the API, except for the history of the push, which the next sync fetches. */
 const differences = async () => (await pulling.differences()).filter((one) => !one.startsWith('history '));
 
 const of = (one: { id: string }) => sandbox.world.topics.get(one.id) as StoredTopic;
 
 describe('push', () => {
-  it('applies each change once, shows it at once in the published file, and has nothing left', async () => {
+  it('applies each change once, publishes it, and leaves an empty queue', async () => {
     const chosen = some(6);
     const wanted = new Map(chosen.map((one) => [one.id, other(one.priority)]));
     await enqueue(pulling.dataDir, chosen.map(raise));
@@ -77,7 +77,7 @@ describe('push', () => {
     expect(await pulling.differences()).toEqual([]);
   });
 
-  it('dry run: prints each PATCH, and changes nothing anywhere', async () => {
+  it('dry run: prints each PATCH and changes nothing', async () => {
     const chosen = some(2);
     const queued = await enqueue(pulling.dataDir, [
       raise(chosen[0] as StoredTopic),
@@ -119,7 +119,7 @@ describe('push', () => {
     expect(await differences()).toEqual([]);
   });
 
-  it('nobody is overwritten: what a colleague changed is a conflict with both values, or is overwritten or skipped', async () => {
+  it('a value that a colleague changed is a conflict with both values, unless it is overwritten or skipped', async () => {
     const [first, second, third] = some(3) as [StoredTopic, StoredTopic, StoredTopic];
     const wish = (one: StoredTopic) => ({
       topic: one.id,
@@ -141,7 +141,7 @@ describe('push', () => {
       wanted: { priority: 'very_high' },
     });
     expect(reported.report.changes[0]?.error).toContain('very_low');
-    // A sheet that is made now shows what the colleague did.
+    // A sheet that is written now has the colleague's value.
     const [shown] = await read(pulling.dataDir, (reader) =>
       reader.rows<{ priority: string }>(`SELECT priority FROM topics WHERE id = '${first.id}'`),
     );
@@ -162,7 +162,7 @@ describe('push', () => {
     expect(of(first).priority).toBe('very_low');
   });
 
-  it('changes of one topic go out in one request, the later of two wins; what is so already costs none', async () => {
+  it('changes of one topic are sent in one request, the later of two wins, an unchanged topic costs no request', async () => {
     const [one, same] = some(2) as [StoredTopic, StoredTopic];
     const wished = other(one.priority);
     const state = one.lifecycleState === 'completed' ? 'open' : 'completed';
@@ -182,7 +182,7 @@ describe('push', () => {
     expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1, lifecycleState: 1 });
   });
 
-  it('a topic that is gone or was migrated fails with its reason, the rest goes on', async () => {
+  it('a deleted or migrated topic fails with its reason, the others are applied', async () => {
     const [deleted, migrated, fine] = some(3) as [StoredTopic, StoredTopic, StoredTopic];
     await enqueue(pulling.dataDir, [deleted, migrated, fine].map(raise));
     sandbox.change({ kind: 'deleteTopic', topicId: deleted.id });
@@ -193,7 +193,7 @@ describe('push', () => {
     expect(report.failed.byReason).toEqual({ NOT_FOUND: 1, archived_in_v1_to_v2_migration: 1 });
   });
 
-  it('an answer that shows only a part, or nothing: it is read, and stands in the warehouse at once', async () => {
+  it('after an answer with only a part of the topic, or nothing, the topic is read and stored', async () => {
     const [part, nothing] = some(2) as [StoredTopic, StoredTopic];
     const wanted = new Map([part, nothing].map((one) => [one.id, other(one.priority)]));
     await enqueue(pulling.dataDir, [part, nothing].map(raise));
@@ -215,7 +215,7 @@ describe('push', () => {
       expect(row).toMatchObject({ priority: wanted.get(row.id), title: of(row).title });
   });
 
-  it('a refused key ends it at once: exit 5, and everything stays in the queue', async () => {
+  it('a refused key ends the push with exit 5, and every change stays in the queue', async () => {
     const chosen = some(4);
     await enqueue(pulling.dataDir, chosen.map(raise));
     sandbox.addFaults([{ kind: 'status', status: 401, match: { route: 'update_topic' }, after: 1 }]);
@@ -229,7 +229,7 @@ describe('push', () => {
     for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
   });
 
-  it('stops at its cap with the rest in the queue, and goes on from there', async () => {
+  it('stops at its cap, and the next push sends the rest', async () => {
     const chosen = some(5);
     await enqueue(pulling.dataDir, chosen.map(raise));
     const capped = await push(pulling, ['--max-requests', '4']);
@@ -276,7 +276,7 @@ describe('push', () => {
     ]);
   });
 
-  it('a warehouse that broke after the import is restored, and no change and no key is lost', async () => {
+  it('a warehouse that is damaged after the import is restored without losing a change or its key', async () => {
     const [topic] = some(1) as [StoredTopic];
     const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
     writeFileSync(join(pulling.dataDir, 'worker.duckdb'), 'broken by the disk');
@@ -292,7 +292,7 @@ describe('push', () => {
     expect(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey)).toEqual([change?.idempotencyKey]);
   });
 
-  it('companies go out together, each with its own result', async () => {
+  it('companies are sent in one request, each with its own result', async () => {
     const companies = [...sandbox.world.companies.values()].filter(({ isOrgCompany }) => !isOrgCompany);
     const [vip, gone, named] = companies as [
       (typeof companies)[0],

@@ -9,7 +9,7 @@ import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 
-/** A wish of a test: what is not said is not of interest. */
+/** The parts of a change that matter to a test. */
 export interface Wish {
   readonly topic?: string;
   readonly company?: string;
@@ -18,7 +18,7 @@ export interface Wish {
   readonly row?: number;
 }
 
-/** Puts wishes into the queue of a data directory, past every check of an import. */
+/** Adds changes to the queue of a data directory without the checks of an import. */
 export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise<Change[]> {
   const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1 });
   try {
@@ -41,7 +41,7 @@ export function newChange({ topic, company, wanted, base, row }: Wish): NewChang
   };
 }
 
-/** The topics of a sandbox that can be changed. */
+/** The topics of a sandbox that a push can change. */
 export function changeable(sandbox: Sandbox): StoredTopic[] {
   return [...sandbox.world.topics.values()].filter(
     ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
@@ -50,14 +50,14 @@ export function changeable(sandbox: Sandbox): StoredTopic[] {
 
 export const other = (priority: string) => (priority === 'high' ? 'low' : 'high');
 
-/** The wish for another priority than a topic has. */
+/** A change to another priority than the topic has. */
 export const raise = ({ id, priority }: StoredTopic) => ({
   topic: id,
   wanted: { priority: other(priority) },
   base: { priority },
 });
 
-/** The queue as it stands, from the journal: of a data directory that nobody has published. */
+/** The current queue of a data directory that was never published, from the journal. */
 export function queueOf(dataDir: string): Promise<Change[]> {
   return readQueue(null, dataDir);
 }
@@ -66,7 +66,7 @@ export interface Pushed<T = PushReport> extends Ran {
   readonly report: T;
 }
 
-/** `push --json` to its end. */
+/** Runs `push --json` to its end. */
 export async function push(pulling: Pulling, args: readonly string[] = []): Promise<Pushed> {
   return reported(await pulling.run(['push', '--json', ...args]));
 }

@@ -12,7 +12,7 @@ const topic = fc.record({
   archived: fc.boolean(),
   archived_reason: reason,
 });
-/** What a person saw, and what is wanted in some of those fields; a reason without an archiving is no wish. */
+/** What a person saw, and what the person wants in some of those fields; never a reason for undoing an archiving. */
 const change = fc
   .tuple(topic, topic, fc.subarray(['priority', 'lifecycle_state', 'archived', 'archived_reason'] as const))
   .map(([seen, wish, names]) => ({
@@ -25,13 +25,13 @@ const change = fc
 const patched = (remote: Values, set: Values): Values => ({ ...remote, ...set });
 
 describe('reconcile', () => {
-  test('nobody is overwritten: what is sent was as the person saw it', () => {
+  test('a field is only sent when the API has the value that the person saw', () => {
     fc.assert(
       fc.property(change, topic, ({ wanted, base }, remote) => {
         const verdict = reconcile({ wanted, base }, remote, 'report');
         if (verdict.kind !== 'send') return;
         for (const name of Object.keys(verdict.set)) {
-          // Nothing and an empty text are the same: taking the one for the other overwrites nobody.
+          // Null and an empty text are the same value, so replacing one with the other overwrites nothing.
           if (!(name in base) || isSame(remote[name as 'priority'], verdict.set[name])) continue;
           expect(remote[name as 'priority'] ?? '').toBe(base[name] ?? '');
         }
@@ -39,7 +39,7 @@ describe('reconcile', () => {
     );
   });
 
-  test('what is sent makes it as wanted, and nothing else is touched', () => {
+  test('sending gives every field its wanted value, and sets no other field', () => {
     fc.assert(
       fc.property(change, topic, fc.constantFrom('report', 'overwrite'), ({ wanted, base }, remote, how) => {
         const verdict = reconcile({ wanted, base }, remote, how);
@@ -54,7 +54,7 @@ describe('reconcile', () => {
     );
   });
 
-  test('as wanted costs nothing, whatever was seen; overwriting knows no conflict', () => {
+  test('a field with its wanted value costs nothing, whatever its base; overwrite never finds a conflict', () => {
     fc.assert(
       fc.property(change, topic, ({ wanted, base }, remote) => {
         expect(reconcile({ wanted, base }, { ...remote, ...wanted }, 'report')).toEqual({
@@ -67,7 +67,7 @@ describe('reconcile', () => {
     );
   });
 
-  test('one field in conflict holds back the whole row, and is named', () => {
+  test('one field in conflict holds back the whole row, and is named in the verdict', () => {
     const row = {
       wanted: { priority: 'high', lifecycle_state: 'completed' },
       base: { priority: 'low', lifecycle_state: 'open' },
@@ -78,7 +78,7 @@ describe('reconcile', () => {
     });
   });
 
-  test('a new reason does not archive again what somebody has brought back', () => {
+  test('a new reason does not archive a topic again that somebody has unarchived', () => {
     const row = { wanted: { archived_reason: 'done' }, base: { archived_reason: 'stale' } };
     for (const how of ['report', 'overwrite'] as const) {
       expect(reconcile(row, { archived: false, archived_reason: null }, how)).toEqual({
@@ -88,7 +88,7 @@ describe('reconcile', () => {
     }
   });
 
-  test('a reason goes out together with the archiving that it belongs to', () => {
+  test('a reason is sent together with the archiving', () => {
     const row = { wanted: { archived_reason: 'done' }, base: { archived_reason: null } };
     expect(reconcile(row, { archived: true, archived_reason: null }, 'report')).toEqual({
       kind: 'send',
@@ -98,7 +98,7 @@ describe('reconcile', () => {
 });
 
 describe('fields', () => {
-  test('a body has the API’s names, nested where it nests, and reads back as it was', () => {
+  test('a body has the API’s names and nesting, and reads back to the same values', () => {
     const values = { is_vip: true, connections_email: 'a@b.example', connections_phone: null };
     expect(bodyOf('company', values)).toEqual({
       isVip: true,
@@ -107,7 +107,7 @@ describe('fields', () => {
     expect(valuesIn('company', bodyOf('company', values))).toEqual(values);
   });
 
-  test('archived is what has a time of archiving; what an answer does not show is not there', () => {
+  test('a topic with a time of archiving is archived; a field that the answer does not have is left out', () => {
     expect(valuesIn('topic', { archivedAt: '2026-01-01T00:00:00Z', priority: 'low' })).toEqual({
       archived: true,
       priority: 'low',

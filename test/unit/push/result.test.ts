@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => warehouse.close());
 
-it('a file gets what became of each of its rows, combined and settled before among them', async () => {
+it('the file gets a result in each row, also in combined rows and rows settled before', async () => {
   const importing = await Importing.on(warehouse);
   const text =
     'topic_id,priority,lifecycle_state\nt1,low,\nt1,,completed\n\nt2,default,\nt3,high,\nnope,low,\nt4,low,\nt5,low,\n';
@@ -41,12 +41,12 @@ it('a file gets what became of each of its rows, combined and settled before amo
     [8, 'failed', 'HTTP 404'],
     [9, 'queued'],
   ]);
-  // The same file held against the queue later says the same: nothing else has to be remembered of an import.
+  // The same file, compared with the queue later, gives the same results: nothing else has to be stored of an import.
   const again = (await importing.prepare(source, true)).rows;
   expect(await write(again)).toEqual(results);
 });
 
-it('a row that met an earlier conflict says what to do about it, a duplicate what became of the other', async () => {
+it('a row that met an earlier conflict says what to do; a duplicate has the result of the other row', async () => {
   const importing = await Importing.on(warehouse);
   await importing.run('topic_id,priority\nt1,low\nt2,low\n');
   const lost = importing.settle('t1', 'conflict', {
@@ -65,7 +65,7 @@ it('a row that met an earlier conflict says what to do about it, a duplicate wha
   expect(result(1)).toBeUndefined();
 });
 
-it('a superseded change names the one that took its place', async () => {
+it('a superseded change names the change that replaces it', async () => {
   const importing = await Importing.on(warehouse);
   const { rows } = await importing.run('topic_id,priority\nt1,low\n');
   const { queued } = await importing.run('topic_id,priority\nt1,high\n');

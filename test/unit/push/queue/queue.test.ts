@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 describe('Queue', () => {
-  test('a change is in the journal when it is queued, and in the table after a flush, as it is', async () => {
+  test('a change is in the journal when it is queued, and unchanged in the table after a flush', async () => {
     const queue = await open();
     const [added] = queue.add([wish('t1')]) as [Change];
     expect(readFileSync(journalPath(dataDir), 'utf8')).toContain(added.idempotencyKey);
@@ -58,7 +58,7 @@ describe('Queue', () => {
     expect((await open()).all()).toEqual([failed]);
   });
 
-  test('a table that is behind, after a kill or a restore, is brought up to the journal', async () => {
+  test('a table that is behind the journal, after a kill or a restore, is updated', async () => {
     const queue = await open();
     const [one, two] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
     await queue.flush();
@@ -77,7 +77,7 @@ describe('Queue', () => {
     ]);
   });
 
-  test('half a line at the end, which was never acknowledged, is passed over, and the next one is whole', async () => {
+  test('a cut line at the end, which was never acknowledged, is skipped, and the next line is readable', async () => {
     const queue = await open();
     const [added] = queue.add([wish('t1')]) as [Change];
     queue.close();
@@ -89,19 +89,19 @@ describe('Queue', () => {
     expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([added.id, next.id]);
   });
 
-  test('moves that the table of moves does not have are refused', async () => {
+  test('a transition that the table does not have is refused', async () => {
     const queue = await open();
     const [added] = queue.add([wish('t1')]) as [Change];
     const [sent] = queue.move([added], 'sending') as [Change];
     const [applied] = queue.move([sent], 'applied') as [Change];
     expect(applied.settledAt).not.toBeNull();
     expect(() => queue.move([applied], 'queued')).toThrow(/applied and cannot become queued/);
-    // By the state that it is in, not by that of the copy that is handed in.
+    // The stored status decides, not the status of the copy that is passed in.
     expect(() => queue.move([added], 'sending')).toThrow(/applied/);
     queue.close();
   });
 
-  test('a journal that has grown large keeps what is open, once the rest is in the snapshot', async () => {
+  test('a large journal is reduced to the open changes once the snapshot has the others', async () => {
     const queue = await open();
     const [open1, done] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
     queue.move([done], 'cancelled');
