@@ -4,7 +4,7 @@ import type { StoredMessage, StoredTopic } from '../../src/sandbox/world/types.j
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
-import { listedTopics } from '../support/truth/topics.js';
+import { listedTopics } from '../support/expected/topics.js';
 
 const folders = new Folders();
 afterAll(() => folders.remove());

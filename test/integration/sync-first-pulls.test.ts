@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { quietDay } from '../../src/sandbox/world/advance.js';
 import { listItems } from '../support/list-items.js';
-import { differences, truthOf } from '../support/oracle.js';
+import { differences, expectedTables } from '../support/oracle.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
@@ -113,7 +113,7 @@ async function spoil(sandbox: Sandbox, path: string): Promise<{ table: string; c
   const connection = await instance.connect();
   const rows = async (sql: string) => (await connection.run(sql)).getRowObjectsJson();
   const spoiled: { table: string; columns: string[] }[] = [];
-  for (const { key, table } of truthOf(sandbox)) {
+  for (const { key, table } of expectedTables(sandbox)) {
     const columns = (
       await rows(
         `SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = '${table}'`,

@@ -4,7 +4,7 @@ import { channelOf, storyItem } from '../../src/sandbox/wire/organization.js';
 import { personItemJson } from '../../src/sandbox/wire/people.js';
 import { Renderer } from '../../src/sandbox/wire/renderer.js';
 import { topicItemJson } from '../../src/sandbox/wire/topics.js';
-import { listedTopics } from './truth/topics.js';
+import { listedTopics } from './expected/topics.js';
 
 /** The items of every list at one moment, as text. */
 export class ListItems {

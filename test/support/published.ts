@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Row } from './truth/row.js';
+import type { Row } from './expected/row.js';
 
 /** A database file, open for reading: what an analyst's own program would do. */
 export interface Reader {

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
-import { type Comparing, differences } from './oracle.js';
+import { type Comparison, differences } from './oracle.js';
 import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
 
 /** An organization that has several of everything, merged and gone ones included. */
@@ -107,7 +107,7 @@ export class Pulling {
   }
 
   /** What the published file says otherwise than the API. */
-  differences(comparing?: Comparing): Promise<string[]> {
+  differences(comparing?: Comparison): Promise<string[]> {
     return differences(this.sandbox, this.dataDir, comparing);
   }
 

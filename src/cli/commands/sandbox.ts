@@ -57,50 +57,50 @@ const boolean = (describe: string) => ({ type: 'boolean', describe }) as const;
 
 export const sandbox = command({
   name: 'sandbox',
-  summary: 'Run the whole Product-Signals service on localhost, with made-up data',
+  summary: 'Run the whole Product-Signals service on localhost with generated data',
   options: {
-    port: number('Where to listen (default 4010; 0: any free port)'),
+    port: number('The port to listen on (default 4010; 0: any free port)'),
     host: string('The address to listen on (default 127.0.0.1)'),
-    topics: number('How many topics to make up'),
+    topics: number('How many topics to generate'),
     people: number('How many people'),
     companies: number('How many companies'),
     messages: number('How many messages'),
     channels: number('How many channels'),
     stories: number('How many stories'),
     templates: number('How many automation templates'),
-    weeks: number('How many weeks of traffic'),
-    seed: number('The same seed makes up the same data'),
-    now: string('The day on which the made-up past ends'),
-    rate: number('Requests per window and key (default 120)'),
-    window: number('The window in milliseconds (default 60000)'),
-    'retry-after': boolean('Send Retry-After with a 429'),
-    latency: string('Milliseconds that an answer takes, as 20-80'),
-    'page-size': number('Items in a page when none is asked for'),
-    'max-page-size': number('The largest page that is granted'),
-    'page-base': number('Whether pages count from 0 or from 1'),
-    'paging-fault': string(`Lists misbehave: ${pagingFaults.join(', ')}`),
-    drift: number('Lists change while they are read: before every n-th page'),
-    'people-form': string('The form of GET /people: paged, property, array'),
-    'channels-form': string('The form of GET /channels'),
-    'templates-form': string('The form of GET /automation-templates'),
-    faults: string('A JSON or YAML file of fault rules'),
-    'signed-urls': boolean('Avatar addresses differ in each answer'),
-    'no-destination': boolean('No default output destination for automations'),
-    'body-limit': number('The largest request body in bytes'),
-    'sandbox-key': string('The key that it takes: made up, never a real one'),
+    weeks: number('How many weeks of conversations'),
+    seed: number('Seed of the generated data; the same seed gives the same data'),
+    now: string('The last day of the generated data, such as 2026-11-20'),
+    rate: number('Rate limit: requests per window and key (default 120)'),
+    window: number('Window of the rate limit in milliseconds (default 60000)'),
+    'retry-after': boolean('Send a Retry-After header with each 429'),
+    latency: string('Milliseconds that each answer takes, such as 20-80'),
+    'page-size': number('Items per page when a request names no limit'),
+    'max-page-size': number('Most items per page'),
+    'page-base': number('Number of the first page: 0 or 1'),
+    'paging-fault': string(`Make every paged list misbehave: ${pagingFaults.join(', ')}`),
+    drift: number('Change lists while they are read, before every n-th page'),
+    'people-form': string('Form of GET /people: paged, property or array'),
+    'channels-form': string('Form of GET /channels'),
+    'templates-form': string('Form of GET /automation-templates'),
+    faults: string('JSON or YAML file with fault rules'),
+    'signed-urls': boolean('Sign avatar and logo addresses, so that they differ in each answer'),
+    'no-destination': boolean('Have no default output destination for automations'),
+    'body-limit': number('Largest request body in bytes (default 4194304)'),
+    'sandbox-key': string('API key that it accepts; invent one, never use a real key'),
   },
   examples: [
     ['signalhouse sandbox', 'Listen on port 4010'],
-    ['signalhouse sandbox --topics 400 --people 1500 --companies 120', 'Choose how large it is'],
+    ['signalhouse sandbox --topics 400 --people 1500 --companies 120', 'Choose the size of the data'],
     ['signalhouse sandbox --latency 20-80 --window 5000', 'Slower answers, shorter windows'],
-    ['curl -X POST localhost:4010/__sandbox/advance', 'Let a day pass'],
+    ['curl -X POST localhost:4010/__sandbox/advance', 'Let one day pass'],
   ],
   flags,
   async run(given, { json, sources }) {
     const { log: settings } = loadConfig(sources);
     const log = createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
     const options = optionsOf(given);
-    // Before the start: whoever stops it while the data is being made up gets what they asked for as well.
+    // Before the start, so that Ctrl-C also works while the data is generated.
     const end = ended();
     const { startSandbox } = await import('../../sandbox/start.js');
     const server = await startSandbox({ ...options, log }).catch((error: unknown) => {
@@ -153,7 +153,7 @@ function optionsOf(given: Flags): SandboxOptions {
   });
 }
 
-/** The same without what is undefined, which would stand for "not the default". */
+/** Removes undefined values, which would replace defaults. */
 function defined<T extends object>(values: { [K in keyof T]?: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
@@ -165,12 +165,12 @@ function readFaults(path: string): NonNullable<SandboxOptions['faults']> {
     value = parse(readFileSync(path, 'utf8'));
   } catch (error) {
     const problem = `${path} cannot be read: ${messageOf(error)}`;
-    throw new UsageError('The faults cannot be read.', [{ setting: '--faults', problem }]);
+    throw new UsageError('The fault rules cannot be read.', [{ setting: '--faults', problem }]);
   }
   const rules = z.array(faultRule).safeParse(value);
   if (rules.success) return rules.data;
   throw new UsageError(
-    'The faults are not as they must be.',
+    'The fault rules are not valid.',
     rules.error.issues.map(({ path: at, message }) => ({
       setting: `${path}: ${at.join('.') || 'the file'}`,
       problem: message,
@@ -180,8 +180,8 @@ function readFaults(path: string): NonNullable<SandboxOptions['faults']> {
 
 function portTaken({ host, port }: Flags): UsageError {
   const problem = `${host}:${port} is in use by another program`;
-  const hint = '--port 0 takes any port that is free.';
-  return new UsageError('The sandbox cannot listen.', [{ setting: '--port', problem }], { hint });
+  const hint = 'Stop that program, or use --port 0 for any free port.';
+  return new UsageError('The sandbox could not start.', [{ setting: '--port', problem }], { hint });
 }
 
 function greeting({ baseUrl, origin, apiKey, world }: Sandbox): string {
@@ -194,8 +194,8 @@ In another terminal:
   export SIGNALHOUSE_API_KEY=${apiKey}
   npx signalhouse sync
 
-  curl -X POST ${origin}/__sandbox/advance     let a day pass
-  curl ${origin}/__sandbox/stats               requests, 429s, writes
-  ${origin}/openapi.json                       its description
-Ctrl-C stops it.`;
+  curl -X POST ${origin}/__sandbox/advance     let one day pass
+  curl ${origin}/__sandbox/stats               show requests, 429s and writes
+  curl ${origin}/openapi.json                  show its OpenAPI description
+Press Ctrl-C to stop it.`;
 }

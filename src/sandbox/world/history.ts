@@ -16,7 +16,7 @@ export class UnknownEntityError extends Error {
     readonly kind: string,
     readonly entityId: string,
   ) {
-    super(`no ${kind} ${entityId}`);
+    super(`${kind} ${entityId} does not exist`);
     this.name = 'UnknownEntityError';
   }
 }

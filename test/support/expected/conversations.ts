@@ -7,36 +7,36 @@ import type { StoredGroup } from '../../../src/sandbox/world/types.js';
 import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
 import { listedTopics, readableTopics } from './topics.js';
 
-/** Who shows which conversations: topics, companies, and people without a company (`sync.personGroups`). */
-interface Shown {
+/** Which topics, companies, and people without a company (`sync.personGroups`) return which conversations. */
+interface Membership {
   readonly byTopic: ReadonlyMap<string, string>;
   readonly byCompany: readonly { group: string; company: string }[];
   readonly byPerson: readonly { group: string; person: string }[];
 }
 
 export function conversationTables(renderer: Renderer): ExpectedTable[] {
-  const shown = whoShows(renderer);
-  const named = new Set([...shown.byCompany, ...shown.byPerson].map(({ group }) => group));
-  const ids = new Set([...shown.byTopic.keys(), ...named]);
+  const membership = membershipOf(renderer);
+  const byEntity = new Set([...membership.byCompany, ...membership.byPerson].map(({ group }) => group));
+  const ids = new Set([...membership.byTopic.keys(), ...byEntity]);
   const groups = [...ids].map((id) => getOrThrow(renderer.world.groups, 'group', id));
   const messages = groups.flatMap((group) => messagesOf(renderer, group));
-  const kept = new Kept(renderer);
+  const lastFetched = new LastFetched(renderer);
   return [
-    groupTable(renderer, groups, shown, named, kept),
-    topicGroups(renderer, groups, shown, named),
+    groupTable(renderer, groups, membership, byEntity, lastFetched),
+    topicGroups(renderer, groups, membership, byEntity),
     {
       table: 'group_companies',
       key: ['group_id', 'company_id'],
-      rows: shown.byCompany.map(({ group, company }) => ({ group_id: group, company_id: company })),
+      rows: membership.byCompany.map(({ group, company }) => ({ group_id: group, company_id: company })),
     },
-    groupPeople(renderer, groups, shown, kept),
-    ...messageTables(messages, kept),
+    groupPeople(renderer, groups, membership, lastFetched),
+    ...messageTables(messages, lastFetched),
     authors(renderer, messages),
   ];
 }
 
-/** What is known of conversations that the API answers no more: those of topics that were archived in the migration. */
-class Kept {
+/** Rows of conversations that the API no longer returns: those of topics that were archived in the migration. */
+class LastFetched {
   constructor(readonly renderer: Renderer) {}
 
   group(id: unknown): Row | null {
@@ -49,7 +49,7 @@ class Kept {
   }
 }
 
-function whoShows(renderer: Renderer): Shown {
+function membershipOf(renderer: Renderer): Membership {
   const { world } = renderer;
   const alone = [...world.people.values()].filter(({ companyId }) => companyId === null);
   return {
@@ -65,7 +65,7 @@ function whoShows(renderer: Renderer): Shown {
   };
 }
 
-const aboutTopic = [
+const topicFields = [
   'topicId',
   'topicTitle',
   'topicType',
@@ -74,7 +74,7 @@ const aboutTopic = [
   'sources',
   'linkedIssueKey',
 ] as const;
-const topicColumns: Record<(typeof aboutTopic)[number], string> = {
+const topicColumns: Record<(typeof topicFields)[number], string> = {
   topicId: 'topic_id',
   topicTitle: 'topic_title',
   topicType: 'topic_type',
@@ -87,48 +87,48 @@ const topicColumns: Record<(typeof aboutTopic)[number], string> = {
 function groupTable(
   renderer: Renderer,
   groups: readonly StoredGroup[],
-  shown: Shown,
-  named: ReadonlySet<string>,
-  kept: Kept,
+  membership: Membership,
+  byEntity: ReadonlySet<string>,
+  lastFetched: LastFetched,
 ): ExpectedTable {
   return {
     table: 'groups',
     key: ['id'],
-    beyond: ({ id }) => kept.group(id),
+    otherRow: ({ id }) => lastFetched.group(id),
     rows: groups.map((group) => {
-      const wire = groupOf(renderer, group, shown.byTopic.has(group.id));
-      const topic = named.has(group.id) ? renderer.world.topics.get(group.topicId ?? '') : undefined;
+      const wire = groupOf(renderer, group, membership.byTopic.has(group.id));
+      const topic = byEntity.has(group.id) ? renderer.world.topics.get(group.topicId ?? '') : undefined;
       const about = topic ? topicOfGroup(renderer, topic) : undefined;
-      // What a topic said of its conversation, before it lost it or was answered no more, is the last that is known.
-      const lastKnown = (said: unknown) => (value: unknown) => value === null || value === said;
+      // These columns keep what the topic's last answer said before it lost the conversation or became unreadable.
+      const nullOr = (expected: unknown) => (value: unknown) => value === null || value === expected;
       return {
-        title: lastKnown(group.title),
-        similarity_at_assignment: lastKnown(group.similarityAtAssignment),
+        title: nullOr(group.title),
+        similarity_at_assignment: nullOr(group.similarityAtAssignment),
         ...columns(wire),
-        ...Object.fromEntries(aboutTopic.map((name) => [topicColumns[name], about?.[name] ?? null])),
+        ...Object.fromEntries(topicFields.map((name) => [topicColumns[name], about?.[name] ?? null])),
       };
     }),
-    lags: Object.values(topicColumns),
+    lagging: Object.values(topicColumns),
   };
 }
 
 function topicGroups(
   renderer: Renderer,
   groups: readonly StoredGroup[],
-  shown: Shown,
-  named: ReadonlySet<string>,
+  membership: Membership,
+  byEntity: ReadonlySet<string>,
 ): ExpectedTable {
   const isListed = new Set(listedTopics(renderer).map(({ id }) => id));
   return {
     table: 'topic_groups',
     key: ['topic_id', 'group_id'],
     rows: groups.flatMap(({ id, topicId, similarityAtAssignment }) => {
-      const byTopic = shown.byTopic.has(id);
-      if (topicId === null || !isListed.has(topicId) || !(byTopic || named.has(id))) return [];
+      const byTopic = membership.byTopic.has(id);
+      if (topicId === null || !isListed.has(topicId) || !(byTopic || byEntity.has(id))) return [];
       const similarity = byTopic ? similarityAtAssignment : anything;
       return [{ topic_id: topicId, group_id: id, similarity_at_assignment: similarity }];
     }),
-    beyond: ({ topic_id: id }) =>
+    otherRow: ({ topic_id: id }) =>
       isListed.has(String(id)) && !renderer.world.topics.get(String(id))?.migrated ? null : {},
   };
 }
@@ -136,10 +136,10 @@ function topicGroups(
 function groupPeople(
   renderer: Renderer,
   groups: readonly StoredGroup[],
-  shown: Shown,
-  kept: Kept,
+  membership: Membership,
+  lastFetched: LastFetched,
 ): ExpectedTable {
-  const listed = new Set(shown.byPerson.map(({ group, person }) => `${group} ${person}`));
+  const listed = new Set(membership.byPerson.map(({ group, person }) => `${group} ${person}`));
   const { authors, messages, people } = renderer.world;
   const rows = new Map<string, Row>();
   for (const { id, messageIds } of groups) {
@@ -159,7 +159,7 @@ function groupPeople(
     table: 'group_people',
     key: ['group_id', 'person_id'],
     rows: [...rows.values()],
-    beyond: ({ group_id: id }) => kept.group(id),
+    otherRow: ({ group_id: id }) => lastFetched.group(id),
   };
 }
 
@@ -171,29 +171,32 @@ function messagesOf(renderer: Renderer, group: StoredGroup): { group: string; me
   return list.map((message) => ({ group: group.id, message }));
 }
 
-const apart = ['author', 'channel', 'quoteHighlights', 'reactions', 'replyTo', 'thread'];
+const nestedFields = ['author', 'channel', 'quoteHighlights', 'reactions', 'replyTo', 'thread'];
 
-function messageTables(all: readonly { group: string; message: WireMessage }[], kept: Kept): ExpectedTable[] {
+function messageTables(
+  all: readonly { group: string; message: WireMessage }[],
+  lastFetched: LastFetched,
+): ExpectedTable[] {
   return [
     {
       table: 'messages',
       key: ['id'],
       rows: all.map(({ group, message }) => ({
-        ...columns(message, apart),
+        ...columns(message, nestedFields),
         group_id: group,
         author_id: message.author?.id ?? null,
         ...nested('channel', ['id', 'channelName', 'serverName'], message.channel),
         reply_to: copy(message.replyTo),
         thread: copy(message.thread),
       })),
-      beyond: ({ id }) => kept.message(id),
-      lags: ['reply_to', 'thread', 'channel_channel_name', 'channel_server_name'],
+      otherRow: ({ id }) => lastFetched.message(id),
+      lagging: ['reply_to', 'thread', 'channel_channel_name', 'channel_server_name'],
     },
     {
       table: 'message_reactions',
       key: ['message_id', 'identifier'],
       rows: all.flatMap(({ message }) => message.reactions.map((reaction: object) => columns(reaction))),
-      beyond: ({ message_id: id }) => kept.message(id),
+      otherRow: ({ message_id: id }) => lastFetched.message(id),
     },
     {
       table: 'message_quotes',
@@ -205,7 +208,7 @@ function messageTables(all: readonly { group: string; message: WireMessage }[], 
           ...columns(quote),
         })),
       ),
-      beyond: ({ message_id: id }) => kept.message(id),
+      otherRow: ({ message_id: id }) => lastFetched.message(id),
     },
   ];
 }
@@ -226,7 +229,7 @@ function authors(renderer: Renderer, all: readonly { message: WireMessage }[]): 
     table: 'authors',
     key: ['id'],
     rows: [...ids].map(row),
-    // Whoever wrote once stays known.
-    beyond: ({ id }) => (world.authors.has(String(id)) ? row(String(id)) : null),
+    // Authors are never removed.
+    otherRow: ({ id }) => (world.authors.has(String(id)) ? row(String(id)) : null),
   };
 }

@@ -2,15 +2,22 @@ import { migratedReason } from '../../../src/contract/topics.js';
 import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { topicItemJson, topicOf, topicPeople } from '../../../src/sandbox/wire/topics.js';
 import type { StoredTopic } from '../../../src/sandbox/world/types.js';
-import { goneAs, notGone } from './gone.js';
-import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
+import {
+  anything,
+  columns,
+  deletedColumns,
+  type ExpectedTable,
+  nested,
+  notDeleted,
+  type Row,
+} from './row.js';
 
-/** `GET /topics` shows every topic but the superseded; those are read by their id only. */
+/** `GET /topics` returns every topic except superseded ones, which can only be read by id. */
 export function listedTopics(renderer: Renderer): StoredTopic[] {
   return [...renderer.world.topics.values()].filter((topic) => topic.graphStatus !== 'superseded');
 }
 
-/** The topics whose conversations and history the API answers. */
+/** The topics whose conversations and history the API returns. */
 export function readableTopics(renderer: Renderer): StoredTopic[] {
   return listedTopics(renderer).filter((topic) => !topic.migrated);
 }
@@ -26,15 +33,17 @@ function topics(renderer: Renderer): ExpectedTable {
     rows: listedTopics(renderer).map((topic) => ({
       ...item(renderer, topic),
       ...(topic.migrated ? {} : detail(renderer, topic)),
-      ...notGone,
+      ...notDeleted,
       detail_unavailable_reason: topic.migrated ? migratedReason : null,
     })),
-    beyond: ({ id }) => {
+    otherRow: ({ id }) => {
       const topic = renderer.world.topics.get(String(id));
-      // Superseded since it was seen: there, and listed no more.
-      return topic ? { ...detail(renderer, topic), ...notGone } : goneAs(renderer.world, 'topic', String(id));
+      // It was superseded after it was listed: it exists, and is no longer listed.
+      return topic
+        ? { ...detail(renderer, topic), ...notDeleted }
+        : deletedColumns(renderer.world, 'topic', String(id));
     },
-    lags: ['successor_topic_title'],
+    lagging: ['successor_topic_title'],
   };
 }
 
@@ -77,11 +86,11 @@ function people(renderer: Renderer): ExpectedTable {
         };
       });
     }),
-    // The list does not tell who takes part in a topic that it does not show.
-    beyond: ({ topic_id: id }) =>
+    // The list does not return superseded topics, so it does not say who takes part in them.
+    otherRow: ({ topic_id: id }) =>
       renderer.world.topics.get(String(id))?.graphStatus === 'superseded'
         ? { message_count: anything }
         : null,
-    lags: ['title', 'is_vip'],
+    lagging: ['title', 'is_vip'],
   };
 }

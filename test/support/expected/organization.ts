@@ -4,7 +4,7 @@ import type { EntityType, StoredHistory } from '../../../src/sandbox/world/types
 import { columns, type ExpectedTable, nested, type Row } from './row.js';
 import { readableTopics } from './topics.js';
 
-/** The organization, its channels, templates and stories. */
+/** The tables of the organization, its channels, templates and stories. */
 export function organizationTables(renderer: Renderer): ExpectedTable[] {
   const { world } = renderer;
   return [
@@ -107,10 +107,10 @@ function storyTables(renderer: Renderer): ExpectedTable[] {
   ];
 }
 
-/** A person's history is answered with at most so many records (Limits). */
-const mostOfPerson = 50;
+/** The most records that the API returns of a person's history (Limits). */
+const personHistoryLimit = 50;
 
-/** What was done to topics, companies and people, and what became of the merged. */
+/** The history of topics, companies and people, and their merges. */
 export function historyTables(renderer: Renderer): ExpectedTable[] {
   const { world } = renderer;
   const readable: { type: EntityType; id: string }[] = [
@@ -120,7 +120,7 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
   ];
   const names = new Set(readable.map(({ type, id }) => `${type}:${id}`));
   const everything = [...world.history.values()].flat();
-  const known = new Map(everything.map((record) => [record.id, record]));
+  const recordById = new Map(everything.map((record) => [record.id, record]));
   const member = (id: string | null) => nested('user', user, id === null ? null : world.members.get(id));
   const recordRow = (record: StoredHistory): Row => ({
     ...columns({ ...record, changedAt: iso(record.changedAt) }, ['userId']),
@@ -132,14 +132,14 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
       key: ['id'],
       rows: readable.flatMap(({ type, id }) => {
         const records = world.history.get(`${type}:${id}`) ?? [];
-        return (type === 'person' ? records.slice(-mostOfPerson) : records).map(recordRow);
+        return (type === 'person' ? records.slice(-personHistoryLimit) : records).map(recordRow);
       }),
-      // History does not unhappen: what was read of something that is gone stays.
-      beyond: ({ id }) => {
-        const record = known.get(String(id));
+      // History is never removed: the records of an entity that is gone stay.
+      otherRow: ({ id }) => {
+        const record = recordById.get(String(id));
         return record ? recordRow(record) : null;
       },
-      lagsWhole: true,
+      rowsLag: true,
     },
     {
       table: 'merges',
@@ -158,7 +158,7 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
             ...member(merge.userId),
           })),
         ),
-      beyond: (row) =>
+      otherRow: (row) =>
         world.merges.some(
           (merge) =>
             merge.entityType === row.entity_type &&
@@ -167,7 +167,7 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
         )
           ? {}
           : null,
-      lags: ['source_name', 'target_name', 'user_name', 'user_image'],
+      lagging: ['source_name', 'target_name', 'user_name', 'user_image'],
     },
   ];
 }

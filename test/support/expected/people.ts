@@ -2,8 +2,7 @@ import { activityOf, companyItemJson, companyOf } from '../../../src/sandbox/wir
 import { identitiesOf, personOf } from '../../../src/sandbox/wire/people.js';
 import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { personCounts } from '../../../src/sandbox/world/counts.js';
-import { goneAs, notGone } from './gone.js';
-import { columns, type ExpectedTable, nested } from './row.js';
+import { columns, deletedColumns, type ExpectedTable, nested, notDeleted } from './row.js';
 
 const ofPerson = ['github', 'linkedin', 'phone', 'title', 'twitter', 'website'];
 const ofCompany = ['email', 'github', 'linkedin', 'phone', 'twitter'];
@@ -21,16 +20,16 @@ export function peopleTables(renderer: Renderer): ExpectedTable[] {
           ...columns(rest),
           ...nested('company', ['id', 'name', 'domain', 'logoUrl'], company),
           ...nested('connections', ofPerson, connections),
-          ...notGone,
+          ...notDeleted,
           detail_unavailable_reason: null,
         };
       }),
-      beyond: ({ id }) => goneAs(world, 'person', String(id)),
-      lags: [
+      otherRow: ({ id }) => deletedColumns(world, 'person', String(id)),
+      lagging: [
         'description',
         'ecosystem_tags',
         'expertise_tags',
-        // A week passes, and it moves by itself.
+        // It shifts by itself when a week passes.
         'weekly_activity',
         ...ofPerson.map((name) => `connections_${name}`),
       ],
@@ -41,7 +40,7 @@ export function peopleTables(renderer: Renderer): ExpectedTable[] {
       rows: everyone.flatMap((person) =>
         identitiesOf(renderer, person).map((identity) => ({ person_id: person.id, ...columns(identity) })),
       ),
-      lags: ['platform_username'],
+      lagging: ['platform_username'],
     },
     {
       table: 'person_source_stats',
@@ -70,12 +69,12 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
           ...columns(JSON.parse(companyItemJson(renderer, company))),
           weekly_activity: activityOf(renderer, company).weeklyActivity,
           ...nested('connections', ofCompany, connections),
-          ...notGone,
+          ...notDeleted,
           detail_unavailable_reason: null,
         };
       }),
-      beyond: ({ id }) => goneAs(world, 'company', String(id)),
-      lags: ['weekly_activity', ...ofCompany.map((name) => `connections_${name}`)],
+      otherRow: ({ id }) => deletedColumns(world, 'company', String(id)),
+      lagging: ['weekly_activity', ...ofCompany.map((name) => `connections_${name}`)],
     },
     {
       table: 'company_employees',
@@ -85,7 +84,7 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
           ? []
           : [{ company_id: companyId, person_id: id, name: displayName, avatar_url: avatarUrl }],
       ),
-      lagsWhole: true,
+      rowsLag: true,
     },
     {
       table: 'company_identities',
@@ -93,7 +92,7 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
       rows: all.flatMap((company) =>
         company.identities.map((identity) => ({ company_id: company.id, ...columns(identity) })),
       ),
-      lagsWhole: true,
+      rowsLag: true,
     },
     {
       table: 'company_source_stats',
@@ -104,8 +103,8 @@ export function companyTables(renderer: Renderer): ExpectedTable[] {
           ...columns(stat),
         })),
       ),
-      // The numbers of a company that is gone are the last that are known, as in its own row.
-      beyond: ({ company_id: id }) => (world.companies.has(String(id)) ? null : {}),
+      // The rows of a company that is gone keep the last numbers, as its own row does.
+      otherRow: ({ company_id: id }) => (world.companies.has(String(id)) ? null : {}),
     },
   ];
 }
