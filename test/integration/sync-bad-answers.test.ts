@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredMessage, StoredTopic } from '../../src/sandbox/world/types.js';
+import { listedTopics } from '../support/expected/topics.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
-import { listedTopics } from '../support/expected/topics.js';
 
 const folders = new Folders();
 afterAll(() => folders.remove());

@@ -40,14 +40,14 @@ describe('keys', () => {
     expectError(await call(sandbox, '/no/such/path', { key: null }), 401, 'UNAUTHORIZED');
   });
 
-  it('lets a key expire as the service clock moves on', async () => {
+  it('expires a key by the clock of the service', async () => {
     await start({ apiKeys: [{ key: 'svc_short', expiresAt: Date.now() + 3_600_000 }] });
     expect((await call(sandbox, '/whoami')).status).toBe(200);
     sandbox.skewClock(3_600_001);
     expectError(await call(sandbox, '/whoami'), 401, 'UNAUTHORIZED');
   });
 
-  it('binds a key to one organization: another sees itself, empty, and 404 for what is not its own', async () => {
+  it('binds a key to one organization: a key of another sees its own empty organization, and 404 for anything else', async () => {
     await start();
     const key = 'svc_other_organization';
     expect((await call(sandbox, '/whoami')).body.organization).toEqual(small.world.organization);
@@ -72,7 +72,7 @@ describe('keys', () => {
 });
 
 describe('errors', () => {
-  it('answers a path that does not exist with the documented body, not declared by any operation', async () => {
+  it('answers an unknown path with the documented body, marked as not declared by any operation', async () => {
     await start();
     const reply = await call(sandbox, '/no/such/path');
     expectError(reply, 404, 'NOT_FOUND');
@@ -85,7 +85,7 @@ describe('errors', () => {
     ]);
   });
 
-  it('answers 404 for every kind of thing that is not there', async () => {
+  it('answers 404 for every kind of entity that does not exist', async () => {
     await start();
     const paths = ['/topics/x', '/topics/x/groups', '/topics/x/people', '/topics/x/history', '/people/1'];
     paths.push('/people/1/history', '/people/1/identities', '/people/1/source-stats', '/companies/1');
@@ -94,7 +94,7 @@ describe('errors', () => {
     for (const path of paths) expectError(await call(sandbox, path), 404, 'NOT_FOUND');
   });
 
-  it('answers what fails validation with 400 that says where', async () => {
+  it('answers 400 to a request that fails validation, and says where', async () => {
     await start();
     const reply = await call(sandbox, '/stories?limit=101');
     expectError(reply, 400, 'BAD_REQUEST');
@@ -116,7 +116,7 @@ describe('errors', () => {
     expectError(await call(sandbox, '/people', { body: '' }), 400, 'BAD_REQUEST');
   });
 
-  it('answers 413 to a body that is too large and 415 to one that is no JSON', async () => {
+  it('answers 413 to a body that is too large and 415 to one that is not JSON', async () => {
     await start({ bodyLimit: 1000 });
     const large = { people: [{ displayName: 'x'.repeat(2000) }] };
     expectError(await call(sandbox, '/people', { body: large }), 413, 'PAYLOAD_TOO_LARGE');
@@ -124,7 +124,7 @@ describe('errors', () => {
     expectError(await call(sandbox, '/people', { body: 'a;b', headers }), 415, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('answers an unexpected error with a 500 that gives nothing away', async () => {
+  it('answers an unexpected error with a 500 that reveals nothing', async () => {
     await start();
     small.world.topics.get = () => {
       throw new Error('a secret of the inside');

@@ -37,7 +37,7 @@ describe('POST /automations', () => {
     expect(sandbox.world.automations.size).toBe(1);
   });
 
-  it('takes each of the five schedules, and no mixture', async () => {
+  it('accepts each of the five schedules, and no mixture', async () => {
     await start();
     const good: Record<string, unknown>[] = [cron, { type: 'rrule', rrule: 'FREQ=DAILY' }];
     good.push({ type: 'once', at: '2026-07-01T09:00:00Z' }, { type: 'every', n: 2, unit: 'hours' });
@@ -82,7 +82,7 @@ describe('POST /automations', () => {
     expect((await create({ prompt: '' })).status).toBe(400);
   });
 
-  it('sends output to a channel that is there and connected, named by both of its parts', async () => {
+  it('sends output only to a connected channel that is named by both of its parts', async () => {
     await start();
     const output = await create({ sourceName: 'slack', sourceChannelId: 'source-support' });
     expect(output.body.outputChannels).toEqual([
@@ -107,7 +107,7 @@ describe('POST /automations', () => {
     expect((await create({ templateSlug: 'weekly-digest' })).body.templateSlug).toBe('weekly-digest');
   });
 
-  it('knows the next run of one time and of intervals, none when it is not enabled', async () => {
+  it('returns the next run of a single time and of intervals, and none when it is disabled', async () => {
     await start();
     const at = '2026-07-01T09:00:00Z';
     expect((await create({ schedule: { type: 'once', at } })).body.nextRunAt).toBe(at);

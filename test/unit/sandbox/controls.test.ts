@@ -17,7 +17,7 @@ const body = async (path: string) => (await call(sandbox, path)).body;
 const change = (given: object) => control(sandbox, '/change', { body: given });
 
 describe('/__sandbox/change', () => {
-  it('changes a topic as a member of the organization, seen by the next answer', async () => {
+  it('changes a topic as a member of the organization, and the next answer returns the change', async () => {
     const { exports } = small.topics;
     await body('/topics');
     const reply = await change({
@@ -37,7 +37,7 @@ describe('/__sandbox/change', () => {
     expect(sandbox.stats().writesExecuted).toBe(0);
   });
 
-  it('deletes and brings back topics, people and companies', async () => {
+  it('deletes and restores topics, people and companies', async () => {
     const { login } = small.topics;
     const { bob } = small.people;
     const { acme } = small.companies;
@@ -91,7 +91,7 @@ describe('/__sandbox/change', () => {
     expect((await body(`/topics/${small.topics.login.id}/groups`)).data).toHaveLength(2);
   });
 
-  it('refuses a change that it does not understand, or of what is not there', async () => {
+  it('refuses an unknown change, and a change of an entity that does not exist', async () => {
     expect((await change({ kind: 'explode' })).status).toBe(400);
     expect((await change({ kind: 'patchTopic', topicId: 'x' })).status).toBe(400);
     expect((await change({ kind: 'patchTopic', topicId: 'x', fields: {}, more: 1 })).status).toBe(400);
@@ -101,7 +101,7 @@ describe('/__sandbox/change', () => {
 });
 
 describe('/__sandbox/advance', () => {
-  it('lets days pass, and the service shows it at once', async () => {
+  it('lets days pass, and the next answer returns the changes', async () => {
     const before = await body('/topics');
     const reply = await control(sandbox, '/advance', { body: { days: 2, shape: { activeTopics: 1 } } });
     expect(reply.status).toBe(200);
@@ -112,7 +112,7 @@ describe('/__sandbox/advance', () => {
     expect(total(after)).toBeGreaterThan(total(before));
   });
 
-  it('is one day unless told, and refuses a shape that is none', async () => {
+  it('is one day by default, and refuses a shape that is not valid', async () => {
     const { now } = small.world;
     expect((await control(sandbox, '/advance', { method: 'POST' })).status).toBe(200);
     expect(small.world.now - now).toBeGreaterThanOrEqual(20 * 3_600_000);

@@ -16,7 +16,7 @@ const body = async (path: string) => (await call(sandbox, path)).body;
 type Item = { group: { id: string; endTimestamp: string }; messages: { id: string; createdAt: string }[] };
 
 describe('GET /topics/{topicId}/groups', () => {
-  it('has the latest conversation first unless asked, and messages oldest first within each', async () => {
+  it('returns the latest conversation first by default, and the oldest message first within each', async () => {
     const path = `/topics/${small.topics.exports.id}/groups`;
     const { first, second } = small.groups;
     const ids = async (query: string) => (await body(path + query)).data.map((item: Item) => item.group.id);
@@ -48,7 +48,7 @@ describe('GET /topics/{topicId}/groups', () => {
 });
 
 describe('GET /groups', () => {
-  it('wants exactly one of companyId and personId', async () => {
+  it('requires exactly one of companyId and personId', async () => {
     const { id } = small.companies.acme;
     expect((await call(sandbox, '/groups')).status).toBe(400);
     expect((await call(sandbox, `/groups?companyId=${id}&personId=${small.people.ada.id}`)).status).toBe(400);
@@ -74,7 +74,7 @@ describe('GET /groups', () => {
     expect(second.data.map((item: Item) => item.group.id)).toEqual([small.groups.second.id]);
   });
 
-  it('lists the conversations in which anybody of a company spoke, whole', async () => {
+  it('lists the conversations in which anybody of a company wrote, complete', async () => {
     const { data } = await body(`/groups?companyId=${small.companies.acme.id}`);
     const ids = data.map((item: Item) => item.group.id);
     expect(ids).toContain(small.groups.first.id);
@@ -88,7 +88,7 @@ describe('GET /stories', () => {
   const slugs = async (query: string) =>
     (await body(`/stories${query}`)).stories.map((story: { draft: { slug: string } }) => story.draft.slug);
 
-  it('has four buckets, and the counts of all in each answer', async () => {
+  it('has four buckets, and returns the counts of all in each answer', async () => {
     expect(await slugs('')).toEqual(['unread', 'read-for-me']);
     expect(await slugs('?bucket=everything')).toEqual(['unread', 'read-for-me']);
     expect(await slugs('?bucket=unread')).toEqual(['unread']);
@@ -98,11 +98,11 @@ describe('GET /stories', () => {
     expect(await body('/stories?bucket=archived&limit=1')).toMatchObject(counts);
   });
 
-  it('shows as many as asked for', async () => {
+  it('returns as many as requested', async () => {
     expect(await slugs('?limit=1')).toEqual(['unread']);
   });
 
-  it('shows an archived story only to who asks for archived ones, even with the value left out', async () => {
+  it('returns an archived story only with includeArchived, even without a value', async () => {
     const status = async (path: string) => (await call(sandbox, path)).status;
     expect(await status('/stories/put-away')).toBe(404);
     expect(await status('/stories/put-away?includeArchived=false')).toBe(404);

@@ -60,7 +60,7 @@ async function whole(sandbox: Sandbox, path: string) {
 }
 
 describe.each(driftLists)('drift of %s', (list) => {
-  it('comes before every page but the first', async () => {
+  it('changes a list before every page but the first', async () => {
     const sandbox = await town({ ...still, insert: 1 });
     const path = await pathOf(sandbox, list);
     const { totalCount } = await page(sandbox, path, 1);
@@ -70,7 +70,7 @@ describe.each(driftLists)('drift of %s', (list) => {
     expect(sandbox.drift()).toMatchObject({ turns: { [list]: 2 }, done: { insert: 2 } });
   });
 
-  it('removes for good', async () => {
+  it('removes items for good', async () => {
     const sandbox = await town({ ...still, remove: 3, times: 1 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
@@ -86,7 +86,7 @@ describe.each(driftLists)('drift of %s', (list) => {
     }
   });
 
-  it('hides for some turns what is answered by id all the while', async () => {
+  it('hides items for some turns, which can still be read by id', async () => {
     const sandbox = await town({ ...still, hide: 2, hiddenFor: 3 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
@@ -104,7 +104,7 @@ describe.each(driftLists)('drift of %s', (list) => {
     expect(await whole(sandbox, path)).toHaveLength(before.length - 6);
   });
 
-  it('moves to the front, so that what a reader has seen comes again', async () => {
+  it('moves items to the front, so that a reader sees some of them again', async () => {
     const sandbox = await town({ ...still, move: 1, times: 1 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
@@ -124,7 +124,7 @@ describe.each(driftLists)('drift of %s', (list) => {
 });
 
 describe('drift', () => {
-  it('is the same from the same seed', async () => {
+  it('is the same for the same seed', async () => {
     const rule = { insert: 0.7, remove: 0.6, hide: 1.3, move: 0.9, seed: 12 };
     const read = async (given: DriftRuleInput) => {
       const sandbox = await town(given);
@@ -148,7 +148,7 @@ describe('drift', () => {
     expect(sandbox.drift().turns.topics).toBe(1);
   });
 
-  it('comes before every n-th page, and only so many times', async () => {
+  it('comes before every n-th page, and only a limited number of times', async () => {
     const sandbox = await town({ ...still, insert: 1, everyRequests: 3, times: 2 });
     const totals: number[] = [];
     for (let number = 2; number <= 12; number += 1)
@@ -172,7 +172,7 @@ describe('drift', () => {
     expect(sandbox.drift().turns.topics).toBe(0);
   });
 
-  it('starts and stops by request; what was hidden is listed again', async () => {
+  it('starts and stops by request; hidden items are listed again', async () => {
     const sandbox = await town();
     const before = await whole(sandbox, '/topics?');
     await page(sandbox, '/topics?', 2);
@@ -190,7 +190,7 @@ describe('drift', () => {
     expect(await whole(sandbox, '/topics?')).toEqual(before);
   });
 
-  it('has a default for everything, and refuses what it does not know', async () => {
+  it('has a default for every field, and refuses unknown fields', async () => {
     const sandbox = await town();
     expect((await control(sandbox, '/drift', { method: 'POST' })).body.rule).toMatchObject({
       lists: ['topics', 'companies', 'people', 'groups'],

@@ -25,7 +25,7 @@ async function outcome(path: string): Promise<number | 'no answer'> {
   return status(path).catch(() => 'no answer' as const);
 }
 
-describe('which requests are struck', () => {
+describe('which requests a fault applies to', () => {
   it('by route, method and parts of the path', async () => {
     arm(
       { kind: 'status', status: 503, match: { route: 'whoami' } },
@@ -41,7 +41,7 @@ describe('which requests are struck', () => {
     expect(await status(`/people/${small.people.ada.id}/history`)).toBe(200);
   });
 
-  it('after some, and so many times', async () => {
+  it('after some requests, and a limited number of times', async () => {
     arm({ kind: 'status', status: 503, match: { route: 'whoami' }, after: 2, times: 2 });
     const seen: number[] = [];
     for (let n = 0; n < 6; n += 1) seen.push(await status('/whoami'));
@@ -49,7 +49,7 @@ describe('which requests are struck', () => {
     expect(sandbox.stats().faults).toEqual({ status: 2 });
   });
 
-  it('by chance, the same for the same seed', async () => {
+  it('with a probability, the same for the same seed', async () => {
     const run = async () => {
       const other = await launch(
         { rate: { requests: 1000 }, faults: [{ kind: 'status', status: 503, probability: 0.5 }] },
@@ -67,7 +67,7 @@ describe('which requests are struck', () => {
   });
 });
 
-describe('what strikes', () => {
+describe('what a fault does', () => {
   it('status: with the documented body, or any other body and headers', async () => {
     arm({ kind: 'status', status: 500, times: 1 });
     expect(errorBody.parse((await call(sandbox, '/whoami')).body).status).toBe(500);
@@ -77,7 +77,7 @@ describe('what strikes', () => {
     expect([reply.status, reply.headers.get('retry-after'), reply.body]).toEqual([429, '0', { no: 'form' }]);
   });
 
-  it('html: a page of a proxy, even with status 200', async () => {
+  it('html: the page of a proxy, even with status 200', async () => {
     arm({ kind: 'html', times: 1 }, { kind: 'html', status: 200 });
     for (const expected of [502, 200]) {
       const reply = await call(sandbox, '/whoami');
@@ -87,21 +87,21 @@ describe('what strikes', () => {
     }
   });
 
-  it('reset: no answer, and nothing done', async () => {
+  it('reset: no answer, and the request did not run', async () => {
     arm({ kind: 'reset', times: 1 });
     await expect(bump()).rejects.toThrow();
     expect(small.topics.exports.priority).toBe('default');
     expect(sandbox.stats().routes).toEqual({ update_topic: { reset: 1 } });
   });
 
-  it('commit-then-drop: no answer, but done', async () => {
+  it('commit-then-drop: no answer, but the request ran', async () => {
     arm({ kind: 'commit-then-drop', times: 1 });
     await expect(bump()).rejects.toThrow();
     expect(small.topics.exports.priority).toBe('high');
     expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, routes: { update_topic: { reset: 1 } } });
   });
 
-  it('any fault with commit: done all the same', async () => {
+  it('any fault with commit: the request runs', async () => {
     arm(
       { kind: 'status', status: 500, commit: true, times: 1 },
       { kind: 'html', status: 504, commit: true, times: 1 },
@@ -145,7 +145,7 @@ describe('what strikes', () => {
     expect(performance.now() - started).toBeGreaterThan(100);
   });
 
-  it('slow and dribbling: in pieces, each some time after the last', async () => {
+  it('slow and dribbling: in pieces, with pauses between them', async () => {
     arm({ kind: 'slow', ms: 200, dribble: true, pieces: 4 });
     const reply = await fetch(`${sandbox.baseUrl}/people`, {
       headers: { authorization: `Bearer ${sandbox.apiKey}` },
@@ -157,7 +157,7 @@ describe('what strikes', () => {
     expect(Buffer.concat(pieces).toString()).toBe((await call(sandbox, '/people')).text);
   });
 
-  it('truncate: announced whole, cut off inside', async () => {
+  it('truncate: the full length is announced, the connection closes inside the body', async () => {
     const whole = (await call(sandbox, '/people')).text;
     arm({ kind: 'truncate', bytes: 40 });
     const reply = await fetch(`${sandbox.baseUrl}/people`, {
@@ -167,7 +167,7 @@ describe('what strikes', () => {
     await expect(reply.text()).rejects.toThrow();
   });
 
-  it('truncate, cleanly: a whole answer whose JSON is cut', async () => {
+  it('truncate, cleanly: a complete answer with incomplete JSON', async () => {
     arm({ kind: 'truncate', bytes: 40, clean: true });
     const reply = await call(sandbox, '/people');
     expect([reply.status, reply.text.length, reply.body]).toEqual([200, 40, undefined]);
@@ -192,7 +192,7 @@ describe('what strikes', () => {
     expect(data[1]).toEqual({ ...real.data[2], fieldOfTomorrow: 1 });
   });
 
-  it('paging: for the routes it names alone', async () => {
+  it('paging: only for the routes that it names', async () => {
     arm({ kind: 'paging', how: 'refuse-limit', match: { route: 'topics' } });
     expect([await status('/topics?limit=1'), await status('/people?limit=1')]).toEqual([400, 200]);
   });
@@ -213,7 +213,7 @@ describe('/__sandbox/faults', () => {
     expect(await outcome('/people')).toBe(200);
   });
 
-  it('refuses a rule that it does not understand', async () => {
+  it('refuses a rule that is not valid', async () => {
     const bad = [{ kind: 'explode' }, { kind: 'slow' }, { kind: 'reset', when: 'later' }];
     for (const rule of [...bad, { kind: 'reset', match: { pattern: '(' } }]) {
       expect((await control(sandbox, '/faults', { body: { rules: [rule] } })).status).toBe(400);
@@ -221,7 +221,7 @@ describe('/__sandbox/faults', () => {
     expect((await control(sandbox, '/faults')).body.faults).toEqual([]);
   });
 
-  it('never strikes the controls themselves', async () => {
+  it('never applies to the controls', async () => {
     arm({ kind: 'reset' });
     expect((await control(sandbox, '/stats')).status).toBe(200);
   });

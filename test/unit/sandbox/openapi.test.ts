@@ -52,7 +52,7 @@ it.each(all)('describes the parameters, body and answers of %s', (name, endpoint
   }
 });
 
-it('describes the opt-in header of writes, and of writes alone', () => {
+it('describes the opt-in header of writes, and only of writes', () => {
   const header = ([, endpoint]: [string, Endpoint]) =>
     (operationOf(endpoint)?.parameters ?? []).find(
       (one) => one.in === 'header' && one.name === 'idempotency-key',

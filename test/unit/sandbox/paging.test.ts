@@ -18,7 +18,7 @@ async function ids(path: string): Promise<string[]> {
 }
 
 describe.each([0, 1] as const)('pages from %i', (base) => {
-  it('says where counting starts, splits the list without loss, and ends with an empty page', async () => {
+  it('starts at the configured number, returns every item once, and ends with an empty page', async () => {
     await start({ pageBase: base, pageSize: 2 });
     const first = (await call(sandbox, '/people')).body;
     expect(first).toMatchObject({ limit: 2, page: base, totalCount: 3 });
@@ -36,13 +36,13 @@ it('refuses a page before the first', async () => {
   expect((await call(sandbox, '/people?page=0')).status).toBe(400);
 });
 
-it('grants the limit asked for, up to the largest', async () => {
+it('grants the requested limit, up to the largest', async () => {
   await start({ maxPageSize: 2 });
   expect((await call(sandbox, '/people?limit=1')).body).toMatchObject({ limit: 1, totalCount: 3 });
   expect((await call(sandbox, '/people?limit=50')).body.limit).toBe(2);
 });
 
-it('lists topics by their latest update; superseded ones are read by id only', async () => {
+it('lists topics by their latest update; superseded ones can only be read by id', async () => {
   await start();
   const { exports, login, archived, migrated, superseded } = small.topics;
   const listed = await ids('/topics');
@@ -70,15 +70,15 @@ it('searches by words, and by meaning with a similarity from 0 to 1', async () =
   expect((await call(sandbox, '/topics?limit=1')).body.data[0].similarity).toBe(0);
 });
 
-describe('forms that are not shown', () => {
-  it('are paged, a property or an array, as told', async () => {
+describe('lists whose form the document does not show', () => {
+  it('are paged, a property or an array, as configured', async () => {
     await start({ forms: { people: 'property', channels: 'array', templates: 'paged' } });
     expect((await call(sandbox, '/people')).body).toEqual({ people: expect.any(Array) });
     expect((await call(sandbox, '/channels')).body).toHaveLength(2);
     expect((await call(sandbox, '/automation-templates')).body).toMatchObject({ totalCount: 1, page: 1 });
   });
 
-  it('are people paged, channels and templates under their name, unless told', async () => {
+  it('are people paged, channels and templates a property, by default', async () => {
     await start();
     expect((await call(sandbox, '/people')).body.totalCount).toBe(3);
     expect(Object.keys((await call(sandbox, '/channels')).body)).toEqual(['channels']);
@@ -86,20 +86,20 @@ describe('forms that are not shown', () => {
   });
 });
 
-describe('misbehaviour', () => {
-  it('ignores the page, and says so', async () => {
+describe('paging faults', () => {
+  it('ignores the page, and returns the number of the page it sends', async () => {
     await start({ pageSize: 2, pagingFault: 'ignore-page' });
     expect((await call(sandbox, '/people?page=2')).body.page).toBe(1);
     expect(await ids('/people?page=2')).toEqual(await ids('/people'));
   });
 
-  it('repeats a page for ever under every number', async () => {
+  it('repeats the first page under every number', async () => {
     await start({ pageSize: 2, pagingFault: 'repeat-page' });
     expect((await call(sandbox, '/people?page=9')).body.page).toBe(9);
     expect(await ids('/people?page=9')).toEqual(await ids('/people'));
   });
 
-  it('grants another limit than asked', async () => {
+  it('grants another limit than requested', async () => {
     await start({ pagingFault: 'other-limit' });
     const { data, limit } = (await call(sandbox, '/people?limit=2')).body;
     expect([limit, data.length]).toEqual([1, 1]);
@@ -112,7 +112,7 @@ describe('misbehaviour', () => {
   });
 });
 
-it('signs addresses anew in each answer where told to, and nowhere else', async () => {
+it('signs addresses in each answer only when configured', async () => {
   await start({ signedUrls: true });
   const avatar = async () => (await call(sandbox, `/people/${small.people.ada.id}`)).body.avatarUrl;
   const [one, two] = [await avatar(), await avatar()];

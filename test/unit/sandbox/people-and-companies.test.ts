@@ -18,7 +18,7 @@ const body = async (path: string) => (await call(sandbox, path)).body;
 const send = async (method: string, path: string, sent: unknown) =>
   (await call(sandbox, path, { method, body: sent })).body;
 
-describe('batches go on where an item fails', () => {
+describe('batches continue after an item fails', () => {
   it('POST /people', async () => {
     const { results } = await send('POST', '/people', {
       people: [
@@ -133,7 +133,7 @@ describe('merges', () => {
 });
 
 describe('GET /people/{personId}/history', () => {
-  it('leaves the system out unless asked, and shows 20 unless asked for up to 50', async () => {
+  it('leaves out the system by default, and returns 20 records by default and 50 at most', async () => {
     const { ada } = small.people;
     const path = `/people/${ada.id}/history`;
     for (let n = 0; n < 25; n += 1) {
@@ -156,7 +156,7 @@ describe('GET /people/{personId}/history', () => {
 });
 
 describe('numbers', () => {
-  it('of companies are those of their people, and follow a write at once', async () => {
+  it('of companies are those of their people, and change right after a write', async () => {
     const { acme } = small.companies;
     const { ada, bob } = small.people;
     const company = async () => {

@@ -20,7 +20,7 @@ async function statuses(count: number, path: string, key?: string): Promise<numb
   return seen;
 }
 
-it('is 120 in 60 seconds unless told otherwise', async () => {
+it('is 120 in 60 seconds by default', async () => {
   await start({});
   const seen = await statuses(121, '/whoami');
   expect(seen.slice(0, 120).every((status) => status === 200)).toBe(true);
@@ -37,7 +37,7 @@ it('counts each request as it arrives, by key, errors and unknown paths included
   expect(await statuses(1, '/whoami', 'svc_jwt')).toEqual([200]);
 });
 
-it('answers 429 with the documented body, and with no header that is not shown', async () => {
+it('answers 429 with the documented body, and without headers that the document does not show', async () => {
   await start({ rate: { requests: 1 } });
   await statuses(1, '/whoami');
   const reply = await call(sandbox, '/whoami');
@@ -46,20 +46,20 @@ it('answers 429 with the documented body, and with no header that is not shown',
   expect(names).toEqual([]);
 });
 
-it('hints with Retry-After where it is told to', async () => {
+it('sends Retry-After when configured', async () => {
   await start({ rate: { requests: 1 }, retryAfterHeader: true });
   await statuses(1, '/whoami');
   expect(Number((await call(sandbox, '/whoami')).headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-it('starts anew when the window is over', async () => {
+it('starts again when the window is over', async () => {
   await start({ rate: { requests: 2, windowMs: 400 } });
   expect(await statuses(3, '/whoami')).toEqual([200, 200, 429]);
   await delay(500);
   expect(await statuses(1, '/whoami')).toEqual([200]);
 });
 
-it('leaves the controls and the description outside of keys and limit', async () => {
+it('needs no key and has no limit for the controls and the description', async () => {
   await start({ rate: { requests: 1 } });
   await statuses(2, '/whoami');
   expect((await control(sandbox, '/stats')).body.tooManyRequests).toBe(1);

@@ -28,7 +28,7 @@ async function history(id = small.topics.exports.id) {
 }
 
 describe('PATCH /topics/{topicId}', () => {
-  it('sets every state and priority that a client may set, and answers the topic', async () => {
+  it('sets every state and priority that a client may set, and returns the topic', async () => {
     for (const lifecycleState of settableLifecycleStates) {
       expect((await patch({ lifecycleState })).body).toMatchObject({ lifecycleState });
     }
@@ -86,7 +86,7 @@ describe('PATCH /topics/{topicId}', () => {
     expect((await patch({ archived: false, archivedReason: 'ignored' })).body.archivedReason).toBeNull();
   });
 
-  it('moves updatedAt and writes history, with what was there before', async () => {
+  it('moves updatedAt and writes history, with the previous values', async () => {
     const { updatedAt } = (await call(sandbox, `/topics/${small.topics.exports.id}`)).body;
     const after = (await patch({ priority: 'high' })).body;
     expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(updatedAt));
@@ -118,7 +118,7 @@ describe('a topic that was archived in the migration', () => {
     }
   });
 
-  it('still names its people (v1 or v2)', async () => {
+  it('still returns its people (v1 or v2)', async () => {
     const people = (await call(sandbox, `/topics/${small.topics.migrated.id}/people`)).body.data;
     expect(people.map((person: { id: string }) => person.id)).toEqual([small.people.bob.id]);
   });
@@ -135,7 +135,7 @@ describe('POST /topics/{topicId}/archive', () => {
 });
 
 describe('PATCH /topics/bulk', () => {
-  it('changes what can be changed and says what could not', async () => {
+  it('changes the valid items and reports the others', async () => {
     const { exports, login, migrated } = small.topics;
     const reply = await call(sandbox, '/topics/bulk', {
       method: 'PATCH',
@@ -164,7 +164,7 @@ describe('PATCH /topics/bulk', () => {
 });
 
 describe('POST /topics/merge', () => {
-  it('moves the conversations, ends the source, and leaves its mark on both histories', async () => {
+  it('moves the conversations, removes the source, and records the merge in both histories', async () => {
     const { exports, login } = small.topics;
     const merge = await call(sandbox, '/topics/merge', {
       body: { sourceTopicIds: [login.id], targetTopicId: exports.id },
@@ -185,7 +185,7 @@ describe('POST /topics/merge', () => {
     });
   });
 
-  it('refuses what is not there with 404, and a merge into itself with 400', async () => {
+  it('refuses an unknown topic with 404, and a merge into itself with 400', async () => {
     const { exports } = small.topics;
     const body = { sourceTopicIds: ['nowhere'], targetTopicId: exports.id };
     expect((await call(sandbox, '/topics/merge', { body })).status).toBe(404);

@@ -20,7 +20,7 @@ describe('advance', () => {
     expect(Object.values(counts).every((count) => count === 0)).toBe(true);
   });
 
-  it('brings the same day for the same seed and day, and another on the next', () => {
+  it('gives the same day for the same seed and day, and a different next day', () => {
     const [a, b] = [structuredClone(made), structuredClone(made)];
     advance(a, 2);
     advance(b, 1);
@@ -51,7 +51,7 @@ describe('advance', () => {
     },
   );
 
-  it('contradicts itself nowhere after many days, and says what happened', () => {
+  it('leaves no contradictions after many days, and returns what happened', () => {
     const world = structuredClone(made);
     const counts = advance(world, 60, { ...defaultDay, edits: 0.004, deletions: 0.004, merges: 0.01 });
     expect(contradictions(world)).toEqual([]);
@@ -69,7 +69,7 @@ describe('advance', () => {
     expect([...world.companies.values()].filter((company) => company.isOrgCompany)).toHaveLength(1);
   });
 
-  it('keeps each message within the day that brought it', () => {
+  it('keeps each message within its day', () => {
     const world = structuredClone(made);
     advance(world, 1, { ...quietDay, activeTopics: 0.3 });
     const brought = [...world.messages.values()].filter((m) => !made.messages.has(m.id));
@@ -80,7 +80,7 @@ describe('advance', () => {
     expect(world.now - made.now - dayMs).toBeLessThan(1000);
   });
 
-  it('refuses what is no number of days or no share', () => {
+  it('refuses a number of days or a share that is not valid', () => {
     const world = structuredClone(made);
     expect(() => advance(world, -1)).toThrow(RangeError);
     expect(() => advance(world, 1.5)).toThrow(RangeError);
@@ -89,7 +89,7 @@ describe('advance', () => {
     expect(contentOf(world)).toBe(contentOf(made));
   });
 
-  it('lets time pass where there is nothing', () => {
+  it('lets time pass in an empty organization', () => {
     const empty = generate({
       ...smallSizes,
       topics: 0,

@@ -65,7 +65,7 @@ describe('topics', () => {
     });
   });
 
-  it('do not move when nothing differs', () => {
+  it('are not updated when nothing differs', () => {
     const topic = topicAt(0);
     patchTopic(world, topic.id, { priority: 'low', lifecycleState: 'open' }, user);
     const content = contentOf(world);
@@ -76,7 +76,7 @@ describe('topics', () => {
     expect(world.now).toBe(now);
   });
 
-  it('are archived with their conversations, and come back', () => {
+  it('are archived and unarchived with their conversations', () => {
     const topic = topicAt(0);
     const groupIds = [...topic.groupIds];
     archiveTopic(world, topic.id, 'Done', user);
@@ -100,7 +100,7 @@ describe('topics', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('stay superseded, whatever else is done with them', () => {
+  it('stay superseded after any other change', () => {
     const [topic, successor] = [topicAt(0), topicAt(1)];
     const moved = [...topic.groupIds];
     supersedeTopic(world, topic.id, successor.id);
@@ -112,7 +112,7 @@ describe('topics', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('go into another with everything they had', () => {
+  it('are merged with everything they have', () => {
     const [source, other, target] = [topicAt(0), topicAt(1), topicAt(2)];
     supersedeTopic(world, topicAt(3).id, source.id);
     const groups = source.groupIds.length + other.groupIds.length + target.groupIds.length;
@@ -133,7 +133,7 @@ describe('topics', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('leave the world as it was when one of them is unknown', () => {
+  it('leave the world unchanged when one of them is unknown', () => {
     const content = contentOf(world);
     expect(() => mergeTopics(world, [topicAt(0).id, 'nobody'], topicAt(1).id, user)).toThrow(
       UnknownEntityError,
@@ -145,7 +145,7 @@ describe('topics', () => {
     expect(contentOf(world)).toBe(content);
   });
 
-  it('vanish and come back', () => {
+  it('are deleted and restored', () => {
     const topic = topicAt(0);
     supersedeTopic(world, topicAt(1).id, topic.id);
     const groupIds = [...topic.groupIds];
@@ -159,7 +159,7 @@ describe('topics', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('begin with an INSERT', () => {
+  it('have an INSERT as their first record', () => {
     const topic = createTopic(world, { title: 'T', summary: 'S', issueType: null, keywords: [] }, user);
     expect(historyOf(world, 'topic', topic.id)).toMatchObject([
       { operation: 'INSERT', previousValues: null },
@@ -169,7 +169,7 @@ describe('topics', () => {
 });
 
 describe('people and companies', () => {
-  it('are made with ids of digits that nothing else has', () => {
+  it('get unique ids of digits', () => {
     const ids = [
       createPerson(world, { displayName: 'A' }, user).id,
       createPerson(world, { primaryEmail: 'b@mail.example' }, user).id,
@@ -211,7 +211,7 @@ describe('people and companies', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('vanish without leaving anything that points at them', () => {
+  it('are deleted without leaving references to them', () => {
     const person = [...world.people.values()].find((p) => p.companyId !== null);
     deleteCompany(world, person?.companyId as string, user);
     expect(person?.companyId).toBeNull();
@@ -231,7 +231,7 @@ describe('people and companies', () => {
     });
   });
 
-  it('take over an account that is known already', () => {
+  it('take over an existing account', () => {
     const author = [...world.authors.values()].find((a) => a.personId !== null);
     const person = createPerson(world, { displayName: 'New owner' }, user);
     const identity = { platform: author?.sourceName as string, platformId: author?.sourceAuthorId as string };
@@ -242,7 +242,7 @@ describe('people and companies', () => {
 });
 
 describe('conversations', () => {
-  it('move their topic with everything that happens in them', () => {
+  it('update their topic with every change', () => {
     const topic = topicAt(0);
     const [channelId] = [...world.channels.keys()];
     const [authorId] = [...world.authors.keys()];
@@ -272,7 +272,7 @@ describe('conversations', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('count the same reaction up', () => {
+  it('count the same reaction again', () => {
     const [id] = [...world.messages.values()].filter((m) => m.reactions.length === 0).map((m) => m.id);
     react(world, id as string, { identifier: 'eyes', unicode: '👀' });
     react(world, id as string, { identifier: 'eyes', unicode: '👀' });

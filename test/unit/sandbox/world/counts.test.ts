@@ -37,7 +37,7 @@ function allNumbers(world: World) {
 }
 
 describe('derived numbers', () => {
-  it('are after any changes what they would be if nothing had been kept', () => {
+  it('are the same after any changes as without a cache', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 1e6 }), { minLength: 1, maxLength: 30 }), (codes) => {
         const world = structuredClone(made);
@@ -54,7 +54,7 @@ describe('derived numbers', () => {
     );
   });
 
-  it('add up to what plain counting gives', () => {
+  it('agree with plain counting', () => {
     const messages = [...made.messages.values()];
     const live = (holds: (message: StoredMessage) => boolean) =>
       messages.filter((m) => m.deletedAt === null && holds(m));
@@ -106,7 +106,7 @@ describe('derived numbers', () => {
     }
   });
 
-  it('show a new message in the last of twelve weeks, and let it grow old', () => {
+  it('show a new message in the last of twelve weeks, then in earlier ones', () => {
     const world = structuredClone(made);
     const [personId] = [...world.people.entries()].find(([, person]) => person.authorIds.length > 0) ?? [''];
     const authorId = world.people.get(personId)?.authorIds[0] ?? '';

@@ -20,7 +20,7 @@ const share = <T>(items: readonly T[], holds: (item: T) => boolean) =>
   items.filter(holds).length / items.length;
 
 describe('generate', () => {
-  it('gives the same bytes for the same seed, and others for another', () => {
+  it('gives the same bytes for the same seed, and different bytes for another', () => {
     const hash = (seed: number) =>
       createHash('sha256')
         .update(contentOf(generate({ ...smallSizes, seed })))
@@ -29,7 +29,7 @@ describe('generate', () => {
     expect(hash(1)).not.toBe(hash(2));
   });
 
-  it('gives exactly the sizes that were asked for', () => {
+  it('gives exactly the requested sizes', () => {
     expect(world.topics.size).toBe(defaultSizes.topics);
     expect(world.people.size).toBe(defaultSizes.people);
     expect(world.companies.size).toBe(defaultSizes.companies);
@@ -40,11 +40,11 @@ describe('generate', () => {
     expect(world.now - defaultSizes.now).toBeLessThan(1000);
   });
 
-  it('contradicts itself nowhere', () => {
+  it('contains no contradictions', () => {
     expect(contradictions(world)).toEqual([]);
   });
 
-  it('works for organizations of any small size, empty ones included', () => {
+  it('works for organizations of any small size, including empty ones', () => {
     const size = (max: number) => fc.integer({ min: 0, max });
     const sizes = fc.record({
       seed: fc.integer(),
@@ -83,7 +83,7 @@ describe('generate', () => {
     );
   });
 
-  it('leaves what there is as it is when more is asked for', () => {
+  it('keeps the smaller organization when a larger one is requested', () => {
     const small = generate(smallSizes);
     const large = generate({ ...smallSizes, topics: 60, people: 110 });
     for (const [id, topic] of small.topics) expect(large.topics.get(id)?.title).toBe(topic.title);
@@ -115,7 +115,7 @@ describe('a generated organization', () => {
     expect(sizes[60]).toBeLessThan(12);
   });
 
-  it('lives by the week: weekdays and office hours', () => {
+  it('is busier on weekdays and in office hours', () => {
     const onDay = (day: number) => messages.filter((m) => new Date(m.createdAt).getUTCDay() === day).length;
     expect(onDay(0) + onDay(6)).toBeLessThan(onDay(2));
     const inHours = (from: number, to: number) =>
@@ -162,7 +162,7 @@ describe('a generated organization', () => {
     expect(new Set(topics.map((t) => t.title)).size).toBe(topics.length);
   });
 
-  it('has conversations as they are in life', () => {
+  it('has realistic conversations', () => {
     expect([...world.groups.values()].some((g) => g.topicId === null)).toBe(true);
     expect([...world.groups.values()].some((g) => g.archivedAt !== null)).toBe(true);
     expect(messages.some((m) => m.isInternal)).toBe(true);
@@ -182,7 +182,7 @@ describe('a generated organization', () => {
     }
   });
 
-  it('has text that careless programs trip over, and none that no program can hold', () => {
+  it('has text that careless programs handle wrongly, and none that no program can store', () => {
     const all = messages.map((m) => m.content);
     expect(all.filter((text) => text.length > 20_000).length).toBeGreaterThan(2);
     for (const pattern of [
@@ -212,7 +212,7 @@ describe('a generated organization', () => {
     ).toEqual([]);
   });
 
-  it('remembers how everything came to be, and agrees with it', () => {
+  it('has a history that agrees with the present', () => {
     for (const topic of topics) {
       const records = world.history.get(`topic:${topic.id}`) ?? [];
       expect(records[0]).toMatchObject({ operation: 'INSERT', changedAt: topic.createdAt });
@@ -227,7 +227,7 @@ describe('a generated organization', () => {
     }
   });
 
-  it('takes the reasoning from a priority that was set by hand', () => {
+  it('removes the reasoning of a priority that a user has set', () => {
     for (const topic of topics) {
       const last = world.history.get(`topic:${topic.id}`)?.findLast((r) => 'priority' in r.changes);
       if (last?.changedBy === 'user') expect(topic.priorityReasoning).toBeNull();
@@ -288,14 +288,14 @@ describe('stories', () => {
     version: z.number(),
   });
 
-  it('keep to the limits of the document', () => {
+  it('respect the limits of the document', () => {
     for (const story of stories) {
       expect(draft.safeParse(story.draft).error?.issues ?? []).toEqual([]);
       expect(story.draft.slug).toBe(story.slug);
     }
   });
 
-  it('keep to them whatever their topics are called', () => {
+  it('respect them whatever the titles of their topics are', () => {
     const named = structuredClone(generate(smallSizes));
     for (const topic of named.topics.values()) {
       topic.title = '\u{1F9D1}\u200D\u{1F680}'.repeat(90);

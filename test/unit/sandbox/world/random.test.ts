@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Random, Zipf } from '../../../../src/sandbox/world/random.js';
 
 describe('Random', () => {
-  it('gives the numbers that it always gave', () => {
+  it('gives the same numbers in every version', () => {
     const random = new Random(1, 'golden');
     expect([random.bits(), random.whole(1, 100), random.uuid(), random.digits(12)]).toMatchInlineSnapshot(`
       [
@@ -15,7 +15,7 @@ describe('Random', () => {
     `);
   });
 
-  it('is repeated by the same key and not by another', () => {
+  it('repeats for the same key and differs for another', () => {
     fc.assert(
       fc.property(fc.integer(), fc.string(), fc.integer(), (seed, name, index) => {
         const draw = (...key: (string | number)[]) => {
@@ -46,7 +46,7 @@ describe('Random', () => {
     expect(new Set(made).size).toBe(made.length);
   });
 
-  it('samples without repeating, never more than there are', () => {
+  it('samples without repetition, and never more than exist', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer()), fc.integer({ min: -1, max: 30 }), (items, count) => {
         const taken = new Random(1, 'sample', count).sample(items, count);
@@ -57,7 +57,7 @@ describe('Random', () => {
     );
   });
 
-  it('draws by weight, and never what weighs nothing', () => {
+  it('draws by weight, and never an item of weight 0', () => {
     const random = new Random(3, 'weights');
     const drawn = Array.from({ length: 3000 }, () => random.weighted({ never: 0, often: 9, rare: 1 }));
     expect(drawn).not.toContain('never');
@@ -66,8 +66,8 @@ describe('Random', () => {
   });
 });
 
-describe('Skewed', () => {
-  it('draws the first far oftener than the last, and everything some time', () => {
+describe('Zipf', () => {
+  it('draws the first far more often than the last, and every item at some time', () => {
     const random = new Random(5, 'skew');
     const items = Array.from({ length: 20 }, (_, i) => i);
     const skewed = new Zipf(items, 1);
@@ -80,7 +80,7 @@ describe('Skewed', () => {
     expect(Math.min(...counts)).toBeGreaterThan(0);
   });
 
-  it('refuses to draw from nothing', () => {
+  it('refuses to draw from an empty list', () => {
     expect(() => new Zipf([], 1).draw(new Random(1))).toThrow(RangeError);
   });
 });
