@@ -1,4 +1,7 @@
-import { defineConfig } from 'vitest/config';
+import { fileURLToPath } from 'node:url';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+const root = fileURLToPath(new URL('./', import.meta.url));
 
 /** A folder for the run; and dist, which integration tests run as it is shipped, is what src says. */
 const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
@@ -10,6 +13,8 @@ export default defineConfig({
     // Only what hangs fails by these, on a busy machine as well.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // Read at run time, so no import tells npm run test:changed who depends on it.
+    forceRerunTriggers: [...configDefaults.forceRerunTriggers, `${root}sql/**`, `${root}config/**`],
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/sql.js'));
+void (() => import('../../src/cli/commands/export.js'));
+
 const folders = new Folders();
 let cwd: string;
 let env: Record<string, string>;

@@ -10,6 +10,9 @@ import {
   startSandboxProcess,
 } from '../support/signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/main.js'));
+
 const folders = new Folders();
 let sandbox: SandboxProcess;
 /** A warehouse that one sync has filled; tests that change it make their own. */

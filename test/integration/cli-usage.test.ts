@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Folders, signalhouse } from '../support/signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/main.js'));
+
 const folders = new Folders();
 afterAll(() => folders.remove());
 

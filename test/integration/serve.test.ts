@@ -10,6 +10,9 @@ import type { RunRecord } from '../../src/serve/schedule/record.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders, type Running } from '../support/signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/serve.js'));
+
 const folders = new Folders();
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
 let sandbox: Sandbox;

@@ -8,6 +8,9 @@ import type { PlanReport, SyncReport } from '../../src/sync/report.js';
 import { type Comparison, differences } from './oracle.js';
 import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/sync.js'));
+
 /** An organization that has several of everything, merged and gone ones included. */
 export const town: Partial<WorldSizes> = {
   seed: 5,

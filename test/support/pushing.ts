@@ -9,6 +9,9 @@ import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/push.js'));
+
 /** The parts of a change that matter to a test. */
 export interface Wish {
   readonly topic?: string;
