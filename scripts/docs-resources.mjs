@@ -23,7 +23,7 @@ const parts = {
   ages: ({ maxAgeDays }) => Object.entries(maxAgeDays).map(([name, days]) => `    ${name}: ${days}`),
   freshness: ({ lists }) =>
     lists.flatMap(({ name }) => [
-      `    # Hours that may pass until ${name.replaceAll('_', ' ')} are stale.`,
+      `    # Hours after which ${name.replaceAll('_', ' ')} are stale.`,
       `    # ${name}: 26`,
     ]),
   resources: ({ lists, children }) =>

@@ -14,16 +14,16 @@ import { type Access, connect, limitsOf, type Setup } from './setup.js';
 
 export { refuseAnother } from '../run/identity.js';
 
-/** What `doctor` wants to know of the API, for two requests. */
+/** What two requests tell `doctor` about the API. */
 export interface Probe {
   readonly identity: Identity;
-  /** How far this machine's clock is ahead of the server's; null when the answer carries no date. */
+  /** How far this machine's clock is ahead of the server's; null when the answer has no date. */
   readonly clockAheadMs: number | null;
-  /** How the list of topics is paged, as far as its first page tells. */
+  /** How the list of topics is paged, according to its first page. */
   readonly paging: Pick<Page, 'page' | 'limit' | 'totalCount'> | null;
 }
 
-/** Asks whoami and for the first page of topics. Throws what the client throws. */
+/** Requests whoami and the first page of topics. Throws what the client throws. */
 export async function probe(access: Access): Promise<Probe> {
   return Scope.run(async (scope) => {
     const api = connect(access);
@@ -35,20 +35,20 @@ export async function probe(access: Access): Promise<Probe> {
   });
 }
 
-/** A date has whole seconds, and is of some moment between the send and the answer. */
+/** A date has whole seconds and lies between the request and the answer. */
 function clockAheadMs({ startedAt, ms, serverDate }: Attempt): number | null {
   return serverDate ? startedAt.getTime() + ms / 2 - (serverDate.getTime() + 500) : null;
 }
 
-/** What `doctor` wants to know of the warehouse; nothing is written. */
+/** What `doctor` reads from the warehouse. */
 export interface Inspection {
   readonly organization: Organization | null;
   readonly keyFaults: Awaited<ReturnType<Warehouse['checkKeys']>>;
-  /** Bytes of the files that are there. */
+  /** Bytes of the files that exist. */
   readonly files: { readonly worker: number | null; readonly published: number | null };
 }
 
-/** Opens the live file for reading and looks. Null when there is none yet; throws LockedError, StorageError. */
+/** Opens the live file for reading. Null when there is none yet. Throws LockedError and StorageError. */
 export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
   const { worker, published } = filesOf(config.dataDir);
   if (!existsSync(worker)) return null;

@@ -23,12 +23,12 @@ export function jobsOf({ serve }: Config): Job[] {
   }));
 }
 
-/** Told of what runs did, for metrics. */
+/** Receives the row counts of runs, for metrics. */
 export interface RowsSink {
   rows(table: string, counts: SyncReport['rows'][string]): void;
 }
 
-/** Who files in the drop folder are put down to, unless they say so themselves. */
+/** The recorded author of files in the drop folder that do not name one. */
 const requestedBy = 'serve';
 
 type Caps = Job['caps'];
@@ -38,8 +38,8 @@ interface Signals {
 }
 
 /**
- * Runs one job to its end: what it throws, and what it did, become a result of one line. The warehouse is held while it
- * runs and no longer; where another command holds it, the job waits, and the log says for whom.
+ * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
+ * when another command holds it, the job waits, and the log names that command.
  */
 export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
   const { log } = access;
@@ -73,7 +73,7 @@ async function pull({ access, sink, signals, observe }: Work, caps: Caps): Promi
 
 async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<JobResult> {
   if (!hasWarehouse(access.config.dataDir)) {
-    const message = 'there is no warehouse yet, and so no queue';
+    const message = 'there is no warehouse yet, so nothing is queued';
     return { outcome: 'done', exitCode: ExitCode.done, message };
   }
   return pushedResult(await push(access, { ...caps, ...signals, wait: true }, observe));
@@ -96,7 +96,7 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
   };
 }
 
-/** What became of the files in the drop folder. */
+/** How many files the drop folder had, and how many were rejected. */
 function droppedText(files: SyncPushReport['inbox']): string {
   const rejected = files.filter((file) => file.outcome === 'rejected').length;
   if (files.length === 0) return '';
@@ -134,7 +134,7 @@ function pushedResult(report: PushReport): JobResult {
 type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'>;
 
 function resultOf({ outcome, exitCode, stoppedBy }: Report, text: string): JobResult {
-  // A run may stop at its cap and have left something undone as well: then that is what counts.
+  // A run may stop at its cap and be incomplete as well: then the latter counts.
   const told = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
   const why = stoppedBy === null ? '' : `stopped (${stoppedBy}); `;
   return { outcome: told, exitCode, message: why + text };
@@ -152,7 +152,7 @@ function pulledText({ requests, rows, rejected, failures, scans, left }: SyncRep
   ];
   if (left.runs !== null && left.runs > 0)
     parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);
-  if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly set aside`);
+  if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly rejected`);
   const fused = scans.filter((scan) => scan.fused).map(({ endpoint }) => endpoint);
   if (fused.length > 0) parts.push(`the fuse held back deletions of ${fused.join(', ')}`);
   const [first] = failures;
@@ -162,7 +162,7 @@ function pulledText({ requests, rows, rejected, failures, scans, left }: SyncRep
 
 function pushedText({ applied, unchanged, conflict, failed, left }: PushReport): string {
   const parts = [`${count(applied)} applied`];
-  if (unchanged > 0) parts.push(`${count(unchanged)} were so already`);
+  if (unchanged > 0) parts.push(`${count(unchanged)} already up to date`);
   if (conflict > 0) parts.push(counted(conflict, 'conflict'));
   if (failed.total > 0) parts.push(`${count(failed.total)} failed`);
   const waiting = left.queued + left.sending;
@@ -170,7 +170,7 @@ function pushedText({ applied, unchanged, conflict, failed, left }: PushReport):
   return parts.join(', ');
 }
 
-/** Tells the schedule how far a run is, and the log when a phase ends. */
+/** Reports progress to the schedule, and the end of each phase to the log. */
 function observer(log: Log, context: RunContext): RunObserver {
   let phase = '';
   return {

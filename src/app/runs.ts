@@ -26,7 +26,7 @@ import {
 
 /** The runs: `sync`, `push`, `sync --push`, and what they would do (`plan`, `push --dry-run`). */
 
-/** `signalhouse sync`. Throws what leaves nothing to report; everything else is in the report. */
+/** `signalhouse sync`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function sync(
   access: Access,
   options: SyncOptions & WorkerOptions,
@@ -47,7 +47,7 @@ export async function plan(
   return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
 }
 
-/** `signalhouse push`. Throws what leaves nothing to report; everything else is in the report. */
+/** `signalhouse push`. Throws only when there is nothing to report; all other failures are in the report. */
 export async function push(
   access: Access,
   options: PushOptions & WorkerOptions,
@@ -61,7 +61,7 @@ export async function push(
   );
 }
 
-/** `signalhouse push --dry-run`: reads the published file and the API; nothing is held, nothing is changed. */
+/** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
 export async function pushPreview(
   access: Access,
   options: Pick<PushOptions, 'onConflict'> & WorkerOptions,
@@ -89,9 +89,9 @@ export async function pushPreview(
   });
 }
 
-/** What `sync --push` did: the report of the sync, and beside it what was pushed and what lay in the drop folder. */
+/** What `sync --push` did: the report of the sync, with what was pushed and the files of the drop folder. */
 export interface SyncPushReport extends SyncReport {
-  /** Null when the push failed without a report; `pushFailure` says why, and the sync took place all the same. */
+  /** Null when the push failed without a report: `pushFailure` says why. The sync runs all the same. */
   readonly push: PushReport | null;
   readonly pushFailure: string | null;
   readonly inbox: readonly InboxFile[];
@@ -100,9 +100,9 @@ export interface SyncPushReport extends SyncReport {
 type Options = SyncOptions & WorkerOptions & { readonly requestedBy: string };
 
 /**
- * `signalhouse sync --push`, under caps that both share. The drop folder and the queue come first: what people decided
- * goes out before what is worth knowing comes in, and the sync shows what it came to. A warehouse that is empty is
- * filled first, as nothing can be held against it.
+ * `signalhouse sync --push`, with shared caps. The drop folder and the queue come first: people's decisions are sent
+ * before news is fetched, and the sync then shows their effect. An empty warehouse is filled first, because a sheet
+ * cannot be compared with it.
  */
 export async function syncAndPush(
   access: Access,
@@ -112,7 +112,7 @@ export async function syncAndPush(
   selectResources(options.only);
   return withWorker(access, options, async (parts) => {
     const observer = observe(parts.api);
-    // Asked once, and counted with the first of the two runs.
+    // whoami is asked once, and counted with the first of the two runs.
     const after = { ...parts, identity: { ...parts.identity, attempts: [] } };
     const isEmpty = (await storedCounts(parts.warehouse)).topic === 0;
     if (isEmpty) {
@@ -146,15 +146,15 @@ async function pushWithInbox(
       const push = await runPush({ ...parts, queue }, options, observer);
       return { push, failure: null, inbox: await inbox.returnFiles() };
     } catch (error) {
-      // A full inbox or a file that cannot be moved is no reason to miss a night's news.
+      // A failed push, for example a file that cannot be moved, must not prevent the sync.
       if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;
-      log.error({ err: error }, 'the push failed; going on with the sync');
+      log.error({ err: error }, 'the push failed; continuing with the sync');
       return { push: null, failure: error, inbox: [] };
     }
   });
 }
 
-/** What the caps leave for the second run. */
+/** The options of the second run, with what the caps leave for it. */
 function rest(
   options: Options,
   spent: { readonly requests: { readonly total: number }; readonly minutes: number },
@@ -167,7 +167,7 @@ function rest(
   };
 }
 
-/** A refused key before a failure, a failure before what did not all go through. */
+/** One report of both. Its exit code: a refused key before a failure, a failure before incomplete. */
 function together(sync: SyncReport, { push, failure, inbox }: Pushed): SyncPushReport {
   const codes = [sync.exitCode, push?.exitCode ?? failure?.exitCode ?? ExitCode.failed];
   if (inbox.some(({ outcome }) => outcome === 'rejected')) codes.push(ExitCode.incomplete);

@@ -20,20 +20,20 @@ import type { Access } from './setup.js';
 import { LiveSpending } from './spending.js';
 import { serveFiles } from './status.js';
 
-/** The worker that runs itself: schedule, HTTP and notifications, put together. */
+/** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
 export interface ServeAccess extends Access {
   readonly secrets: ServeConfig['secrets'];
 }
 
 export interface ServeOptions {
-  /** Takes no more jobs, and lets the running one commit and publish. */
+  /** Start no more jobs, and let the running one commit and publish. */
   readonly stop: AbortSignal;
-  /** Gives up what is in flight as well. */
+  /** Abandon what is in flight as well. */
   readonly kill: AbortSignal;
 }
 
-/** What is wrong with the settings of `serve` beyond their form; each is named by `named`. */
+/** The problems in the settings of `serve` that the schema cannot find; `named` tells how the user gave each setting. */
 export function serveProblems(
   config: Config,
   { webhookUrl }: ServeConfig['secrets'],
@@ -45,7 +45,7 @@ export function serveProblems(
   return problems;
 }
 
-/** Serves until `stop`; `listening` is told the address. False when a job would not end in time. */
+/** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
 export async function serve(
   access: ServeAccess,
   options: ServeOptions,
@@ -76,7 +76,7 @@ export async function serve(
   return { finished };
 }
 
-/** Runs every job that is due, tells of each, and ends: for whoever has a clock of their own. */
+/** Runs every job that is due, sends its notifications, and ends: for external schedulers. */
 export async function serveOnce(
   access: ServeAccess,
   options: ServeOptions,
@@ -97,7 +97,7 @@ export async function serveOnce(
 
 interface Parts {
   readonly scheduler: Scheduler;
-  /** None without a webhook. */
+  /** Undefined without a webhook. */
   readonly notifier: Notifier | undefined;
   readonly metrics: Metrics;
   readonly facts: FactsCache;

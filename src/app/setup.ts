@@ -8,27 +8,27 @@ import type { Config, Credentials } from '../config/load.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 
-/** What every command has: its settings, and where it tells what happens. */
+/** What every command has: its settings and its log. */
 export interface Setup {
   readonly config: Config;
   readonly log: Log;
   readonly programVersion: string;
   readonly clock?: Clock;
-  /** Told of every attempt at the API. */
+  /** Called for every attempt at the API. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
-/** The same with the way to the API. */
+/** A setup with credentials for the API. */
 export interface Access extends Setup {
   readonly credentials: Credentials;
 }
 
-/** Where the spending of the key is kept, for the commands that share it. */
+/** The file that records the requests of the key, for all commands that share it. */
 export function spendingLogPath(dataDir: string): string {
   return join(dataDir, 'spending.log');
 }
 
-/** A client as the settings have it; its caller closes it. */
+/** A client with these settings. The caller closes it. */
 export function connect(access: Access): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
@@ -54,7 +54,7 @@ export function limitsOf({ dataDir, warehouse }: Config) {
   return { dataDir, memoryLimit: warehouse.memoryLimit, threads: warehouse.threads };
 }
 
-/** Analysts' questions may be larger than anything that the worker does. */
+/** The limits of DuckDB for queries, which may need more memory than the worker. */
 export function readingLimitsOf(config: Config) {
   return { ...limitsOf(config), memoryLimit: config.warehouse.queryMemoryLimit };
 }

@@ -14,7 +14,7 @@ export async function ask<T>({ config }: Setup, work: (snapshot: Snapshot) => Pr
   });
 }
 
-/** Writes a table, a view or an answer of the published snapshot to a file. */
+/** Writes a table, a view or a query result of the published snapshot to a file. */
 export function exportOne(
   { config }: Setup,
   what: Parameters<typeof exportQuery>[0],

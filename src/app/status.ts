@@ -21,14 +21,14 @@ export interface StatusReport extends Facts {
 export interface NextRun {
   readonly name: string;
   readonly run: Job['run'];
-  /** When it starts next; null when that never comes. */
+  /** When it starts next; null when it never does. */
   readonly nextAt: Iso | null;
-  /** The run that was due then has not taken place. */
+  /** The run that was due then has not happened. */
   readonly overdueSince: Iso | null;
   readonly last: RunRecord | null;
 }
 
-/** Where `serve` keeps what ran, and what it has told. */
+/** The files in which `serve` remembers its runs and its notifications. */
 export function serveFiles(dataDir: string): { schedule: string; notify: string } {
   return { schedule: join(dataDir, 'schedule.json'), notify: join(dataDir, 'notify.json') };
 }

@@ -21,21 +21,21 @@ import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './s
 export interface WorkerOptions {
   /** Wait while another process holds the warehouse. */
   readonly wait?: boolean | undefined;
-  /** Ends waiting, for the warehouse as for the API. */
+  /** Ends waiting for the warehouse and for the API. */
   readonly stop?: AbortSignal | undefined;
-  /** Gives up what is in flight. */
+  /** Abandons what is in flight. */
   readonly kill?: AbortSignal | undefined;
 }
 
-/** Makes the observer of a run, once there is a client whose budget it can watch. */
+/** Makes the observer of a run from the client, whose budget it shows. */
 export type Observe = (api: Api) => RunObserver;
 
-/** What a run has at hand, with every setting. */
+/** What a run works with, and every setting. */
 export type WorkerParts = RunParts<Config>;
 
 /**
- * A worker: the client, which has shown who it is, and the warehouse of that organization. A key that is refused
- * leaves no file behind, and a key of another organization changes none.
+ * A worker: the client, identified by whoami, and the warehouse of that organization. A refused key leaves no file
+ * behind, and a key of another organization changes none.
  */
 export async function withWorker<T>(
   access: Access,
@@ -67,7 +67,7 @@ export async function withWorker<T>(
   });
 }
 
-/** The warehouse alone, for writing: no request is made. */
+/** The warehouse alone, for writing, without a client. */
 export async function withWarehouse<T>(
   { config, log, clock = systemClock }: Setup,
   options: WorkerOptions,
@@ -84,12 +84,12 @@ export async function withWarehouse<T>(
   });
 }
 
-/** A snapshot that took the place of a broken file may be older than the queue: whatever is published next has it all. */
+/** A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal. */
 async function replayJournal(warehouse: Warehouse, config: Config, clock: Clock): Promise<void> {
   if (warehouse.restored) await withQueue({ warehouse, config, clock }, async () => undefined);
 }
 
-/** The queue of an open warehouse, with what the journal knows better. */
+/** The queue of an open warehouse, brought up to date from its journal. */
 export async function withQueue<T>(
   { warehouse, config, clock }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config'>,
   work: (queue: Queue) => Promise<T>,
@@ -102,7 +102,7 @@ export async function withQueue<T>(
   }
 }
 
-/** Only names are looked at: a handle on the live file, once closed, would free the lock of whoever holds it. */
+/** Whether the files exist. It opens none: closing a handle on the live file would free a lock that this process holds. */
 export function hasWarehouse(dataDir: string): boolean {
   const { worker, published } = filesOf(dataDir);
   return existsSync(worker) || existsSync(published);
@@ -114,24 +114,24 @@ export function refuseWithoutWarehouse(dataDir: string): void {
 
 function noWarehouse(dataDir: string): StorageError {
   return new StorageError(`there is no warehouse in ${dataDir} yet`, {
-    hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
+    hint: 'Run signalhouse sync first, or set SIGNALHOUSE_DATA_DIR to the right directory.',
   });
 }
 
-/** Whoever was told to end has no time to write the file anew. */
+/** A process that was told to stop has no time to rewrite the file. */
 function closingOf({ warehouse }: Config, { stop }: WorkerOptions) {
   return stop?.aborted ? {} : { compactWhen: warehouse.compact };
 }
 
-/** The data directory, and how to take away again what is new in it. */
+/** Creates the data directory. `remove` undoes what is new in it. */
 function claimFolder(dataDir: string): { remove: () => void } {
   const hadFolder = existsSync(dataDir);
-  const hadLedger = existsSync(spendingLogPath(dataDir));
+  const hadSpendingLog = existsSync(spendingLogPath(dataDir));
   createDataDir(dataDir);
   return {
     remove() {
-      if (!hadLedger) rmSync(spendingLogPath(dataDir), { force: true });
-      // Only when it is empty: whoever put something there meanwhile keeps it.
+      if (!hadSpendingLog) rmSync(spendingLogPath(dataDir), { force: true });
+      // Fails when something else was put there meanwhile, which then stays.
       if (!hadFolder) rmdirSync(dataDir);
     },
   };

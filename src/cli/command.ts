@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ExitCode } from '../base/errors.js';
 import type { Sources } from '../config/load.js';
 
-/** What every command gets beside its own flags. */
+/** What every command gets in addition to its own flags. */
 export interface Context {
   /** Results as one JSON document. */
   readonly json: boolean;
@@ -11,7 +11,7 @@ export interface Context {
   readonly sources: Sources;
 }
 
-/** A command: what it takes, as data, and what it does. It parses, calls and prints, and nothing more. */
+/** A command: its arguments as data, and what it does: parse, call, print. */
 export interface Command<Flags = unknown> {
   readonly name: string;
   /** Its positional arguments as usage text, e.g. `[query]`. */
@@ -20,17 +20,17 @@ export interface Command<Flags = unknown> {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly options?: Readonly<Record<string, Options>>;
   readonly examples: readonly (readonly [command: string, what: string])[];
-  /** Checks the flags, by their names in camelCase, and gives them their types. */
+  /** Validates the flags (names in camelCase) and gives them types. */
   readonly flags: z.ZodType<Flags>;
   run(flags: Flags, context: Context): Promise<ExitCode>;
 }
 
-/** Keeps the type of the flags between the schema and `run`, and forgets it for the list of all commands. */
+/** Checks the type of the flags between the schema and `run`, and erases it for the list of all commands. */
 export function command<Flags>(definition: Command<Flags>): Command {
   return definition as Command;
 }
 
-/** Commands that belong together under one name: `signalhouse changes list`. */
+/** Commands under one name: `signalhouse changes list`. */
 export interface Group {
   readonly name: string;
   readonly summary: string;

@@ -55,7 +55,7 @@ const fail = (
   exitCode,
 });
 
-/** What has to be mended first decides: the settings, then the key, then the lock, then everything else. */
+/** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
 const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];
 
 export function exitCodeOf(checks: readonly Check[]): ExitCode {
@@ -63,7 +63,7 @@ export function exitCodeOf(checks: readonly Check[]): ExitCode {
   return order.find((code) => failed.has(code)) ?? ExitCode.done;
 }
 
-/** What can be checked is checked, whatever else is wrong. */
+/** Runs every check that is possible, whatever else is wrong. */
 export async function examine({ sources }: Context): Promise<Check[]> {
   const { checks, access } = settings(sources);
   if (access === null) return checks;
@@ -81,9 +81,9 @@ function isComplete(found: Found): found is Access {
   return found.credentials !== undefined;
 }
 
-/** The settings, and what is wrong with them; without an address and a key, the local checks go on. */
+/** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources): { checks: Check[]; access: Found | null } {
-  // The checks say what there is to say; a log line in between would say it twice.
+  // The checks report everything; log lines would repeat it.
   const told = (secrets: readonly string[]) => ({
     log: createLog({ level: 'fatal', pretty: false, secrets }),
     programVersion: programVersion(),
@@ -91,7 +91,7 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
     const access = { config, credentials, ...told([credentials.apiKey]) };
-    return { checks: [ok('settings', 'complete and well-formed'), ...keyFile(config.api.keyFile)], access };
+    return { checks: [ok('settings', 'complete and valid'), ...keyFile(config.api.keyFile)], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const checks = error.problems.map(({ setting, problem }) =>
@@ -105,7 +105,7 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
   }
 }
 
-/** A key that others on this machine can read is as good as theirs. */
+/** Other users of this machine must not be able to read the key. */
 function keyFile(path: string | undefined): Check[] {
   if (path === undefined || process.platform === 'win32') return [];
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
@@ -114,12 +114,12 @@ function keyFile(path: string | undefined): Check[] {
   return [warn('key file', `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
 }
 
-/** With less than this a sync will not get far. */
+/** Too little for a sync. */
 const scarce = 100 * 1024 ** 2;
-/** With less than this somebody should know. */
+/** Little enough for a warning. */
 const low = 1024 ** 3;
 
-/** Whether the data directory can be written to, and has room. */
+/** Whether the data directory is writable and has free space. */
 function checkDataDir(dataDir: string): Check[] {
   const there = existsSync(dataDir);
   const nearest = existing(dataDir);
@@ -127,14 +127,11 @@ function checkDataDir(dataDir: string): Check[] {
     if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is not a directory`);
     accessSync(nearest, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const hint = 'Point SIGNALHOUSE_DATA_DIR at a directory that this user may write to.';
-    return [fail('data directory', `${dataDir} cannot be written to: ${messageOf(error)}`, hint)];
+    const hint = 'Set SIGNALHOUSE_DATA_DIR to a directory that this user can write to.';
+    return [fail('data directory', `${dataDir} is not writable: ${messageOf(error)}`, hint)];
   }
   return [
-    ok(
-      'data directory',
-      there ? `${dataDir} can be written to` : `${dataDir} will be made by the first sync`,
-    ),
+    ok('data directory', there ? `${dataDir} is writable` : `the first sync will create ${dataDir}`),
     checkSpace(nearest),
   ];
 }
@@ -144,20 +141,20 @@ function checkSpace(path: string): Check {
   const free = bavail * bsize;
   const text = `${bytes(free)} free`;
   const hint =
-    'Each publish writes the whole snapshot beside the old one: leave three times the size of the warehouse.';
+    'Every publish writes a whole new snapshot beside the old one: keep three times the size of the warehouse free.';
   if (free < scarce) return fail('disk', text, hint);
   return free < low ? warn('disk', text, hint) : ok('disk', text);
 }
 
-/** The path itself, or its nearest parent that is there. */
+/** The path itself, or its nearest parent that exists. */
 function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 }
 
-/** Beyond this the ages in the warehouse are wrong enough to notice. */
+/** A larger difference makes the ages in the warehouse noticeably wrong. */
 const mostSkewMs = 30_000;
 
-/** What two requests tell: whether the key is taken, whose it is, whether the clocks agree, how lists are paged. */
+/** Two requests show whether the key is accepted, whose it is, whether the clocks agree, and how lists are paged. */
 async function checkService(access: Access): Promise<{ checks: Check[]; probe: Probe | null }> {
   try {
     const found = await probe(access);
@@ -166,7 +163,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; probe: P
     return {
       probe: found,
       checks: [
-        ok('key', `${access.credentials.baseUrl} takes it`),
+        ok('key', `accepted by ${access.credentials.baseUrl}`),
         ok('organization', shown(name)),
         clock(found.clockAheadMs),
         paging(found, access),
@@ -182,13 +179,13 @@ async function checkService(access: Access): Promise<{ checks: Check[]; probe: P
 }
 
 function clock(aheadMs: number | null): Check {
-  if (aheadMs === null) return ok('clock', 'the service sends no date to compare it with');
+  if (aheadMs === null) return ok('clock', 'not checked: the service sends no date');
   const text = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} the service`;
-  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `agrees with the service's (${text})`);
+  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `correct (${text})`);
   return warn(
     'clock',
     `is ${text}`,
-    'Set the clock of this machine, for example by NTP: ages would be wrong.',
+    'Set the clock of this machine, for example with NTP; otherwise ages are wrong.',
   );
 }
 
@@ -196,40 +193,40 @@ function paging({ paging: first }: Probe, { config }: Access): Check {
   if (first === null || first.page === null) {
     return warn(
       'paging',
-      'GET /topics does not say which page it is',
+      'GET /topics does not return its page number',
       'See api.paging in config/default.yaml.',
     );
   }
-  const granted = first.limit === null ? 'an unknown size' : counted(first.limit, 'item');
+  const size = first.limit === null ? 'an unknown number of items' : counted(first.limit, 'item');
   const asked = config.api.paging.pageSize;
-  const note = first.limit === null || first.limit === asked ? '' : `, ${asked} asked for`;
-  return ok('paging', `pages count from ${first.page} and hold ${granted}${note}`);
+  const note = first.limit === null || first.limit === asked ? '' : ` (${asked} requested)`;
+  return ok('paging', `pages start at ${first.page} and hold ${size}${note}`);
 }
 
-/** Whether the key and the warehouse belong together; nothing to say while one of them is not known. */
+/** Whether key and warehouse belong to the same organization; no check while one of the two is unknown. */
 function checkOwner(found: Probe | null, inspection: Inspection | null, dataDir: string): Check[] {
   if (!found || !inspection?.organization) return [];
   try {
     refuseAnother(inspection.organization, found.identity, dataDir);
-    return [ok('owner', "the warehouse is the key's organization's")];
+    return [ok('owner', 'the warehouse belongs to the organization of the key')];
   } catch (error) {
     const hint = error instanceof RefusedError ? (error.hint ?? null) : null;
     return [fail('owner', messageOf(error), hint, ExitCode.refused)];
   }
 }
 
-/** Whether the warehouse is free, opens with the tables that this program knows, and has no key twice. */
+/** Whether the warehouse is free, opens with the tables of this program, and has unique keys. */
 async function checkWarehouse(setup: Setup): Promise<{ checks: Check[]; inspection: Inspection | null }> {
   try {
     const inspection = await inspect(setup);
     if (inspection === null) {
-      return { inspection, checks: [ok('warehouse', 'there is none yet; the first sync makes it')] };
+      return { inspection, checks: [ok('warehouse', 'none yet; the first sync will create it')] };
     }
     const { worker, published } = inspection.files;
     const snapshot = published === null ? 'nothing published yet' : `published ${bytes(published)}`;
     const checks = [
-      ok('lock', 'nobody holds the warehouse'),
-      ok('warehouse', `opens, with the tables of this program (${bytes(worker ?? 0)}; ${snapshot})`),
+      ok('lock', 'no other process holds the warehouse'),
+      ok('warehouse', `opens with the tables of this version (${bytes(worker ?? 0)}; ${snapshot})`),
       keys(inspection),
     ];
     return { inspection, checks };
@@ -247,7 +244,7 @@ function keys({ keyFaults }: Inspection): Check {
   if (keyFaults.length === 0) return ok('keys', 'unique in every table');
   const faults = keyFaults.map(
     ({ table, repeated, nulls }) =>
-      `${table}: ${counted(repeated, 'row')} repeated, ${counted(nulls, 'row')} without a key`,
+      `${table}: ${counted(repeated, 'duplicate row')}, ${counted(nulls, 'row')} without a key`,
   );
-  return fail('keys', faults.join('; '), 'Run signalhouse rebuild, and report this: it should not happen.');
+  return fail('keys', faults.join('; '), 'Run signalhouse rebuild, and report this as a bug.');
 }

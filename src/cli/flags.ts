@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Problem, UsageError } from '../base/errors.js';
 
-/** The sorts of values that flags take, each with a message that says what would be right. */
+/** The kinds of values that flags take. Each message says what is accepted. */
 
 export const whole = (least = 1) =>
   z
@@ -11,7 +11,7 @@ export const whole = (least = 1) =>
 
 export const amount = z.number('must be a number above 0').positive('must be a number above 0');
 
-export const text = z.string('is given more than once').trim().min(1, 'must not be empty');
+export const text = z.string('must be given once').trim().min(1, 'must not be empty');
 
 export const toggle = z.boolean('must be given once, without a value');
 
@@ -26,7 +26,7 @@ export const names = z
 
 /** Two numbers as `20-80`, or one as `50`. */
 export const range = z
-  .string('is given more than once')
+  .string('must be given once')
   .regex(/^\d+(-\d+)?$/, 'must be a number or a range such as 20-80')
   .transform((value): [number, number] => {
     const [low = 0, high = low] = value.split('-').map(Number);
@@ -44,7 +44,7 @@ export function readFlags<Flags>(schema: z.ZodType<Flags>, args: Readonly<Record
     problem: issue.message,
   }));
   const what = problems.length === 1 ? 'A flag is' : `${problems.length} flags are`;
-  throw new UsageError(`${what} not as it must be.`.replace('are not as it', 'are not as they'), problems);
+  throw new UsageError(`${what} not valid.`, problems);
 }
 
 function camelCase(name: string): string {
@@ -55,7 +55,7 @@ function kebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** What limits a run, for the commands that make one. */
+/** The limits of a run, for the commands that start one. */
 export const caps = {
   only: names.optional(),
   maxRequests: whole().optional(),
@@ -69,7 +69,7 @@ export const capOptions = {
     requiresArg: true,
     describe: 'Resources or endpoints, e.g. topics,company_activity',
   },
-  'max-requests': { type: 'number', requiresArg: true, describe: 'Stop after so many requests' },
-  'max-minutes': { type: 'number', requiresArg: true, describe: 'Stop after so many minutes' },
+  'max-requests': { type: 'number', requiresArg: true, describe: 'Stop after this many requests' },
+  'max-minutes': { type: 'number', requiresArg: true, describe: 'Stop after this many minutes' },
   wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
 } as const;

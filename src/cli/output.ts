@@ -3,12 +3,12 @@ import { ExitCode } from '../base/errors.js';
 
 let anything = false;
 
-/** Whether this command has printed anything yet: a second document would spoil the first. */
+/** Whether this command has printed anything: a second JSON document would make the output invalid. */
 export function hasPrinted(): boolean {
   return anything;
 }
 
-/** Results, on stdout, and nothing else: what is printed here is what a script reads. */
+/** Prints a result on stdout, and only results: scripts read it. */
 export function print(text: string): void {
   anything = true;
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
@@ -24,7 +24,7 @@ function plain(_key: string, value: unknown): unknown {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
 }
 
-/** The columns that there are for a table; undefined where nobody looks at it in a window. */
+/** The width available to a table; undefined when the output is not shown in a terminal. */
 export function tableWidth(): number | undefined {
   if (process.stdout.isTTY) return process.stdout.columns || 80;
   const asked = Number(process.env.COLUMNS);
@@ -32,10 +32,10 @@ export function tableWidth(): number | undefined {
 }
 
 /**
- * Called at the start of a command line: nothing is printed yet.
+ * Called at the start of a command line, when nothing is printed yet.
  *
- * Lets go quietly of a reader that has read enough (`| head`). What the command came to, where it is known by then,
- * stays its exit code. A reader of the log that went away stops nothing.
+ * Ends quietly when the reader of stdout has closed the pipe (`| head`), with the exit code of the command if it is
+ * known by then. A closed stderr stops nothing.
  */
 export function surviveClosedPipes(): void {
   anything = false;
@@ -46,7 +46,7 @@ export function surviveClosedPipes(): void {
   process.stderr.on('error', () => undefined);
 }
 
-/** Asks on the terminal; only yes is yes. Ctrl-C and the end of the input are no. */
+/** Asks on the terminal. Only `y` and `yes` confirm; Ctrl-C and the end of the input do not. */
 export async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -3,7 +3,7 @@ import yargs from 'yargs';
 import { UsageError } from '../base/errors.js';
 import { type Command, type Group, isGroup } from './command.js';
 
-/** What a command line comes to: text to show (help, version), or a command with its raw arguments. */
+/** A parsed command line: text to print (help, version), or a command with its raw arguments. */
 export type Parsed = { readonly text: string } | Chosen;
 
 interface Chosen {
@@ -13,9 +13,9 @@ interface Chosen {
 
 const columns = 80;
 /** The flags that every command has. */
-const everywhere = ['config', 'data-dir', 'json', 'help', 'version'];
+const globalFlags = ['config', 'data-dir', 'json', 'help', 'version'];
 
-/** Reads a command line. Throws UsageError for what cannot be understood, with the command that was likely meant. */
+/** Parses a command line. Throws UsageError when it is not valid, with the command that was probably meant. */
 export async function parse(
   argv: readonly string[],
   commands: readonly (Command | Group)[],
@@ -30,7 +30,7 @@ export async function parse(
   };
   const parser = commands.reduce((y, entry) => add(y, entry, choose), base(version));
   parser.fail(
-    (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not understood.'),
+    (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not valid.'),
   );
   await parser.parseAsync(withComments(argv), {}, (_error: unknown, _args: unknown, text: string) => {
     output = text;
@@ -40,7 +40,7 @@ export async function parse(
   return { command: chosen.command, args: withWords(chosen, argv, commands) };
 }
 
-/** Makes a command known to yargs, or a group with the commands in it. */
+/** Adds a command to yargs, or a group with its commands. */
 function add(y: Argv, entry: Command | Group, choose: (chosen: Chosen) => void): Argv {
   if (isGroup(entry)) {
     const names = entry.commands.map(({ name }) => name).join(', ');
@@ -50,9 +50,9 @@ function add(y: Argv, entry: Command | Group, choose: (chosen: Chosen) => void):
       builder: (own) =>
         entry.commands
           .reduce((inner, command) => add(inner, command, choose), own)
-          .demandCommand(1, `Name what to do: ${names}.`)
+          .demandCommand(1, `Name a command: ${names}.`)
           .recommendCommands()
-          .group(everywhere, 'Everywhere:')
+          .group(globalFlags, 'Global options:')
           .example(entry.examples.map(([line, what]) => [line, what]))
           .epilogue(''),
       handler: () => undefined,
@@ -66,14 +66,14 @@ function add(y: Argv, entry: Command | Group, choose: (chosen: Chosen) => void):
   });
 }
 
-/** SQL may start with a comment: two dashes and a space are no flag. It goes behind `--`, where nothing is one. */
+/** SQL may start with a comment (`-- `), which is not a flag: it goes behind `--`, where nothing is parsed as one. */
 function withComments(argv: readonly string[]): string[] {
   const isComment = (word: string) => /^--\s/.test(word);
   if (argv.includes('--') || !argv.some(isComment)) return [...argv];
   return [...argv.filter((word) => !isComment(word)), '--', ...argv.filter(isComment)];
 }
 
-/** What stands behind `--` belongs to the positional arguments, in their order. */
+/** Assigns the words behind `--` to the positional arguments, in order. */
 function withWords(
   { command, args }: Chosen,
   argv: readonly string[],
@@ -94,9 +94,9 @@ function base(version: string): Argv {
     yargs()
       .scriptName('signalhouse')
       .usage(
-        '$0 <command> [options]\n\nKeeps a DuckDB warehouse in step with a Product-Signals organization.',
+        '$0 <command> [options]\n\nKeeps a DuckDB warehouse in sync with a Product-Signals organization.',
       )
-      // One spelling for each flag: --max-requests, and no --maxRequests beside it.
+      // One spelling for each flag: --max-requests, not --maxRequests as well.
       .parserConfiguration({
         'camel-case-expansion': false,
         'dot-notation': false,
@@ -105,19 +105,19 @@ function base(version: string): Argv {
       .option('config', {
         type: 'string',
         requiresArg: true,
-        describe: 'A YAML file of settings (over SIGNALHOUSE_CONFIG)',
+        describe: 'YAML settings file (overrides SIGNALHOUSE_CONFIG)',
       })
       .option('data-dir', {
         type: 'string',
         requiresArg: true,
-        describe: 'Where the files live (over SIGNALHOUSE_DATA_DIR)',
+        describe: 'Data directory (overrides SIGNALHOUSE_DATA_DIR)',
       })
       .option('json', { type: 'boolean', describe: 'Print the result as one JSON document' })
       .example([
-        ['signalhouse demo', 'See it work, without a key or a network'],
+        ['signalhouse demo', 'Try it, without an API key or a network'],
         ['signalhouse doctor', 'Check the settings, the key and the machine'],
         ['signalhouse sync', 'Pull everything that is due'],
-        ['signalhouse sql "SELECT count(*) FROM topics"', 'Ask the warehouse'],
+        ['signalhouse sql "SELECT count(*) FROM topics"', 'Query the warehouse'],
       ])
       .epilogue('Settings: config/default.yaml. Exit codes and files: README.md.')
       .strict()
@@ -135,23 +135,23 @@ function base(version: string): Argv {
 function build(own: Argv, command: Command): Argv {
   for (const [name, option] of Object.entries(command.positionals ?? {})) own.positional(name, option);
   for (const [name, option] of Object.entries(command.options ?? {})) own.option(name, option);
-  own.group(Object.keys(command.options ?? {}), 'Options:').group(everywhere, 'Everywhere:');
+  own.group(Object.keys(command.options ?? {}), 'Options:').group(globalFlags, 'Global options:');
   return own.example(command.examples.map(([line, what]) => [line, what])).epilogue('');
 }
 
-/** The key in argv would be readable to every process of the machine, and stand in the shell's history. */
+/** A key in argv is visible to every process of the machine and stays in the shell's history. */
 function refuseKey(argv: readonly string[]): void {
   const end = argv.indexOf('--');
   const flags = end < 0 ? argv : argv.slice(0, end);
   const flag = flags.find((one) => /^--?(api[-_]?key|key|token|bearer)(=|$)/i.test(one));
   if (flag === undefined) return;
   throw new UsageError(
-    'The key is never taken from the command line.',
+    'The API key cannot be given on the command line.',
     [
       {
         setting: flag.replace(/=.*/s, ''),
         problem:
-          'every process of this machine could read it there, and the shell would keep it in its history',
+          'every process on this machine could read it there, and the shell would keep it in its history',
       },
     ],
     { hint: 'Set SIGNALHOUSE_API_KEY, or SIGNALHOUSE_API_KEY_FILE to a file that holds the key.' },
@@ -173,9 +173,9 @@ function misunderstood(
       ? `There is no command '${group ? `${group.name} ` : ''}${mistyped}'.`
       : [...new Set(rest)].join('\n');
   const isInner = group?.commands.some(({ name }) => name === inner);
-  const known = guess ? group?.name : isInner ? `${named} ${inner}` : named;
-  const help = known === undefined ? 'signalhouse --help' : `signalhouse ${known} --help`;
-  return new UsageError(message || 'The command is not understood.', [], {
+  const helpFor = guess ? group?.name : isInner ? `${named} ${inner}` : named;
+  const help = helpFor === undefined ? 'signalhouse --help' : `signalhouse ${helpFor} --help`;
+  return new UsageError(message || 'The command is not valid.', [], {
     hint: guess ? `${guess.replace(/\?$/, '')}? See ${help}.` : `See ${help}.`,
   });
 }

@@ -8,8 +8,8 @@ import { programVersion } from './setup.js';
 import { shown, wrap } from './text/layout.js';
 
 /**
- * Runs one command line to its exit code: the one place where errors become text (on stderr) or JSON (on stdout, with
- * --json) and a code. It never throws.
+ * Runs a command line and returns its exit code. The one place where errors become text on stderr, or JSON on stdout
+ * with --json. It never throws.
  */
 export async function run(
   argv: readonly string[],
@@ -46,7 +46,7 @@ function contextOf(args: Readonly<Record<string, unknown>>): Context {
   return { json: args.json === true, sources };
 }
 
-/** An error as a command hands it out: what happened, what to do next, and every problem there is. */
+/** An error as a command reports it: what happened, what to do next, and every problem. */
 export interface Failure {
   readonly exitCode: ExitCode;
   readonly name: string;
@@ -55,16 +55,18 @@ export interface Failure {
   readonly problems: readonly Problem[];
 }
 
-/** Classes whatever was thrown. What we did not raise on purpose is a failure, and keeps its message. */
+/** Classifies anything thrown. An error that is not a SignalhouseError is a failure and keeps its message. */
 export function failureOf(error: unknown): Failure {
-  const known = error instanceof SignalhouseError ? error : undefined;
+  const expected = error instanceof SignalhouseError ? error : undefined;
   return {
-    exitCode: known?.exitCode ?? ExitCode.failed,
+    exitCode: expected?.exitCode ?? ExitCode.failed,
     name: error instanceof Error ? error.name : 'Error',
     message: messageOf(error),
     hint:
-      known?.hint ??
-      (known ? null : 'This was not foreseen: SIGNALHOUSE_LOG_LEVEL=debug shows where it happened.'),
+      expected?.hint ??
+      (expected
+        ? null
+        : 'Unexpected error: run the command with SIGNALHOUSE_LOG_LEVEL=debug to see where it happened.'),
     problems: error instanceof UsageError ? error.problems : [],
   };
 }

@@ -7,16 +7,16 @@ import { loadConfig, loadConfigWithCredentials, loadServeConfig } from '../confi
 import type { Context } from './command.js';
 import { TerminalProgress } from './progress/terminal.js';
 
-/** What a command works with: its settings, its log, and progress where a terminal can show it. */
+/** What a command works with: its settings, its log, and a progress line if stderr is a terminal. */
 export type Ground<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
-/** For a command that stays on this machine. Throws a UsageError with every problem of the settings. */
+/** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
 export function setUp({ sources }: Context): Ground<Setup> {
   const config = loadConfig(sources);
   return { config, programVersion: programVersion(), ...told(config.log.level, []) };
 }
 
-/** For a command that talks to the API: address and key must be there as well. */
+/** For a command that talks to the API: address and key are required as well. */
 export function setUpAccess({ sources }: Context): Ground<Access> {
   const { config, credentials } = loadConfigWithCredentials(sources);
   return {
@@ -27,7 +27,7 @@ export function setUpAccess({ sources }: Context): Ground<Access> {
   };
 }
 
-/** For the worker that runs itself: the same, with its secrets, and what `check` finds wrong with its settings. */
+/** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
 export function setUpServe({ sources }: Context, check: Parameters<typeof loadServeConfig>[1]): ServeAccess {
   const { config, credentials, secrets } = loadServeConfig(sources, check);
   const hidden = [credentials.apiKey, secrets.token, secrets.webhookUrl].filter((one) => one !== undefined);
@@ -43,13 +43,13 @@ function told(level: string, secrets: readonly string[]): Pick<Ground<Setup>, 'l
   return { log: createLog({ level, pretty, secrets, around }), progress };
 }
 
-/** The version of this program, from its package.json, which stands beside dist and src alike. */
+/** The version of this program, from its package.json, which is beside both dist and src. */
 export function programVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return String(version);
 }
 
-/** The user of the operating system, for the record of who wanted something. In a container a user may have a number and no name. */
+/** The user of the operating system, recorded as the author of changes. In a container a user may have no name. */
 export function osUser(): string {
   try {
     return userInfo().username;

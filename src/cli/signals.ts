@@ -1,20 +1,20 @@
 import { ExitCode, StoppedError } from '../base/errors.js';
 
-/** The two ways to end a run early, as signals of the operating system ask for them. */
+/** The two ways to end a run early on signals of the operating system. */
 export interface Interruption {
   /** The first signal: finish what is in flight, commit, publish. */
   readonly stop: AbortSignal;
-  /** The second signal, or the end of the time that shutting down may take: give up what is in flight. */
+  /** The second signal, or the end of the shutdown time: abandon what is in flight. */
   readonly kill: AbortSignal;
-  /** Gives the signals back. */
+  /** Stops listening for signals. */
   release(): void;
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Listens for SIGINT, SIGTERM and SIGHUP: the first stops in order, the second (or `shutdownMs` after the first) at
- * once, and the third ends the process where it stands, which the warehouse survives.
+ * Listens for SIGINT, SIGTERM and SIGHUP. The first signal stops in order, the second (or `shutdownMs` after the first)
+ * at once, and the third exits the process, which the warehouse survives.
  */
 export function interruption(shutdownMs: number, say: (text: string) => void): Interruption {
   const stop = new AbortController();
@@ -23,13 +23,13 @@ export function interruption(shutdownMs: number, say: (text: string) => void): I
   const giveUp = (why: string) => {
     if (kill.signal.aborted) return;
     clearTimeout(timer);
-    say(`${why}: giving up what is in flight`);
+    say(`${why}: abandoning what is in flight`);
     kill.abort(new StoppedError(why));
   };
   const onSignal = (name: NodeJS.Signals) => {
     if (kill.signal.aborted) process.exit(ExitCode.failed);
     if (stop.signal.aborted) return giveUp(`${name} again`);
-    say(`${name}: finishing what is in flight; again to give it up`);
+    say(`${name}: finishing what is in flight; send it again to stop at once`);
     stop.abort(new StoppedError(name));
     timer = setTimeout(() => giveUp(`not finished after ${shutdownMs / 1000} s`), shutdownMs).unref();
   };
@@ -44,7 +44,7 @@ export function interruption(shutdownMs: number, say: (text: string) => void): I
   };
 }
 
-/** Resolves with the first signal that asks this process to end; a second one ends it where it stands. */
+/** Resolves on the first signal that asks this process to end; a second one exits it. */
 export function ended(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;

@@ -7,7 +7,7 @@ import { isObject } from '../base/json.js';
 import { type Settings, settings } from './schema.js';
 import { apiKeyProblem, baseUrlProblem, readServeSecrets, type ServeSecrets } from './secrets.js';
 
-/** The environment variables that set a setting, and which. The key's own variables are apart: it is no setting. */
+/** The environment variables that set a setting, and which. The API key is not a setting and has its own variables. */
 export const variables = {
   SIGNALHOUSE_BASE_URL: ['api', 'baseUrl'],
   SIGNALHOUSE_API_KEY_FILE: ['api', 'keyFile'],
@@ -33,7 +33,7 @@ export interface Config extends Settings {
   readonly dataDir: string;
 }
 
-/** How to reach the API; the key lives only here, never among the settings. */
+/** How to reach the API. The key is only here, never among the settings. */
 export interface Credentials {
   /** Without a trailing slash. */
   readonly baseUrl: string;
@@ -41,8 +41,8 @@ export interface Credentials {
 }
 
 /**
- * Reads file < environment < flags into one checked configuration. Throws one UsageError that holds every problem
- * there is, each with the name under which the user wrote the setting.
+ * Reads file < environment < flags into one checked configuration. Throws one UsageError with every problem, each
+ * under the name by which the user gave the setting.
  */
 export function loadConfig(sources: Sources): Config {
   const { config, problems } = readConfig(sources);
@@ -50,7 +50,7 @@ export function loadConfig(sources: Sources): Config {
   return config;
 }
 
-/** As loadConfig, for a command that talks to the API: address and key are required, and reported with the rest. */
+/** `loadConfig` for a command that talks to the API: address and key are required and reported with the rest. */
 export function loadConfigWithCredentials(sources: Sources): { config: Config; credentials: Credentials } {
   return withCredentials(sources, readConfig(sources));
 }
@@ -63,8 +63,8 @@ export interface ServeConfig {
 }
 
 /**
- * As loadConfigWithCredentials, with the secrets of the server. `check` finds what a schema cannot know, such as a
- * timetable that never comes; its problems are reported with the rest. `named` says how the user wrote a setting.
+ * `loadConfigWithCredentials` with the secrets of the server. `check` finds what a schema cannot, such as a schedule
+ * without a date; its problems are reported with the rest. `named` tells how the user gave a setting.
  */
 export function loadServeConfig(
   sources: Sources,
@@ -93,7 +93,7 @@ function withCredentials(sources: Sources, read: Read): { config: Config; creden
   return { config, credentials: { baseUrl: baseUrl.trim().replace(/\/+$/, ''), apiKey: key } };
 }
 
-/** How the user wrote a setting that no variable gave: in the file, or not at all. */
+/** How the user gave a setting that no variable set: in the file, or not at all. */
 function inFile(path: 'api.baseUrl' | 'api.keyFile', value: string | undefined, sources: Sources): string {
   const file = fileOf(sources);
   if (value !== undefined && file !== undefined) return `${file}: ${path}`;
@@ -105,14 +105,14 @@ function wrongConfiguration(problems: readonly Problem[]): UsageError {
     `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}.`,
     problems,
     {
-      hint: 'config/default.yaml describes every setting; the README has a table of the environment variables.',
+      hint: 'config/default.yaml describes every setting; README.md lists the environment variables.',
     },
   );
 }
 
 interface Read {
   config: Config | undefined;
-  /** Under which name the user gave a setting: by dotted path. */
+  /** The name by which the user gave a setting, by its dotted path. */
   origin: Map<string, string>;
   values: Record<string, unknown>;
   problems: Problem[];
@@ -142,7 +142,7 @@ function readConfig(sources: Sources): Read {
   return { config, origin, values, problems };
 }
 
-/** An empty variable counts as not given: that is how containers pass what nobody filled in. */
+/** An empty variable counts as unset: container tools pass unset variables as empty ones. */
 function given(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value;
 }
@@ -179,7 +179,7 @@ function readFile(
   try {
     if (faults.length === 0) value = document.toJS();
   } catch (error) {
-    // An alias without its anchor, or far too many of them, only shows here.
+    // An alias without its anchor, or too many aliases, fails only here.
     faults.push(error);
   }
   for (const fault of faults) {
@@ -191,7 +191,7 @@ function readFile(
   return {};
 }
 
-/** A setting without a value, or a section whose lines are all comments, is not given. */
+/** Drops settings without a value, and sections whose lines are all comments. */
 function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
   const filled = Object.entries(value).filter(([, inner]) => inner !== null);
   return Object.fromEntries(
@@ -206,7 +206,7 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
     target[head] = value;
     return;
   }
-  // What stands there and is no section stays, and is reported.
+  // A value where a section belongs stays, and is reported.
   if (target[head] !== undefined && !isObject(target[head])) return;
   const inner = isObject(target[head]) ? { ...target[head] } : {};
   target[head] = inner;
@@ -220,14 +220,14 @@ function describe(issue: z.core.$ZodIssue, origin: Map<string, string>, file: st
       setting: named(dotted([...issue.path, key])),
       problem:
         key === 'apiKey' || key === 'key'
-          ? 'a key does not belong in a file of settings; use SIGNALHOUSE_API_KEY or api.keyFile'
+          ? 'the key must not be in a settings file; use SIGNALHOUSE_API_KEY or api.keyFile'
           : 'is not a setting',
     }));
   }
   return [{ setting: named(dotted(issue.path)), problem: issue.message }];
 }
 
-/** How the user wrote a setting: its variable or flag, or its place in the file. */
+/** How the user gave a setting: its variable or flag, or its place in the file. */
 function namer(origin: Map<string, string>, file: string | undefined): (path: string) => string {
   return (path) => origin.get(path) ?? (file === undefined ? path : `${file}: ${path}`);
 }

@@ -2,55 +2,59 @@ import { z } from 'zod';
 import { type ListName, resources } from '../contract/resources.js';
 
 /**
- * Every setting with its default and its description. config/default.yaml is the same list for people, and a test
- * holds the two together.
+ * Every setting with its default and its description. config/default.yaml is the same list for people; a test keeps the
+ * two equal. Objects are strict: a misspelt setting is an error, never ignored.
  */
 
-/** The sorts of values that settings have. Objects are strict: a misspelt setting is an error, never ignored. */
-
 const positive = z.number().int().min(1);
-/** A timer of Node that is set to more than this fires at once. */
+/** Node fires a timer with a longer delay at once. */
 const longestTimerMs = 2_147_483_647;
 const milliseconds = positive.max(longestTimerMs);
 const days = z.number().min(0.01);
 const text = z.string().trim().min(1);
 
-/** A part of the settings that may be left out as a whole. */
+/** A section, which may be left out as a whole. */
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
 
 const api = section({
   baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
   keyFile: text.optional().describe('A file that holds the API key, for example a mounted secret.'),
-  concurrency: positive.max(64).default(8).describe('Requests in flight at most.'),
+  concurrency: positive.max(64).default(8).describe('Maximum number of requests in flight.'),
   timeouts: section({
-    connectMs: milliseconds.default(5_000).describe('Until the connection stands.'),
-    firstByteMs: milliseconds.default(20_000).describe('From the request to the first byte of the answer.'),
-    totalMs: milliseconds.default(30_000).describe('The whole attempt, however slowly an answer dribbles.'),
+    connectMs: milliseconds.default(5_000).describe('Connect timeout.'),
+    firstByteMs: milliseconds
+      .default(20_000)
+      .describe('Time from sending a request to the first byte of its answer.'),
+    totalMs: milliseconds
+      .default(30_000)
+      .describe('Total time of one attempt, even if the answer keeps arriving slowly.'),
   }),
-  maxAnswerBytes: positive.default(67_108_864).describe('A larger answer is refused.'),
+  maxAnswerBytes: positive
+    .default(67_108_864)
+    .describe('Maximum size of an answer; a larger one is an error.'),
   retry: section({
     attempts: positive
       .max(20)
       .default(5)
-      .describe('Attempts at a request that fails in a way that may pass.'),
-    baseMs: milliseconds.default(500).describe('The first wait between attempts; it doubles, with jitter.'),
-    maxMs: milliseconds.default(30_000).describe('The longest wait between attempts.'),
+      .describe('Maximum number of attempts at a request that fails with a transient error.'),
+    baseMs: milliseconds
+      .default(500)
+      .describe('Wait before the first retry; it doubles with every retry, with jitter.'),
+    maxMs: milliseconds.default(30_000).describe('Longest wait between two attempts.'),
   }),
   paging: section({
-    pageParameter: text.default('page').describe('The name of the query parameter that asks for a page.'),
-    limitParameter: text
-      .default('limit')
-      .describe('The name of the query parameter that asks for a page size.'),
+    pageParameter: text.default('page').describe('Name of the query parameter for the page number.'),
+    limitParameter: text.default('limit').describe('Name of the query parameter for the page size.'),
     pageSize: positive
       .max(1_000)
       .default(100)
-      .describe('The page size asked for; the server may grant another.'),
+      .describe('Page size to ask for; the server may use another one.'),
   }),
 });
 
 const rateLimit = section({
-  requests: positive.default(120).describe('Requests per window and key that the server allows.'),
-  windowMs: milliseconds.default(60_000).describe('The window, in milliseconds.'),
+  requests: positive.default(120).describe('Requests that the server allows per window and key.'),
+  windowMs: milliseconds.default(60_000).describe('Length of the window in milliseconds.'),
 });
 
 const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size such as 128MB or 2GB');
@@ -59,23 +63,23 @@ const warehouse = section({
   memoryLimit: memory
     .default('128MB')
     .describe(
-      'The memory that DuckDB may take; what does not fit goes to a temporary folder in the data directory.',
+      'Memory limit of DuckDB; what does not fit is spilled to a temporary folder in the data directory.',
     ),
   queryMemoryLimit: memory
     .default('1GB')
-    .describe('The same for sql, export and status, which read the published file beside the worker.'),
+    .describe('Memory limit of sql, export and status, which read the published file while the worker runs.'),
   threads: positive
     .max(256)
     .default(2)
-    .describe('Threads that DuckDB may use where it goes through whole tables; a batch takes one.'),
+    .describe('Threads that DuckDB may use for work on whole tables; a batch uses one.'),
   compact: section({
     freeShare: z
       .number()
       .min(0)
       .max(1)
       .default(0.4)
-      .describe('The live file is written anew when more than this share of it is unused'),
-    freeMegabytes: z.number().min(0).default(64).describe('and more than this many megabytes are.'),
+      .describe('The live file is rewritten when more than this share of it is unused'),
+    freeMegabytes: z.number().min(0).default(64).describe('and more than this many megabytes are unused.'),
   }),
 });
 
@@ -91,20 +95,20 @@ const sync = {
   personGroups: z
     .enum(['without_company', 'all', 'never'])
     .default('without_company')
-    .describe("Whose own conversations are asked for: those of a company's people come with the company."),
+    .describe("People whose conversations are fetched by person; a company's people come with the company."),
   scanAttempts: positive
     .max(10)
     .default(3)
-    .describe('How often a list is read in one run until it verifies.'),
+    .describe('Maximum number of scans of a list in one run until one is verified.'),
   batch: section({
     megabytes: z
       .number()
       .min(0.1)
       .default(5)
-      .describe('A batch is committed when it holds documents of this size,'),
-    documents: positive.default(4_000).describe('or this many of them,'),
+      .describe('A batch is committed when it holds this many megabytes of documents,'),
+    documents: positive.default(4_000).describe('or this many documents,'),
     answers: positive.default(50).describe('or the answers of this many requests,'),
-    seconds: z.number().min(0.1).default(5).describe('or when it is this old.'),
+    seconds: z.number().min(0.1).default(5).describe('or when it is this many seconds old.'),
   }),
   deletes: section({
     maxShare: z
@@ -118,31 +122,35 @@ const sync = {
       .int()
       .min(0)
       .default(20)
-      .describe('and more than this many, deletes nothing (--accept-deletes).'),
+      .describe('and more than this many rows deletes nothing (--accept-deletes allows it).'),
   }),
   publishEveryMinutes: z
     .number()
     .min(0)
     .default(30)
-    .describe('Publish during a long run this often; 0: only at its end.'),
+    .describe('Minutes between two publications during a long run; 0 publishes only at its end.'),
   shutdownSeconds: positive
     .max(3_600)
     .default(25)
-    .describe('After SIGTERM: finish what is in flight, commit, publish.'),
+    .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
 };
 
 const push = section({
   onConflict: z
     .enum(['report', 'overwrite', 'skip'])
     .default('report')
-    .describe('What somebody else changed meanwhile: report it (exit 3), overwrite it, or skip it.'),
+    .describe(
+      'What to do when somebody else changed the same field: report it (exit 3), overwrite it, or skip the change.',
+    ),
   companiesPerRequest: positive
     .max(1_000)
     .default(50)
-    .describe('Companies that one request changes at most.'),
+    .describe('Maximum number of companies in one request.'),
   remoteFreshSeconds: positive
     .default(300)
-    .describe('What the API has is read again before a change is sent when it was read longer ago.'),
+    .describe(
+      'The current value is read from the API before a change is sent, unless it was read within this many seconds.',
+    ),
 });
 
 const job = z.strictObject({
@@ -160,32 +168,42 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = (what: string) =>
-  z.number().positive().optional().describe(`Hours that may pass until ${what} are stale.`);
+  z.number().positive().optional().describe(`Hours after which ${what} are stale.`);
 
 const serve = section({
   host: text
     .default('127.0.0.1')
-    .describe('Where it listens: this machine alone, or 0.0.0.0 for every address (in a container).'),
-  port: z.number().int().min(0).max(65_535).default(8080).describe('The port; 0 takes a free one.'),
+    .describe(
+      'Address to listen on: 127.0.0.1 for this machine only, 0.0.0.0 for every address (in a container).',
+    ),
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8080)
+    .describe('Port to listen on; 0 takes any free port.'),
   allowedHosts: z
     .array(text)
     .default([])
-    .describe('Names under which it may be asked besides localhost, e.g. signalhouse.example.com.'),
+    .describe('Accepted host names besides localhost, e.g. signalhouse.example.com.'),
   shutdownSeconds: positive
     .max(3_600)
     .default(25)
-    .describe('After SIGTERM: how long the running job may take to commit and publish.'),
+    .describe('Seconds after SIGTERM for the running job to commit and publish.'),
   jobs: z
     .array(job)
     .prefault([nightly])
-    .describe('What runs when: a job holds the warehouse while it runs, and they run one at a time.'),
+    .describe(
+      'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs.',
+    ),
   freshness: section(
     Object.fromEntries(resources.lists.map(({ name }) => [name, hours(name.replaceAll('_', ' '))])) as Record<
       ListName,
       ReturnType<typeof hours>
     >,
   ).describe(
-    'How old a list may be that was read and added up, in hours; `status` exits 3 and the webhook is told when it is older.',
+    'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and the webhook is notified.',
   ),
 });
 
@@ -193,22 +211,24 @@ const kept = (days: number) => z.number().min(1).default(days);
 
 const retention = section({
   requestsDays: kept(30).describe('Days that requests to the API are kept (ops.requests).'),
-  runsDays: kept(400).describe('Days that runs are kept (ops.runs); the last of each command stays.'),
+  runsDays: kept(400).describe('Days that runs are kept (ops.runs); the last run of each command stays.'),
   attemptsDays: kept(400).describe('Days that attempts at settled changes are kept (ops.change_attempts).'),
-  scansDays: kept(90).describe('Days that readings of lists are kept (ops.scans); the last of each stays.'),
-}).describe('What the worker writes down about itself is trimmed at the end of each sync and push.');
+  scansDays: kept(90).describe(
+    'Days that scans of lists are kept (ops.scans); the last scan of each list stays.',
+  ),
+}).describe('The worker trims its own records at the end of each sync and push.');
 
 const log = section({
   level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Log level.'),
+    .describe('Log level: fatal, error, warn, info, debug, trace or silent.'),
 });
 
 /** The settings of a program whose child resources have these default ages. */
 export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>) {
   return z.strictObject({
-    dataDir: text.default('./data').describe('Where the warehouse and everything beside it lives.'),
+    dataDir: text.default('./data').describe('Directory of the warehouse and all its files.'),
     api,
     rateLimit,
     warehouse,

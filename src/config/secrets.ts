@@ -3,16 +3,16 @@ import { resolve } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import { isLoopback } from '../base/loopback.js';
 
-/** Secrets that are no settings: they come from the environment, or from a file that it names. */
+/** Secrets and credentials: they come from the environment, or from a file that it names, and no message quotes them. */
 
 export interface ServeSecrets {
-  /** What opens the routes that change something; without it there are none. */
+  /** The token for the routes that change something; without it those routes do not exist. */
   readonly token: string | undefined;
   /** Where notifications go. */
   readonly webhookUrl: string | undefined;
 }
 
-/** The variables of each; `_FILE` names a file that holds the secret, and gives way to the secret itself. */
+/** The variable of each secret. The variable with `_FILE` appended names a file; the secret itself overrides it. */
 export const secretVariables = ['SIGNALHOUSE_SERVE_TOKEN', 'SIGNALHOUSE_WEBHOOK_URL'] as const;
 export type SecretVariable = (typeof secretVariables)[number];
 
@@ -21,7 +21,7 @@ interface Place {
   readonly cwd?: string;
 }
 
-/** Reads the secrets of `serve`; what is wrong with them is added to `problems`, which never quote one. */
+/** Reads the secrets of `serve` and adds what is wrong with them to `problems`, without quoting one. */
 export function readServeSecrets(place: Place, problems: Problem[]): ServeSecrets {
   return {
     token: readSecret(place, 'SIGNALHOUSE_SERVE_TOKEN', problems, tokenProblem),
@@ -33,7 +33,7 @@ const shortestToken = 16;
 
 /** What is wrong with a token, or undefined; never quotes it. */
 export function tokenProblem(token: string): string | undefined {
-  if (!/^[\x21-\x7e]*$/.test(token)) return 'the token holds white space or characters that are not ASCII';
+  if (!/^[\x21-\x7e]*$/.test(token)) return 'the token contains white space or non-ASCII characters';
   if (token.length >= shortestToken) return undefined;
   return `the token must have at least ${shortestToken} characters (openssl rand -hex 24 makes a good one)`;
 }
@@ -46,7 +46,7 @@ function readSecret(
 ): string | undefined {
   const direct = env[name]?.trim();
   const path = env[`${name}_FILE`]?.trim();
-  // An empty variable counts as not given: that is how containers pass what nobody filled in.
+  // An empty variable counts as unset: container tools pass unset variables as empty ones.
   const setting = direct ? name : `${name}_FILE`;
   let value = direct;
   if (!value) {
@@ -68,17 +68,17 @@ function readSecret(
   return value;
 }
 
-/** What is wrong with the address of the API, or undefined. Plain http is for loopback alone: the key travels in it. */
+/** What is wrong with the address of the API, or undefined. Plain http is for loopback only: it would expose the key. */
 export function baseUrlProblem(value: string | undefined): string | undefined {
   if (value === undefined || value.trim() === '') return 'is required: the address of the API, ending in /v1';
   if (!URL.canParse(value.trim())) return 'must be an absolute URL such as https://api.example.com/v1';
   const url = new URL(value.trim());
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return `must be https, not ${url.protocol.slice(0, -1)}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'must be https: plain http would send the key in the clear, and is taken for loopback only';
+    return 'must be https: plain http would send the key unencrypted, and is accepted for loopback only';
   }
   return /\/v1\/?$/.test(url.pathname) ? undefined : 'must end in /v1';
 }
@@ -86,8 +86,8 @@ export function baseUrlProblem(value: string | undefined): string | undefined {
 /** What is wrong with a key, or undefined; never quotes it. */
 export function apiKeyProblem(key: string): string | undefined {
   if (key === '') return 'the key is empty';
-  // Anything else could not travel in a header, and usually is a pasted line break or a file of another kind.
+  // A header cannot carry anything else; usually it is a pasted line break, or the wrong file.
   return /^[\x21-\x7e]{1,4096}$/.test(key)
     ? undefined
-    : 'the key holds characters that no key has (white space or non-ASCII)';
+    : 'the key contains characters that a key cannot have (white space or non-ASCII)';
 }

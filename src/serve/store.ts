@@ -4,17 +4,16 @@ import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 
-/** One value that outlives the process. */
+/** One stored value. */
 export interface Store<T> {
-  /** What was saved last; null when nothing was, or when it cannot be read any more. */
+  /** The value saved last; null when there is none, or when it cannot be read. */
   load(): Promise<T | null>;
   save(value: T): Promise<void>;
 }
 
 /**
- * A value in a JSON file, readable by its owner alone. It is replaced in whole, so that a kill leaves the old one or
- * the new one; one that does not have the form of `schema` counts as none, with a warning. `save` rejects with what
- * the file system said.
+ * A value in a JSON file that only its owner can read, replaced atomically. A file that does not match `schema` counts as
+ * none, with a warning. `save` rejects with the error of the file system.
  */
 export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Store<T> {
   let last: Promise<unknown> = Promise.resolve();
@@ -25,21 +24,18 @@ export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Stor
         text = await readFile(path, 'utf8');
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-          log.warn({ path, err: error }, `cannot read ${path}: going on without it`);
+          log.warn({ path, err: error }, `cannot read ${path}: continuing without it`);
         return null;
       }
       try {
         return schema.parse(JSON.parse(text));
       } catch (error) {
-        log.warn(
-          { path, problem: messageOf(error) },
-          `${path} does not hold what it should: starting afresh`,
-        );
+        log.warn({ path, problem: messageOf(error) }, `${path} is not valid: starting without it`);
         return null;
       }
     },
     save(value) {
-      // One after the other: two writers of one temporary file would mix.
+      // One write at a time, as writeAtomically requires.
       const write = (file: FileHandle) => file.writeFile(JSON.stringify(value));
       const saved = last.then(() => writeAtomically(path, write, { mode: 0o600 }));
       last = saved.catch(() => undefined);

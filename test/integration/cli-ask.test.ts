@@ -92,7 +92,7 @@ describe('sql', () => {
     });
     expect(await sql([''], { stdin: '' })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('nothing in it'),
+      stderr: expect.stringContaining('is empty'),
     });
   });
 

@@ -115,8 +115,8 @@ describe('sync', () => {
     expect(report.requests.children).toBeGreaterThan(50);
     expect(report.spent).toBeLessThan(15);
     expect(plan.code).toBe(0);
-    expect(plan.stdout).toContain('A sync now');
-    expect(plan.stdout).toContain('left by the cap');
+    expect(plan.stdout).toContain('Planned sync');
+    expect(plan.stdout).toContain('left for later');
   });
 
   it('refuses a resource that there is not before anything is asked or made, with the names of those there are', async () => {
@@ -242,7 +242,7 @@ describe('status', () => {
   it('says whose it is, how fresh, and what is left, in 80 columns', async () => {
     const { code, stdout, stderr } = await signalhouse(['status'], { env: { SIGNALHOUSE_DATA_DIR: filled } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const text of ['organization', 'published', 'Last runs', 'Lists', 'What hangs on them', 'Rows']) {
+    for (const text of ['organization', 'published', 'Last runs', 'Lists', 'Details by endpoint', 'Rows']) {
       expect(stdout).toContain(text);
     }
     const long = stdout.split('\n').filter((line) => line.length > 80 && !line.includes(filled));

@@ -44,7 +44,7 @@ describe('the program', () => {
   it('never takes the key from the command line, nor shows it', async () => {
     const { code, stdout, stderr } = await signalhouse(['sync', '--api-key', 'svc_secret_on_argv']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('never taken from the command line');
+    expect(stderr).toContain('cannot be given on the command line');
     expect(stderr).not.toContain('svc_secret_on_argv');
   });
 

@@ -33,7 +33,7 @@ describe('the demo', () => {
     expect(pulls[1]).toBeLessThan(25);
     expect(pulls[2]).toBeLessThan(pulls[0]! / 3);
     expect(first.stdout).toContain('3 applied, each exactly once');
-    expect(first.stdout.match(/never told to slow down/g)).toHaveLength(3);
+    expect(first.stdout.match(/never rate-limited/g)).toHaveLength(3);
     const command = /signalhouse sql --data-dir (\S+)/.exec(first.stdout)?.[1];
     expect(command).toBe(join('data', 'demo'));
     const asked = await signalhouse(

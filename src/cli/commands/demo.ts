@@ -12,10 +12,10 @@ import { ended } from '../signals.js';
 
 export const demo = command({
   name: 'demo',
-  summary: 'See it work: pull, ask, push a spreadsheet, pull again. No key, no network',
+  summary: 'Show a pull, a query, a push from a spreadsheet and another pull; no API key, no network',
   examples: [
-    ['signalhouse demo', 'Under a minute; leaves its files in ./data/demo'],
-    ['signalhouse demo --data-dir /tmp/demo', 'Leave them somewhere else'],
+    ['signalhouse demo', 'Takes under a minute; its files stay in ./data/demo'],
+    ['signalhouse demo --data-dir /tmp/demo', 'Use another directory'],
   ],
   flags: z.object({}),
   async run(_flags, { json, sources }) {
@@ -51,7 +51,7 @@ function settingsFor(dataDir: string): Record<string, string> {
 
 function farewell(dataDir: string, ms: number): string {
   return `
-That took ${duration(ms)}. The published file stays, and is yours to open:
+The demo took ${duration(ms)}. Its published file stays; to look at it:
   npx signalhouse sql --data-dir ${dataDir} "SELECT * FROM topics LIMIT 5"
   npx signalhouse status --data-dir ${dataDir}
   duckdb -readonly ${dataDir}/signals.duckdb      (the DuckDB command line, if you have it)
@@ -61,19 +61,19 @@ For a real organization, see "Real use" in README.md.`;
 const marker = '.signalhouse-demo';
 
 /**
- * An empty folder for the demo's files. What an earlier demo left in it is removed; a folder of anybody else's is
- * refused, since nothing tells a demo's warehouse from a real one but the mark that we leave.
+ * Makes an empty folder for the demo. Files of an earlier demo are removed. A folder without the demo's marker file is
+ * refused: it might hold a real warehouse.
  */
 export function emptyDemoFolder(path: string): void {
   const names = existsSync(path) ? readdirSync(path) : [];
   if (names.length > 0 && !names.includes(marker)) {
-    const problem = `${path} holds files that no demo has made, and the demo starts from nothing`;
-    throw new UsageError('The demo needs a folder of its own.', [{ setting: '--data-dir', problem }]);
+    const problem = `${path} contains files that the demo did not create`;
+    throw new UsageError('The demo needs a directory of its own.', [{ setting: '--data-dir', problem }]);
   }
   for (const name of names) rmSync(join(path, name), { recursive: true, force: true });
   mkdirSync(path, { recursive: true });
   writeFileSync(
     join(path, marker),
-    'Made by `signalhouse demo`, which may remove everything beside this file.\n',
+    'Created by `signalhouse demo`. The next demo removes everything in this directory.\n',
   );
 }

@@ -8,8 +8,8 @@ export const doctor = command({
   name: 'doctor',
   summary: 'Check settings, key, clock, disk, lock, paging and the warehouse',
   examples: [
-    ['signalhouse doctor', 'One line a check, and what to do; two requests'],
-    ['signalhouse doctor --json', 'The same for a monitor'],
+    ['signalhouse doctor', 'One line per check, with what to do; makes two requests'],
+    ['signalhouse doctor --json', 'The same as JSON'],
   ],
   flags: z.object({}),
   async run(_flags, context) {

@@ -31,20 +31,28 @@ type Flags = z.infer<typeof flags>;
 export const exportCommand = command({
   name: 'export',
   usage: '[table]',
-  summary: 'Write a table, a view, a query or everything to Parquet, CSV or JSON',
+  summary: 'Write a table, a view, a query result or everything to Parquet, CSV or JSON',
   positionals: { table: { type: 'string', describe: 'A table or view, e.g. backlog or raw.documents' } },
   options: {
-    query: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a table' },
-    all: { type: 'boolean', describe: 'Every table and view, to a folder of Parquet' },
-    format: { type: 'string', requiresArg: true, describe: `${formats.join(', ')} (else by the extension)` },
-    out: { type: 'string', requiresArg: true, describe: 'The file to write; with --all the folder' },
-    force: { type: 'boolean', describe: 'Replace what is there' },
+    query: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Export the result of a SELECT instead of a table',
+    },
+    all: { type: 'boolean', describe: 'Export every table and view to a directory of Parquet files' },
+    format: {
+      type: 'string',
+      requiresArg: true,
+      describe: `${formats.join(', ')} (default: by file extension)`,
+    },
+    out: { type: 'string', requiresArg: true, describe: 'File to write; with --all, the directory' },
+    force: { type: 'boolean', describe: 'Overwrite existing files' },
   },
   examples: [
     ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
-    ['signalhouse export messages --out messages.parquet --force', 'A table, again'],
-    ['signalhouse export --query "FROM topics" --out t.json', 'A query as JSON'],
-    ['signalhouse export --all --out warehouse', 'Everything'],
+    ['signalhouse export messages --out messages.parquet --force', 'A table; overwrite the file'],
+    ['signalhouse export --query "FROM topics" --out t.json', 'A query result as JSON'],
+    ['signalhouse export --all --out warehouse', 'Everything, as Parquet'],
   ],
   flags,
   async run(given, context) {
@@ -69,22 +77,21 @@ type Task =
       readonly format: ExportFormat;
     };
 
-/** What exactly is to be written where, or every reason why that is not clear. */
+/** What to write where. Throws UsageError with every problem. */
 function taskOf({ table: name, query, all, format: asked, out }: Flags): Task {
   const problems: Problem[] = [];
   const chosen = [name !== undefined, query !== undefined, all].filter(Boolean).length;
-  if (chosen !== 1) problems.push({ setting: 'arguments', problem: 'name one: a table, --query or --all' });
+  if (chosen !== 1) problems.push({ setting: 'arguments', problem: 'give one of: a table, --query, --all' });
   if (out === undefined)
-    problems.push({ setting: '--out', problem: 'is required: the file (or folder) to write' });
+    problems.push({ setting: '--out', problem: 'is required: the file (or directory) to write' });
   if (all && asked !== undefined && asked !== 'parquet') {
-    problems.push({ setting: '--format', problem: 'is always parquet with --all' });
+    problems.push({ setting: '--format', problem: 'must be parquet with --all' });
   }
   const format = asked ?? byExtension[extname(out ?? '').toLowerCase()];
   if (!all && out !== undefined && format === undefined) {
-    problems.push({ setting: '--format', problem: `is required: the extension of ${out} does not tell` });
+    problems.push({ setting: '--format', problem: `is required: the extension of ${out} is not known` });
   }
-  if (problems.length > 0 || out === undefined)
-    throw new UsageError('What to export is not clear.', problems);
+  if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
   if (all) return { dir: out };
   const what = query === undefined ? { table: name ?? '' } : { sql: query };
   return { what, out, format: format ?? 'parquet' };

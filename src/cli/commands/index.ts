@@ -12,7 +12,7 @@ import { sql } from './sql.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
 
-/** Every command, in the order in which `--help` shows them. */
+/** Every command, in the order of `--help`. */
 export const commands: readonly (Command | Group)[] = [
   sync,
   plan,

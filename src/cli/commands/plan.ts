@@ -12,12 +12,12 @@ import { planSummary } from '../text/sync-summary.js';
 
 export const plan = command({
   name: 'plan',
-  summary: 'Say what a sync would fetch and what it costs, before spending it',
+  summary: 'Show what a sync would fetch and how many requests that costs',
   options: capOptions,
   examples: [
     ['signalhouse plan', 'What is due, in requests and minutes'],
-    ['signalhouse plan --max-minutes 60', 'And what an hour would leave for the next run'],
-    ['signalhouse plan --only topics --json', 'Topics and their children, as JSON'],
+    ['signalhouse plan --max-minutes 60', 'Also what an hour would leave for the next run'],
+    ['signalhouse plan --only topics --json', 'Topics and their details, as JSON'],
   ],
   flags: z.object({ ...caps, wait: toggle.optional() }),
   run: (flags, context) => runPlan(flags, context),

@@ -12,27 +12,28 @@ export const push = command({
   name: 'push',
   summary: 'Send the queued changes to the API, each exactly once',
   options: {
-    'dry-run': { type: 'boolean', describe: 'Only print what would be sent; nothing is changed anywhere' },
+    'dry-run': { type: 'boolean', describe: 'Print what would be sent, and change nothing' },
     'on-conflict': {
       type: 'string',
       choices: ['report', 'overwrite', 'skip'],
       requiresArg: true,
-      describe: 'What somebody else changed meanwhile: report (exit 3), overwrite or skip it',
+      describe:
+        'If somebody else changed the same field: report it (exit 3), overwrite it, or skip the change',
     },
     result: {
       type: 'string',
       requiresArg: true,
-      describe: 'Write the imported file again, with what became of each row',
+      describe: 'Write the imported file again, with the result of each row',
     },
     'max-requests': capOptions['max-requests'],
     'max-minutes': capOptions['max-minutes'],
     wait: capOptions.wait,
   },
   examples: [
-    ['signalhouse push', 'Everything that is queued'],
-    ['signalhouse push --dry-run', 'Each PATCH that it would send'],
-    ['signalhouse push --result done.xlsx', 'The sheet again, with a result in each row'],
-    ['signalhouse push --on-conflict overwrite', 'Win over what colleagues changed'],
+    ['signalhouse push', 'Send everything that is queued'],
+    ['signalhouse push --dry-run', 'Print each PATCH that it would send'],
+    ['signalhouse push --result done.xlsx', 'Write the sheet again, with a result in each row'],
+    ['signalhouse push --on-conflict overwrite', 'Overwrite what colleagues changed'],
   ],
   flags: z.object({
     dryRun: toggle.default(false),

@@ -9,10 +9,10 @@ import { table } from '../text/layout.js';
 
 export const rebuild = command({
   name: 'rebuild',
-  summary: 'Derive every table again from the raw documents, without a request',
+  summary: 'Rebuild every table from the raw documents, without requests',
   options: { wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' } },
   examples: [
-    ['signalhouse rebuild', 'After an update that knows more fields'],
+    ['signalhouse rebuild', 'After an upgrade that adds columns'],
     ['signalhouse rebuild --json', 'Rows by table, as JSON'],
   ],
   flags: z.object({ wait: toggle.default(false) }),

@@ -9,26 +9,30 @@ import { setUpServe } from '../setup.js';
 import { interruption } from '../signals.js';
 import { list } from '../text/layout.js';
 
-/** Seconds on top of serve.shutdownSeconds, after which the schedule itself gives up what is in flight. */
+/** Seconds added to serve.shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
 const grace = 5;
 
 export const serve = command({
   name: 'serve',
-  summary: 'Run by itself: jobs on schedule, a status page, metrics, notifications',
+  summary: 'Run as a service: scheduled jobs, a status page, metrics, notifications',
   options: {
-    once: { type: 'boolean', describe: 'Run every job that is due, and end' },
-    port: { type: 'number', requiresArg: true, describe: 'Listen there (over serve.port); 0: any free port' },
+    once: { type: 'boolean', describe: 'Run every job that is due, then exit' },
+    port: {
+      type: 'number',
+      requiresArg: true,
+      describe: 'Port to listen on (overrides serve.port); 0: any free port',
+    },
     host: {
       type: 'string',
       requiresArg: true,
-      describe: 'Listen there (over serve.host); 0.0.0.0 in a container',
+      describe: 'Address to listen on (overrides serve.host); 0.0.0.0 in a container',
     },
   },
   examples: [
-    ['signalhouse serve', 'Every night at 03:00 UTC, unless serve.jobs says otherwise'],
-    ['signalhouse serve --config worker.yaml', 'With jobs of your own'],
-    ['signalhouse serve --once', 'What is due now, for a clock of your own'],
-    ['curl localhost:8080/metrics', 'While it runs: for Prometheus; the page is at /'],
+    ['signalhouse serve', 'Sync and push every night at 03:00 UTC, unless serve.jobs is set'],
+    ['signalhouse serve --config worker.yaml', 'With your own jobs'],
+    ['signalhouse serve --once', 'Run what is due now, for an external scheduler'],
+    ['curl localhost:8080/metrics', 'Metrics for Prometheus; the status page is at /'],
   ],
   flags: z.object({
     once: toggle.default(false),
@@ -54,9 +58,9 @@ export const serve = command({
       }
       const { finished } = await app.serve(access, signals, (url) => {
         if (json) printJson({ url, pid: process.pid });
-        else print(`Signalhouse serves ${url}\nCtrl-C stops it: once in order, twice at once.`);
+        else print(`Signalhouse is serving on ${url}\nPress Ctrl-C to stop; press it twice to stop at once.`);
       });
-      // A job that does not give up would keep the process for ever; what is committed survives that.
+      // A job that does not stop would keep the process alive; what is committed survives the exit.
       if (!finished) process.exit(ExitCode.failed);
       return ExitCode.done;
     } finally {
@@ -65,7 +69,7 @@ export const serve = command({
   },
 });
 
-/** What `serve --once` ran, one line a run. */
+/** What `serve --once` ran, one line per run. */
 export function runsText(runs: readonly RunRecord[]): string {
   if (runs.length === 0) return 'Nothing is due.';
   return list(

@@ -8,24 +8,28 @@ import { print } from '../output.js';
 import { setUp } from '../setup.js';
 import { answerFormats, printAnswer } from '../text/answer.js';
 
-/** More rows than these are no table for people; the other formats have no limit of their own. */
+/** More rows are not readable as a table; the other formats have no default limit. */
 const tableLimit = 1_000;
 
 export const sql = command({
   name: 'sql',
   usage: '[query]',
-  summary: 'Ask the published file with SQL; it can be read while a sync runs',
+  summary: 'Query the published file with SQL, also while a sync runs',
   positionals: { query: { type: 'string', describe: 'The query; - reads it from stdin' } },
   options: {
-    file: { alias: 'f', type: 'string', requiresArg: true, describe: 'A file that holds the query' },
+    file: { alias: 'f', type: 'string', requiresArg: true, describe: 'File that contains the query' },
     format: { type: 'string', requiresArg: true, describe: 'table, csv, json or markdown' },
-    limit: { type: 'number', requiresArg: true, describe: `Rows at most (a table: ${tableLimit})` },
+    limit: {
+      type: 'number',
+      requiresArg: true,
+      describe: `Maximum number of rows (default for a table: ${tableLimit})`,
+    },
   },
   examples: [
-    ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'A table'],
-    ['signalhouse sql -f weekly.sql --format csv', 'A file of SQL, as CSV'],
-    ['signalhouse sql "FROM topics" --json | jq length', 'For a program'],
-    ['echo "SHOW TABLES" | signalhouse sql -', 'From stdin'],
+    ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
+    ['signalhouse sql -f weekly.sql --format csv', 'Run a file of SQL, print CSV'],
+    ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
+    ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
   ],
   flags: z.object({
     query: z.string().optional(),
@@ -38,23 +42,26 @@ export const sql = command({
     const format = asked ?? (context.json ? 'json' : 'table');
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);
-    if (source.trim() === '') throw noQuery('there is nothing in it');
+    if (source.trim() === '') throw noQuery('is empty');
     await ask(setUp(context), async (snapshot) => {
       let answers = 0;
       for await (const answer of snapshot.answers(source)) {
         if (answers++ > 0 && format !== 'table') throw oneAtATime(format);
         if (answers > 1) print('');
         const { printed, more } = await printAnswer(answer, format, limit);
-        if (more) process.stderr.write(`The first ${count(printed)} rows; there are more (--limit).\n`);
+        if (more)
+          process.stderr.write(
+            `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`,
+          );
       }
-      if (answers === 0) throw noQuery('there is no statement in it');
+      if (answers === 0) throw noQuery('contains no statement');
     });
     return ExitCode.done;
   },
 });
 
 async function queryFrom(query: string | undefined, file: string | undefined): Promise<string> {
-  if (query && file !== undefined) throw noQuery('it is given twice: on the command line and by --file');
+  if (query && file !== undefined) throw noQuery('is given twice: as an argument and with --file');
   if (query) return query;
   if (file !== undefined && file !== '-') {
     try {
@@ -63,7 +70,7 @@ async function queryFrom(query: string | undefined, file: string | undefined): P
       throw new UsageError('The query cannot be read.', [{ setting: '--file', problem: messageOf(error) }]);
     }
   }
-  if (process.stdin.isTTY) throw noQuery('there is none');
+  if (process.stdin.isTTY) throw noQuery('is missing');
   return readStdin();
 }
 
@@ -73,15 +80,15 @@ async function readStdin(): Promise<string> {
   return read;
 }
 
-/** Several statements are several tables; a document of data holds one. */
+/** Several statements print several tables, but a data file holds one result. */
 function oneAtATime(format: string): UsageError {
   return new UsageError(
-    `As ${format}, one statement is answered at a time; this was the first one's answer.`,
+    `The format ${format} can hold the result of one statement; only the first one was printed.`,
   );
 }
 
 function noQuery(problem: string): UsageError {
-  return new UsageError('There is no query to ask.', [{ setting: 'query', problem }], {
+  return new UsageError('There is no query to run.', [{ setting: 'query', problem }], {
     hint: 'Give it as an argument, with --file, or on stdin.',
   });
 }

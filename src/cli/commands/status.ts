@@ -6,11 +6,11 @@ import { statusSummary } from '../text/status-summary.js';
 
 export const status = command({
   name: 'status',
-  summary: 'What is in the warehouse, how fresh it is, and what is left due (exit 3: too old)',
+  summary: 'Show what is in the warehouse, how fresh it is and what is left due (exit 3: stale)',
   examples: [
-    ['signalhouse status', 'Also while a sync runs'],
-    ['signalhouse status --json | jq .contents.rejected', 'For a program'],
-    ['signalhouse status > /dev/null || alert', 'Exit 3: older than serve.freshness allows'],
+    ['signalhouse status', 'Works while a sync runs'],
+    ['signalhouse status --json | jq .contents.rejected', 'Rejected records, as JSON'],
+    ['signalhouse status > /dev/null || alert', 'Exit 3 when data is older than serve.freshness allows'],
   ],
   flags: z.object({}),
   async run(_flags, context) {

@@ -16,16 +16,16 @@ export const sync = command({
   summary: 'Pull everything that is due into the warehouse, and publish it',
   options: {
     ...capOptions,
-    push: { type: 'boolean', describe: 'Send the queue and the drop folder (inbox/) as well, first' },
-    'accept-deletes': { type: 'boolean', describe: 'Let more deletions through than the fuse allows' },
-    'dry-run': { type: 'boolean', describe: 'Only say what is due, as `plan` does' },
+    push: { type: 'boolean', describe: 'First import the drop folder (inbox/) and send the queued changes' },
+    'accept-deletes': { type: 'boolean', describe: 'Accept more deletions than the fuse allows' },
+    'dry-run': { type: 'boolean', describe: 'Only show what is due, as `plan` does' },
   },
   examples: [
     ['signalhouse sync', 'Everything that is due'],
-    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes with everything kept'],
-    ['signalhouse sync --push --max-minutes 50', 'The whole night: changes out, news in'],
-    ['signalhouse sync --only topics,companies', 'These lists and their children'],
-    ['signalhouse sync --json > run.json', 'The summary for a program'],
+    ['signalhouse sync --max-minutes 50', 'Stop after 50 minutes and keep everything fetched'],
+    ['signalhouse sync --push --max-minutes 50', 'A whole night: push changes, then pull'],
+    ['signalhouse sync --only topics,companies', 'These lists and their details'],
+    ['signalhouse sync --json > run.json', 'The summary as JSON'],
   ],
   flags: z.object({
     ...caps,
@@ -36,7 +36,7 @@ export const sync = command({
   }),
   async run({ dryRun, push, ...flags }, context) {
     if (dryRun) return runPlan(flags, context);
-    // Loaded only now: nobody who asks for help waits for a database.
+    // Loaded only now, so that --help does not load a database.
     const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
     const ground = setUpAccess(context);
     const { config, log, progress } = ground;
@@ -50,7 +50,7 @@ export const sync = command({
         ? await syncAndPush(ground, { ...options, requestedBy: osUser() }, observe)
         : await runSync(ground, options, observe);
       progress?.close();
-      // A reader that goes away while it is printed changes nothing about how the run went.
+      // Set before printing: a reader that closes the pipe must not change the exit code.
       process.exitCode = report.exitCode;
       if (context.json) printJson(report);
       else print(summaryOf(report));

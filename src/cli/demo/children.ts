@@ -5,14 +5,14 @@ import { isObject } from '../../base/json.js';
 
 const program = fileURLToPath(new URL('../../main.js', import.meta.url));
 
-/** A command of the demo ended otherwise than it should; what it said on its way stands on stderr already. */
+/** A command of the demo failed. Its own messages are on stderr already. */
 export class DemoError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 }
 
 /**
- * The other processes of the demo, each of them this very program. None of them outlives the demo: they are ended on
- * `close`, on a signal, and at the latest when this process exits, for whatever reason it can still notice.
+ * The child processes of the demo, each of them this program. None of them outlives the demo: they are ended by `close`,
+ * on a signal, and at the latest when this process exits.
  */
 export class Children {
   readonly #running = new Set<ChildProcess>();
@@ -20,7 +20,7 @@ export class Children {
   readonly #stop: AbortSignal;
   readonly #onExit = () => this.#kill('SIGKILL');
 
-  /** `env` is all that the children get to know of settings; those of the user's own shell stay out. */
+  /** The children get their settings from `env` only, not from the user's shell. */
   constructor(env: Readonly<Record<string, string>>, stop: AbortSignal) {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
     this.#env = { ...Object.fromEntries(own), ...env };
@@ -29,7 +29,7 @@ export class Children {
     stop.addEventListener('abort', () => this.#kill('SIGTERM'));
   }
 
-  /** Runs a command to its end and gives what it printed; its stderr (progress, log) goes to ours. */
+  /** Runs a command to its end and returns what it printed. Its stderr (progress, log) goes to ours. */
   async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     const child = this.#spawn(args, env);
     let printed = '';
@@ -47,7 +47,7 @@ export class Children {
     return printed;
   }
 
-  /** Starts a command that goes on, and gives the JSON document with which it says that it is ready. */
+  /** Starts a command that keeps running, and returns the JSON document that it prints when it is ready. */
   async start(args: readonly string[]): Promise<unknown> {
     const child = this.#spawn(args, {});
     let printed = '';
@@ -68,7 +68,7 @@ export class Children {
     });
   }
 
-  /** Ends what still runs and waits for it. */
+  /** Ends the processes that still run and waits for them. */
   async close(): Promise<void> {
     const gone = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
     this.#kill('SIGTERM');

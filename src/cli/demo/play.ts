@@ -8,44 +8,44 @@ import { etaMs } from '../progress/eta.js';
 import { indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';
 
-/** Small enough for a minute, large enough for questions to have answers. */
+/** Small enough for a minute, large enough for the queries to return rows. */
 const sizes = ['--topics', '60', '--people', '140', '--companies', '20', '--messages', '3000'];
 
-/** The real limit of 120 requests in a window, but the window takes a second instead of a minute. */
+/** The real limit of 120 requests per window, but the window is a second instead of a minute. */
 export const squeezed = { requests: 120, windowMs: 1_000 } as const;
 
-/** So many rows of the sheet are edited. */
+/** How many rows of the sheet are edited. */
 const edited = 3;
 
-/** What the demo came to. */
+/** The result of the demo. */
 export interface Played {
   readonly pulls: readonly SyncReport[];
   readonly push: PushReport;
   readonly answers: readonly { readonly title: string; readonly sql: string; readonly rows: unknown }[];
 }
 
-/** Plays the demo from its start to its end; `say` gets each part of the story as it happens. */
+/** Runs the demo; `say` gets each part of its text as it happens. */
 export async function play(
   children: Children,
   dataDir: string,
   say: (text: string) => void,
 ): Promise<Played> {
-  say(`A Product-Signals service with made-up data starts on this machine. It allows
-${squeezed.requests} requests a window, as the real one does, but its window takes a second instead of
-a minute, so that this is over soon.`);
+  say(`Starting a Product-Signals service with generated data on this machine. It allows
+${squeezed.requests} requests per window, as the real one does, but its window is a second instead of a
+minute, so that the demo is short.`);
   const service = await startService(children, say);
 
   say('\n1. The first pull: everything is new.\n\n');
   const first = await pull(children, service, say);
 
-  say('\n2. Two questions to the published file.');
+  say('\n2. Two queries of the published file.');
   const answers: Played['answers'][number][] = [];
   for (const question of questions) answers.push(await ask(children, question, say));
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
   const push = await reprioritize(children, service, dataDir, say);
 
-  say('\n4. The second pull: only what that touched.\n\n');
+  say('\n4. The second pull: only what changed.\n\n');
   const second = await pull(children, service, say);
 
   say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
@@ -75,7 +75,7 @@ async function startService(children: Children, say: (text: string) => void): Pr
   ]);
   const { baseUrl, origin, apiKey } = isObject(started) ? started : {};
   if (typeof baseUrl !== 'string' || typeof origin !== 'string' || typeof apiKey !== 'string') {
-    throw new DemoError('The sandbox did not say where it listens.');
+    throw new DemoError('The sandbox did not print its address.');
   }
   say(`It listens on ${baseUrl}.`);
   return { origin, env: { SIGNALHOUSE_BASE_URL: baseUrl, SIGNALHOUSE_API_KEY: apiKey } };
@@ -87,17 +87,19 @@ async function pull(children: Children, service: Service, say: (text: string) =>
   const { requests, rows, minutes } = report;
   const sum = (what: 'new' | 'changed') =>
     count(Object.values(rows).reduce((total, one) => total + one[what], 0));
-  const asked = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
-  const told = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
-  say(`  ${asked}: ${sum('new')} rows new, ${sum('changed')} changed.
-  It was ${told} told to slow down (429). ${atRealPace(requests.total)}`);
+  const spent = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
+  const limited = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
+  say(`  ${spent}: ${sum('new')} rows new, ${sum('changed')} changed.
+  It was ${limited} rate-limited (429). ${atRealPace(requests.total)}`);
   return report;
 }
 
 function atRealPace(requests: number): string {
   const budget = { ...squeezed, windowMs: 60_000, available: squeezed.requests, limit: squeezed.requests };
   const ms = etaMs(requests, { ...budget, nextFreeMs: 0 }, { answerMs: 0, concurrency: 1 });
-  return ms === 0 ? 'A real minute holds that as well.' : `At 120 a real minute: about ${duration(ms)}.`;
+  return ms === 0
+    ? 'At the real pace, that fits into a minute.'
+    : `At the real pace of 120 per minute: about ${duration(ms)}.`;
 }
 
 async function ask(
@@ -115,7 +117,7 @@ async function advance(origin: string): Promise<void> {
   const answer = await fetch(`${origin}/__sandbox/advance`, { method: 'POST' }).catch((error: unknown) => {
     throw new DemoError(`The sandbox does not answer: ${messageOf(error)}`);
   });
-  if (!answer.ok) throw new DemoError(`The sandbox could not let a day pass: ${answer.status}`);
+  if (!answer.ok) throw new DemoError(`The sandbox could not advance by a day: ${answer.status}`);
   await answer.arrayBuffer();
 }
 
@@ -140,7 +142,7 @@ async function reprioritize(
   );
   say('  $ signalhouse changes import topics.xlsx');
   const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
-  say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are as they were.\n`);
+  say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
   say('  $ signalhouse push');
   const report: PushReport = JSON.parse(await children.run(['push', '--json'], service.env));
   say(
@@ -149,13 +151,13 @@ async function reprioritize(
   return report;
 }
 
-/** A question that an analyst would ask. */
+/** A query that an analyst would run. */
 interface Question {
   readonly title: string;
   readonly sql: string;
 }
 
-/** Asked of what the first pull brought. */
+/** Run after the first pull. */
 export const questions: readonly Question[] = [
   {
     title: 'Which open topics reach the most companies?',
@@ -175,7 +177,7 @@ LIMIT 5`,
   },
 ];
 
-/** Asked after a day has passed and the second pull brought it. */
+/** Run after a day has passed and the third pull has fetched it. */
 const afterADay: Question = {
   title: 'What did that day change?',
   sql: `SELECT entity_type AS what, name, change, details

@@ -10,12 +10,12 @@ interface PrintableAnswer {
   readonly rows: AsyncIterable<readonly Json[]>;
 }
 
-/** Written at once: a write for each of a million lines takes its time. */
+/** Output is written in pieces of this size: one write per line is slow for a million lines. */
 const pieceLength = 1 << 16;
 
 /**
- * Prints an answer as its rows come, in bounded memory (a table, which has to know how wide it gets, holds those up to
- * the limit). Gives the rows that were printed, and whether there are more than `limit`.
+ * Prints rows as they come, in bounded memory; only a table keeps them (up to the limit), to know its widths. Returns how
+ * many rows were printed, and whether there are more than `limit`.
  */
 export async function printAnswer(
   { columns, rows }: PrintableAnswer,
@@ -51,7 +51,7 @@ function objectOf(names: readonly string[], row: readonly Json[]): string {
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
 }
 
-/** Text gathered to larger pieces. */
+/** Collects text into larger pieces. */
 class Pieces {
   #held = '';
 
@@ -96,12 +96,12 @@ export function markdownLine(row: readonly Json[]): string {
   return `| ${row.map((value) => markdownCell(textOf(value, ''))).join(' | ')} |`;
 }
 
-/** The line below the heads of a Markdown table, which says on which side the columns stand. */
+/** The line below the header of a Markdown table, which aligns the columns. */
 export function markdownRule(columns: readonly AnswerColumn[]): string {
   return `|${columns.map(({ type }) => (numbers.test(type) ? '---:' : '---')).join('|')}|`;
 }
 
-/** Names for the fields of JSON objects: a name that comes again gets a number. */
+/** Names for the fields of JSON objects: a repeated name gets a number. */
 export function uniqueNames(columns: readonly AnswerColumn[]): string[] {
   const taken = new Set<string>();
   return columns.map(({ name }) => {

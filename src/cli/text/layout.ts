@@ -6,8 +6,8 @@ export function widthOf(text: string): number {
 }
 
 /**
- * Text from outside as it may go to a terminal: one line, and no character that would move the cursor, change colours
- * or reverse the reading order. What cannot be shown stands as its escape.
+ * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
+ * reverse the reading order. Such characters are escaped.
  */
 export function shown(text: string): string {
   return text.replace(hostile, (character) => {
@@ -24,7 +24,7 @@ const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** The text itself when it fits into `columns`, otherwise its beginning and `…`. Never cuts a character in two. */
 export function cut(text: string, columns: number): string {
-  // Wide enough by far: measuring each character of a long text for nothing would cost seconds.
+  // The quick check first: measuring every character of a long text costs seconds.
   if (text.length * 2 <= columns || widthOf(text) <= columns) return text;
   let kept = '';
   let width = 0;
@@ -37,7 +37,7 @@ export function cut(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** The text filled up to `columns` with spaces, on its left when it is a number. */
+/** The text padded to `columns` with spaces, on the left when `right` is set. */
 export function pad(text: string, columns: number, right = false): string {
   const space = ' '.repeat(Math.max(0, columns - widthOf(text)));
   return right ? space + text : text + space;
@@ -62,18 +62,17 @@ export function wrap(text: string, columns: number): string[] {
 /** A column of a table for people. */
 export interface Column {
   readonly name: string;
-  /** Numbers stand on the right, so that they can be compared. */
+  /** Right-aligned, for numbers. */
   readonly right?: boolean;
 }
 
 const gap = 2;
-/** Below this no column is narrowed: a table of slivers tells nothing. */
+/** The least width to which a column is narrowed. */
 const narrowest = 8;
 
 /**
- * Rows as aligned text, without a trailing space. `columns` is the width that there is (undefined: as wide as it
- * must be); when the rows do not fit, the widest columns are narrowed and their texts cut with `…`. Text is made safe
- * for a terminal here.
+ * Rows as aligned text, without trailing spaces. `width` is the available width (undefined: unlimited); when the rows do
+ * not fit, the widest columns are narrowed and their text is cut with `…`. Text is made safe for a terminal here.
  */
 export function table(
   columns: readonly Column[],
@@ -97,7 +96,7 @@ export function table(
   return [line(heads), rule, ...cells.map(line)].join('\n');
 }
 
-/** Narrows the widest until the sum fits, evenly, and none below what is legible. */
+/** Narrows the widest columns evenly until the sum fits, but none below the least width. */
 export function narrowed(wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
@@ -117,7 +116,7 @@ export function narrowed(wanted: readonly number[], room: number): number[] {
   return widths;
 }
 
-/** Text in sections: a heading and what stands under it; empty sections are left out. */
+/** Text in sections: a heading and the body under it. Empty sections are left out. */
 export function sections(parts: readonly (readonly [heading: string, body: string])[]): string {
   return parts
     .filter(([, body]) => body !== '')

@@ -9,19 +9,19 @@ export function pushSummary(report: PushReport): string {
   return sections([
     [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
     ['Failed, by reason', reasonsText(report)],
-    ['In conflict (somebody else changed them meanwhile)', changesText(report.changes, 'conflict')],
+    ['Conflicts (somebody else changed the same field)', changesText(report.changes, 'conflict')],
     ['Failed', changesText(report.changes, 'failed')],
-    ['Sent, but not answered (the next push sends them again)', changesText(report.changes, 'sending')],
+    ['Sent without an answer (the next push sends them again)', changesText(report.changes, 'sending')],
     ['Notes', list(report.notes)],
-    ['What next', list(nextSteps(report))],
+    ['Next steps', list(nextSteps(report))],
   ]);
 }
 
 function outcomeText({ outcome, stoppedBy }: PushReport): string {
   const done = {
     done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'asked to'})`,
-    incomplete: 'done, but not everything went through',
+    stopped: `stopped (${stoppedBy ?? 'on request'})`,
+    incomplete: 'done, but with failures or conflicts',
     failed: 'FAILED',
   };
   return done[outcome];
@@ -33,7 +33,7 @@ function facts(report: PushReport): [string, string][] {
     ['organization', nameOf(organization)],
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
     ['applied', count(report.applied)],
-    ['unchanged', `${count(report.unchanged)} (the API had them so already)`],
+    ['unchanged', `${count(report.unchanged)} (already up to date)`],
     ['conflict', count(report.conflict)],
     ['failed', count(failed.total)],
     ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
@@ -65,20 +65,18 @@ function changesText(changes: readonly ChangeResult[], status: ChangeResult['sta
 
 function changeText({ entityType, entityId, source, sourceRow, error }: ChangeResult): string {
   const row = sourceRow === null ? source : `${source} row ${sourceRow}`;
-  return `${entityType} ${entityId} (${row}): ${error ?? 'no reason was given'}`;
+  return `${entityType} ${entityId} (${row}): ${error ?? 'no reason given'}`;
 }
 
-function nextSteps({ conflict, failed, left, stoppedBy }: PushReport): string[] {
+function nextSteps({ conflict, failed, left }: PushReport): string[] {
   return [
     ...(conflict > 0
       ? [
-          'Conflicts wait for a decision: `signalhouse changes retry ID --overwrite`, or `changes cancel ID`, or a new sheet.',
+          'Decide the conflicts: `signalhouse changes retry ID --overwrite`, `signalhouse changes cancel ID`, or import a new sheet.',
         ]
       : []),
-    ...(failed.total > 0 ? ['What failed: `signalhouse changes list --status failed`.'] : []),
-    ...(left.queued + left.sending > 0
-      ? [stoppedBy === null ? 'Run push again for the rest.' : 'The rest is kept: run push again.']
-      : []),
+    ...(failed.total > 0 ? ['List what failed: `signalhouse changes list --status failed`.'] : []),
+    ...(left.queued + left.sending > 0 ? ['The rest stays queued: run push again.'] : []),
   ];
 }
 
@@ -92,20 +90,20 @@ export function previewSummary(preview: PushPreview): string {
   return sections([
     [
       'Nothing was sent. A push would send:',
-      lines.length === 0 ? 'nothing: no change waits' : lines.join('\n'),
+      lines.length === 0 ? 'nothing: no change is queued' : lines.join('\n'),
     ],
     [
-      'In all',
+      'Total',
       pairs([
         ['organization', nameOf(preview.organization)],
         ['requests', `${count(requests.length)}, about ${duration(preview.minutes * 60_000)} at the budget`],
-        ['unchanged', `${count(unchanged)} (the API has them so already)`],
+        ['unchanged', `${count(unchanged)} (already up to date)`],
         ['conflict', count(conflicts.length)],
         ['failed', count(failures.length)],
         ['spent on this preview', counted(spent, 'request')],
       ]),
     ],
-    ['In conflict (somebody else changed them meanwhile)', changesText(conflicts, 'conflict')],
+    ['Conflicts (somebody else changed the same field)', changesText(conflicts, 'conflict')],
     ['Would fail', changesText(failures, 'failed')],
   ]);
 }
@@ -116,13 +114,16 @@ function nameOf({ name, id }: { readonly name: string | null; readonly id: strin
 
 /** What became of the files of the drop folder; '' when there were none. */
 export function inboxText(files: readonly InboxFile[]): string {
-  const said = {
-    done: ({ queued, path }: InboxFile) => `${counted(queued, 'change')}, now ${path} beside its result`,
+  const describe = {
+    done: ({ queued, path }: InboxFile) =>
+      `${counted(queued, 'change')}; moved to ${path}, with the result beside it`,
     rejected: ({ problems, path }: InboxFile) =>
-      `rejected for ${counted(problems, 'problem')}, now ${path} beside the reasons`,
+      `rejected for ${counted(problems, 'problem')}; moved to ${path}, with the reasons beside it`,
     waiting: ({ queued }: InboxFile) =>
-      `${counted(queued, 'change')}; it stays until all of them are settled`,
-    being_written: () => 'is still being written; the next run takes it',
+      `${counted(queued, 'change')}; it stays here until all of them are settled`,
+    being_written: () => 'is still being written; the next run imports it',
   };
-  return sections([['Drop folder', list(files.map((file) => `${file.name}: ${said[file.outcome](file)}`))]]);
+  return sections([
+    ['Drop folder', list(files.map((file) => `${file.name}: ${describe[file.outcome](file)}`))],
+  ]);
 }

@@ -5,7 +5,7 @@ import { list, pairs, sections, table } from './layout.js';
 
 /** Under a heading, in 80 columns. */
 const wide = 78;
-/** More drift than this is counted; `--json` has all of it. */
+/** The most lines of drift; `--json` has all of it. */
 const most = 10;
 
 /** What is in the warehouse, for people, in 80 columns. */
@@ -13,7 +13,7 @@ export function statusSummary(status: StatusReport, now: number): string {
   const { contents } = status;
   return sections([
     ['Warehouse', pairs(facts(status, now))],
-    ['Freshness against its objectives', freshnessText(status, now)],
+    ['Freshness objectives', freshnessText(status, now)],
     ['Changes to push', queueText(status)],
     ['Jobs of serve', jobsText(status)],
     ...(contents === null ? [] : contentsOf(contents, now)),
@@ -33,12 +33,12 @@ function facts(
     'published',
     published && publishedAt
       ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
-      : 'nothing yet; signalhouse sync does it',
+      : 'nothing yet; run signalhouse sync',
   ]);
   if (worker) rows.push(['live', `${bytes(worker.bytes)}: ${worker.path}`]);
   rows.push([
     'in use by',
-    holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'nobody',
+    holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process',
   ]);
   const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
   rows.push(['spent', `${count(spending.held)} of ${counted(spending.limit, 'request')} this ${window}`]);
@@ -47,8 +47,8 @@ function facts(
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
   if (recent > 0)
     rows.push([
-      'before',
-      `${counted(recent, 'request')} in ${hours}, ${count(limited)} of them answered 429`,
+      'recently',
+      `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`,
     ]);
   if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
   return rows;
@@ -62,14 +62,14 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
   return [
     ['Last runs', runsText(contents)],
     ['Lists', listsText(contents, now)],
-    ['What hangs on them', childrenText(contents, now)],
+    ['Details by endpoint', childrenText(contents, now)],
     ['Rows', rowsText(contents)],
-    ['Set aside (ops.rejected_records)', rejectedText(contents)],
-    ['Not as documented (ops.schema_drift)', driftText(contents)],
+    ['Rejected (ops.rejected_records)', rejectedText(contents)],
+    ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
   ];
 }
 
-/** Only what somebody has set an objective for: the lists below tell the age of all. */
+/** Only resources with an objective; the lists below show the age of all. */
 function freshnessText({ freshness }: StatusReport, now: number): string {
   const wanted = freshness.filter(({ state }) => state !== 'open');
   if (wanted.length === 0) return '';
@@ -86,14 +86,14 @@ function freshnessText({ freshness }: StatusReport, now: number): string {
 }
 
 function queueText({ queue }: StatusReport): string {
-  const known = Object.entries(queue);
-  return known.length === 0 ? '' : pairs(known.map(([status, changes]) => [status, count(changes)]));
+  const entries = Object.entries(queue);
+  return entries.length === 0 ? '' : pairs(entries.map(([status, changes]) => [status, count(changes)]));
 }
 
 function jobsText({ jobs }: StatusReport): string {
   return list(
     (jobs ?? []).map(({ name, nextAt, overdueSince, last }) => {
-      const next = nextAt === null ? 'never again' : `next ${moment(new Date(nextAt))}`;
+      const next = nextAt === null ? 'not scheduled again' : `next ${moment(new Date(nextAt))}`;
       const late = overdueSince === null ? '' : `, OVERDUE since ${moment(new Date(overdueSince))}`;
       const before =
         last === null ? 'never ran' : `${last.outcome} ${moment(new Date(last.endedAt))}: ${last.message}`;
@@ -126,7 +126,7 @@ function orNone(value: number | null): string {
 function listsText({ lists }: Contents, now: number): string {
   if (lists.length === 0) return '';
   const unverified = lists.flatMap(({ endpoint, note }) =>
-    note === null ? [] : `${endpoint}: the last reading is not verified; ${note}`,
+    note === null ? [] : `${endpoint}: the last scan is not verified; ${note}`,
   );
   const rows = table(
     [{ name: 'list' }, right('items'), { name: 'read' }, { name: 'verified' }],
@@ -144,7 +144,7 @@ function listsText({ lists }: Contents, now: number): string {
 function childrenText({ children }: Contents, now: number): string {
   if (children.length === 0) return '';
   return table(
-    [{ name: 'endpoint' }, right('asked'), { name: 'oldest' }, { name: 'newest' }, right('failing')],
+    [{ name: 'endpoint' }, right('fetched'), { name: 'oldest' }, { name: 'newest' }, right('failing')],
     children.map((one) => [
       one.endpoint,
       count(one.asked),

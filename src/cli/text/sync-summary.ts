@@ -5,7 +5,7 @@ import { list, pairs, sections, table } from './layout.js';
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
-/** More than these are counted; `--json` has them all. */
+/** The most lines of a list; `--json` has all of them. */
 const most = 10;
 
 /** What a run did, for people, in 80 columns. */
@@ -14,11 +14,11 @@ export function syncSummary(report: SyncReport): string {
     [`Run ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
     ['Requests', requestsText(report)],
     ['Rows', rowsText(report)],
-    ['Lists that did not hold still, or stopped early', scansText(report.scans)],
-    ['Set aside (newly rejected)', failuresText(report.rejected.examples)],
+    ['Lists that changed while they were read, or were not read to the end', scansText(report.scans)],
+    ['Newly rejected', failuresText(report.rejected.examples)],
     ['Failed', failuresText(report.failures)],
     [
-      'New in the API (kept in the documents; see ops.schema_drift)',
+      'New in the API (kept in the raw documents; see ops.schema_drift)',
       list(
         some(
           report.drift.map(({ endpoint, path, kind }) => `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`),
@@ -32,8 +32,8 @@ export function syncSummary(report: SyncReport): string {
 function outcomeText({ outcome, stoppedBy, failures, rejected }: SyncReport): string {
   const done = {
     done: 'done',
-    stopped: `stopped (${stoppedBy ?? 'asked to'})`,
-    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'not everything went through' : 'incomplete'}`,
+    stopped: `stopped (${stoppedBy ?? 'on request'})`,
+    incomplete: `done, but ${rejected.new + failures.length > 0 ? 'with failures' : 'incomplete'}`,
     failed: 'FAILED',
   };
   return done[outcome];
@@ -48,10 +48,8 @@ function facts(report: SyncReport): [string, string][] {
     ],
     ['took', `${duration(report.minutes * 60_000)}, ${counted(requests.total, 'request')}`],
     ['429s', count(requests.rateLimited)],
-    ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} known before`],
-    ...(report.outcome === 'stopped'
-      ? ([['kept', 'everything that was fetched']] as [string, string][])
-      : []),
+    ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} from earlier runs`],
+    ...(report.outcome === 'stopped' ? ([['kept', 'everything fetched so far']] as [string, string][]) : []),
     ['left due', left.due === 0 ? 'nothing' : leftText(left)],
     ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
   ];
@@ -90,7 +88,7 @@ function rowsText({ rows }: SyncReport): string {
   );
 }
 
-/** Only what needs a look: a list that was read well is in the row counts. */
+/** Only scans that need attention: the others are in the row counts. */
 export function scansText(scans: readonly ScanReport[]): string {
   return list(
     scans
@@ -99,7 +97,7 @@ export function scansText(scans: readonly ScanReport[]): string {
         const of = scan.totalCount === null ? '' : ` of ${count(scan.totalCount)}`;
         const fuse = scan.fused ? `; the fuse held back ${counted(scan.missing, 'deletion')}` : '';
         const note = scan.note === null ? '' : `; ${scan.note}`;
-        const how = scan.complete ? 'not verified' : 'not read to its end';
+        const how = scan.complete ? 'not verified' : 'not read to the end';
         return `${scan.endpoint}: ${scan.verified && scan.complete ? 'verified' : how}, ${count(scan.items)}${of} items in ${counted(scan.attempts, 'attempt')}${fuse}${note}`;
       }),
   );
@@ -130,9 +128,9 @@ export function planSummary(report: PlanReport): string {
   const facts: [string, string][] = [
     ['organization', name],
     ['lists', counted(requests.lists, 'request')],
-    ['children', counted(requests.children, 'request')],
+    ['details', counted(requests.children, 'request')],
     [
-      'in all',
+      'total',
       `${counted(requests.total, 'request')}, about ${duration(report.minutes * 60_000)} at the budget`,
     ],
     ['spent on this plan', counted(report.spent, 'request')],
@@ -142,11 +140,11 @@ export function planSummary(report: PlanReport): string {
       left.requests === 0
         ? 'nothing'
         : `${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
-    facts.push(['left by the cap', text]);
+    facts.push(['left for later', text]);
   }
   const columns = ['never', 'changed', 'sweep', 'due', 'requests'].map((one) => ({ name: one, right: true }));
   return sections([
-    ['A sync now', pairs(facts)],
+    ['Planned sync', pairs(facts)],
     [
       'Due',
       due.length === 0
@@ -160,6 +158,6 @@ export function planSummary(report: PlanReport): string {
             wide,
           ),
     ],
-    ['Lists that did not hold still, or stopped early', scansText(report.lists)],
+    ['Lists that changed while they were read, or were not read to the end', scansText(report.lists)],
   ]);
 }

@@ -2,15 +2,15 @@ import type { Socket } from 'node:net';
 import type { FastifyError } from 'fastify';
 import { LockedError, messageOf, SignalhouseError, StoppedError, UsageError } from '../../base/errors.js';
 
-/** Every answer that is no success: never HTML, whoever asks. */
+/** The body of every error, always JSON. */
 export interface ErrorBody {
   readonly code: string;
   readonly message: string;
-  /** What exactly is wrong with what was sent. */
+  /** Every problem in what was sent. */
   readonly problems?: readonly { readonly setting: string; readonly problem: string }[];
 }
 
-/** What a handler throws to be answered with a status of its own. */
+/** An error with its own HTTP status. */
 export class HttpError extends Error {
   constructor(
     readonly status: number,
@@ -35,7 +35,7 @@ const codes: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** How an error is answered. What nobody foresaw says nothing about itself: it belongs into the log. */
+/** The answer to an error. Details of an unexpected error go to the log only. */
 export function answerTo(error: unknown): { status: number; body: ErrorBody } {
   if (error instanceof HttpError) {
     return { status: error.status, body: { code: error.code, message: error.message } };
@@ -56,14 +56,14 @@ export function answerTo(error: unknown): { status: number; body: ErrorBody } {
       body: { code: codes[statusCode] ?? 'bad_request', message: messageOf(error) },
     };
   }
-  return { status: 500, body: { code: 'failed', message: 'Something went wrong; the log says what.' } };
+  return { status: 500, body: { code: 'failed', message: 'Unexpected error: see the log of the server.' } };
 }
 
 function withHint({ message, hint }: SignalhouseError): string {
   return hint === undefined ? message : `${message} ${hint}`;
 }
 
-/** Answers what is no HTTP, or took too long to become it, and closes the connection. */
+/** Answers a request that is not valid HTTP, or took too long to arrive, and closes the connection. */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const status =
@@ -73,7 +73,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   socket.end(
     `HTTP/1.1 ${status} ${reasons[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    // Whoever does not take the answer does not keep the socket either.
+    // Also when the client does not read the answer.
     () => socket.destroy(),
   );
 }

@@ -4,8 +4,7 @@ import { isLoopback } from '../../base/loopback.js';
 import { HttpError } from './errors.js';
 
 /**
- * Headers of every answer. The page loads its own files and nothing else, is framed by nobody, and nothing is kept
- * by caches in between.
+ * Headers of every answer: the page loads only its own files, cannot be framed, and is not cached.
  */
 const headers = {
   'content-security-policy':
@@ -24,9 +23,9 @@ export function secure(reply: FastifyReply): void {
 }
 
 /**
- * Refuses requests under a name that is not ours: a page of somebody else's can make its own name point at this
- * machine, and would then read what is meant for whoever sits here. A server that listens on loopback knows its names;
- * one that listens elsewhere takes every name unless `allowed` says which.
+ * Refuses requests with a host name that is not accepted. Otherwise a foreign web page could let its own name resolve to
+ * this machine and read the answers through the user's browser (DNS rebinding). A server on loopback accepts loopback
+ * names; one that listens elsewhere accepts every name unless `allowed` lists some.
  */
 export function hostGuard(
   listenHost: string,
@@ -37,18 +36,22 @@ export function hostGuard(
   return (request) => {
     const name = request.hostname.toLowerCase();
     if ((!onLoopback && names.size === 0) || names.has(name) || isLoopback(name)) return;
-    throw new HttpError(421, 'misdirected', 'This server is not known under that name (serve.allowedHosts).');
+    throw new HttpError(421, 'misdirected', 'This host name is not accepted; add it to serve.allowedHosts.');
   };
 }
 
-/** Lets through who shows the token. Both sides are hashed, so that the comparison takes the same time for all. */
+/** Requires the token. Both sides are hashed, so that the comparison takes the same time for every input. */
 export function bearer(token: string): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const expected = digest(token);
   return async (request, reply) => {
-    const [, shown] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-    if (timingSafeEqual(digest(shown ?? ''), expected) && shown !== undefined) return;
+    const [, sent] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
+    if (timingSafeEqual(digest(sent ?? ''), expected) && sent !== undefined) return;
     reply.header('www-authenticate', 'Bearer');
-    throw new HttpError(401, 'unauthorized', 'Send Authorization: Bearer with the token of this server.');
+    throw new HttpError(
+      401,
+      'unauthorized',
+      'Send the header Authorization: Bearer TOKEN, with the token of this server.',
+    );
   };
 }
 

@@ -6,24 +6,24 @@ import type { ScheduleView } from '../schedule/view.js';
 
 const prefix = 'signalhouse_';
 
-/** One attempt at the API, as the client tells of it. */
+/** One attempt at the API. */
 export interface MeteredRequest {
   readonly endpoint: string;
-  /** Absent when no answer came. */
+  /** Undefined when no answer came. */
   readonly status?: number | undefined;
   readonly ms: number;
 }
 
 /**
- * Everything that /metrics shows. What happens is told as it happens (`request`, `rows`, `run`, `served`) and is
- * counted from the start of the process; what is, is read from facts and schedule when somebody asks.
+ * Everything that /metrics shows. Events are counted from the start of the process (`request`, `rows`, `run`, `served`);
+ * the current state is read from facts and schedule for each scrape.
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #counters = counters(this.#registry);
   readonly #gauges = gauges(this.#registry);
 
-  /** With `process`, the memory, CPU and event loop of the process are shown too; for one instance a process. */
+  /** With `process`, also the memory, CPU and event loop of the process; only for one instance per process. */
   constructor(options: { readonly process?: boolean; readonly version?: string } = {}) {
     if (options.process) collectDefaultMetrics({ register: this.#registry });
     if (options.version !== undefined) this.#gauges.info.set({ version: options.version }, 1);
@@ -58,12 +58,12 @@ export class Metrics {
     }
   }
 
-  /** One answered request of this server; `route` is the pattern, never what a stranger wrote. */
+  /** One answered request of this server. `route` is the pattern, never the path of the request. */
   served(route: string, status: number, ms: number): void {
     this.#counters.served.observe({ route, status: String(status) }, ms / 1000);
   }
 
-  /** The text that Prometheus reads. `facts` is null as long as there are none: their metrics are absent then. */
+  /** The text for Prometheus. While `facts` is null, their metrics are absent. */
   async render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
     this.#set(facts, now);
     const { lastSuccess, nextRun, running, waiting } = this.#gauges;
@@ -82,7 +82,7 @@ export class Metrics {
 
   #set(facts: Facts | null, now: number): void {
     const all = this.#gauges;
-    // What is no more must not stand at its last value.
+    // A value that no longer exists must not keep its last state.
     for (const gauge of [all.budgetLeft, all.budgetLimit, all.due, all.dueRequests, all.published])
       gauge.remove();
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
@@ -120,25 +120,26 @@ function counters(register: Registry) {
     runs: counter('runs_total', 'Runs that ended or were skipped.', ['job', 'outcome']),
     runSeconds: histogram(
       'run_duration_seconds',
-      'How long runs took.',
+      'Duration of runs.',
       ['job', 'outcome'],
       [1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400],
     ),
-    requests: counter('api_requests_total', 'Attempts at the API; status none: no answer came.', [
-      'endpoint',
-      'status',
-    ]),
-    rateLimited: counter('api_rate_limited_total', 'Answers 429 of the API.', ['endpoint']),
+    requests: counter(
+      'api_requests_total',
+      'Requests to the API, with retries; status none means no answer.',
+      ['endpoint', 'status'],
+    ),
+    rateLimited: counter('api_rate_limited_total', 'Requests that the API answered with 429.', ['endpoint']),
     requestSeconds: histogram(
       'api_request_duration_seconds',
-      'From the send of a request to the end of its answer.',
+      'Time from sending a request to the end of its answer.',
       ['endpoint'],
       [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     ),
     rows: counter('rows_total', 'Rows that runs added, changed or removed.', ['table', 'change']),
     served: histogram(
       'http_request_duration_seconds',
-      'Requests that this server answered.',
+      'Duration of requests to this server.',
       ['route', 'status'],
       [0.005, 0.025, 0.1, 0.5, 2.5],
     ),
@@ -150,21 +151,23 @@ function gauges(register: Registry) {
   const gauge = <T extends string = never>(name: string, help: string, labelNames: T[] = []) =>
     new Gauge({ name: prefix + name, help, labelNames, registers });
   return {
-    info: gauge('info', 'The program that runs; always 1.', ['version']),
-    budgetLeft: gauge('budget_remaining_requests', 'Requests that the running window has left.'),
-    budgetLimit: gauge('budget_limit_requests', 'Requests of one window.'),
+    info: gauge('info', 'Version of the running program; always 1.', ['version']),
+    budgetLeft: gauge('budget_remaining_requests', 'Requests left in the current window.'),
+    budgetLimit: gauge('budget_limit_requests', 'Requests allowed per window.'),
     due: gauge('due', 'Fetches that the last sync left due.'),
-    dueRequests: gauge('due_requests', 'Requests that what is left due costs.'),
+    dueRequests: gauge('due_requests', 'Requests needed for what the last sync left due.'),
     published: gauge('published_timestamp_seconds', 'When the snapshot was published.'),
-    tableRows: gauge('rows', 'Rows of the published snapshot.', ['table']),
+    tableRows: gauge('rows', 'Rows in the published snapshot.', ['table']),
     queue: gauge('queue_changes', 'Changes to push, by status.', ['status']),
     fresh: gauge('freshness_seconds', 'Time since a resource was last complete.', ['resource']),
-    objective: gauge('freshness_objective_seconds', 'What that time may be.', ['resource']),
-    rejected: gauge('rejected_records', 'Records that are set aside.', ['endpoint']),
-    bytes: gauge('warehouse_bytes', 'Size of the files.', ['file']),
-    lastSuccess: gauge('last_success_timestamp_seconds', 'When a job last went well.', ['job']),
+    objective: gauge('freshness_objective_seconds', 'Objective for signalhouse_freshness_seconds.', [
+      'resource',
+    ]),
+    rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
+    bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),
+    lastSuccess: gauge('last_success_timestamp_seconds', 'When a job last succeeded.', ['job']),
     nextRun: gauge('next_run_timestamp_seconds', 'When a job starts next.', ['job']),
-    running: gauge('running', '1 while the job runs.', ['job']),
-    waiting: gauge('waiting_runs', 'Runs that wait for their turn.'),
+    running: gauge('running', '1 while the job runs, else 0.', ['job']),
+    waiting: gauge('waiting_runs', 'Runs that are due and wait for another run.'),
   };
 }

@@ -12,14 +12,14 @@ import { hostGuard, secure } from './guard.js';
 import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
 
-/** What somebody may send, and how long they may take over it. */
+/** Limits on what a client sends, and on how long it takes. */
 export interface HttpLimits {
   readonly maxSheetBytes: number;
-  /** Until the headers of a request are complete. */
+  /** Timeout for the headers of a request. */
   readonly headersMs: number;
-  /** Until the whole request is. */
+  /** Timeout for the whole request. */
   readonly requestMs: number;
-  /** A connection on which nothing moves. */
+  /** Timeout of an idle connection. */
   readonly idleMs: number;
   readonly keepAliveMs: number;
   readonly connections: number;
@@ -34,7 +34,7 @@ export const defaultLimits: HttpLimits = {
   connections: 256,
 };
 
-/** The part of the scheduler that is seen and asked from outside. */
+/** The part of the scheduler that HTTP uses. */
 export interface ScheduleDoor {
   view(): ScheduleView;
   ask(job: string): Asked;
@@ -43,11 +43,11 @@ export interface ScheduleDoor {
 export interface ServerOptions {
   /** Loopback when absent. */
   readonly host?: string | undefined;
-  /** 0 takes a free one. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Names under which it may be asked besides loopback. */
+  /** Accepted host names besides loopback. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Without it there is no route that changes anything. */
+  /** Without a token, the routes that change something do not exist. */
   readonly token?: string | undefined;
   readonly intake?: Intake | undefined;
   readonly facts: FactsCache;
@@ -57,7 +57,7 @@ export interface ServerOptions {
   readonly log: Log;
   readonly clock?: Clock | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
-  /** How often the page renews itself; 5000 when absent. */
+  /** How often the page refreshes itself; default 5000. */
   readonly refreshMs?: number | undefined;
 }
 
@@ -69,13 +69,13 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Metrics are rendered this often at most, however many ask. */
+/** Metrics are rendered at most once in this time. */
 const metricsMs = 1_000;
-/** Seconds after which it is worth to try again while the warehouse is in use. */
+/** Retry-After, in seconds, while the warehouse is in use. */
 const retryAfter = 60;
 const defaultHost = '127.0.0.1';
 
-/** Listens. Throws UsageError, naming the setting, when the address cannot be had. */
+/** Starts the server. Throws UsageError with the setting when it cannot listen on the address. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host = defaultHost, port } = options;
   const app = buildServer(options);
@@ -88,7 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const setting = { EADDRINUSE: 'serve.port', EACCES: 'serve.port' }[code ?? ''] ?? 'serve.host';
     const problem =
       code === 'EADDRINUSE' ? `${port} is in use by another program` : `${host}:${port}: ${code}`;
-    throw new UsageError('Cannot listen.', [{ setting, problem }], { cause: error });
+    throw new UsageError('The server cannot listen.', [{ setting, problem }], { cause: error });
   }
 }
 
@@ -101,10 +101,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: limits.idleMs,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
-    // The program ends when it was told to, whoever still holds a connection.
+    // Open connections must not delay the shutdown.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 100 },
-    // Node looks for late requests only this often.
+    // How often Node checks for late requests.
     http: {
       headersTimeout: limits.headersMs,
       connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.headersMs / 2)),
@@ -124,7 +124,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     guard(request);
   });
   app.addHook('onResponse', async (request, reply) => {
-    // The pattern, not the path: strangers must not make up labels.
+    // The pattern, not the path: clients must not be able to create labels.
     metrics.served(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
   });
   app.setErrorHandler((error, request, reply) => {
@@ -133,7 +133,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return send(reply, error);
   });
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ code: 'not_found', message: 'There is nothing here.' }),
+    reply.code(404).send({ code: 'not_found', message: 'Not found.' }),
   );
 
   reads(app, options);
@@ -146,7 +146,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       writes({ token, ask: (job) => schedule.ask(job), intake: options.intake, maxSheetBytes }),
     );
   }
-  // Read ahead, so that the first visitor need not wait.
+  // Read the facts now, so that the first visitor does not wait.
   app.addHook('onListen', async () => void facts.latest());
   return app;
 }
@@ -204,7 +204,7 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
 function unreadiness({ last, problem }: FactsCache, { stopping }: ScheduleView): string | null {
   if (stopping) return 'The worker is shutting down.';
   if (last !== null) return null;
-  return problem === null ? 'The facts of the warehouse are being read.' : `No facts yet: ${problem}`;
+  return problem === null ? 'The warehouse is being read.' : `The warehouse cannot be read: ${problem}`;
 }
 
 /** The facts as /status.json gives them: without the paths of this machine, and without rows that only `status` prints. */
@@ -224,7 +224,7 @@ function factsJson({ contents, files, publishedAt, freshness, spending, spent, q
   };
 }
 
-/** One making of a text for everybody who asks within `ms`. */
+/** Makes a text at most once in `ms`, and shares it between all callers. */
 function shared(clock: Clock, ms: number, make: () => Promise<string>): () => Promise<string> {
   let made: { at: number; text: Promise<string> } | undefined;
   return () => {

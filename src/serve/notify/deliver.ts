@@ -6,15 +6,15 @@ import type { Subject } from './state.js';
 /** Sends a message; rejects with DeliveryError when it did not arrive. */
 export type Deliver = (message: Message, stop: AbortSignal) => Promise<void>;
 
-/** The other side did not take a message. Never names the address, which is a secret as a whole. */
+/** A message was not delivered. Never names the address, which is a secret. */
 export class DeliveryError extends Error {}
 
 export interface WebhookOptions {
   readonly url: string;
   readonly clock?: Clock | undefined;
-  /** One attempt; 10000 when absent. */
+  /** Timeout of one attempt; default 10000. */
   readonly timeoutMs?: number | undefined;
-  /** 3 when absent. */
+  /** Default 3. */
   readonly attempts?: number | undefined;
 }
 
@@ -24,14 +24,14 @@ const waitMs = 2_000;
 export function webhookProblem(url: string): string | undefined {
   if (!URL.canParse(url)) return 'must be an absolute URL';
   const { protocol, hostname, username, password } = new URL(url);
-  if (username !== '' || password !== '') return 'must not hold a user name or password';
+  if (username !== '' || password !== '') return 'must not contain a user name or password';
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return undefined;
-  return 'must be https: the address itself is the secret (http is for loopback only)';
+  return 'must be https, because the address is a secret (http is accepted for loopback only)';
 }
 
 /**
- * A webhook as Slack and its like have it: one POST of JSON a message. No redirect is followed; what may pass (no
- * answer, 429, 5xx) is tried again, twice. Throws UsageError for an address that webhookProblem objects to.
+ * A webhook for Slack and compatible services: one POST of JSON per message. No redirect is followed. A transient failure
+ * (no answer, 429, 5xx) is retried twice. Throws UsageError for an address with a webhookProblem.
  */
 export function webhook({
   url,
@@ -48,18 +48,18 @@ export function webhook({
       const refused = await post(url, message, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
       if (refused === null) return;
       stop.throwIfAborted();
-      if (!refused.mayPass || attempt >= attempts) throw new DeliveryError(refused.reason);
+      if (!refused.isTransient || attempt >= attempts) throw new DeliveryError(refused.reason);
       await clock.sleep(waitMs * 2 ** (attempt - 1), stop);
     }
   };
 }
 
-/** Null when it arrived. */
+/** Null when it was delivered. */
 async function post(
   url: string,
   message: Message,
   signal: AbortSignal,
-): Promise<{ reason: string; mayPass: boolean } | null> {
+): Promise<{ reason: string; isTransient: boolean } | null> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
@@ -68,23 +68,23 @@ async function post(
       redirect: 'manual',
       signal,
     });
-    // Nobody reads it, and an unread body would hold the connection.
+    // An unread body would keep the connection busy.
     await answer.body?.cancel();
     if (answer.ok) return null;
     const { status } = answer;
-    return { reason: `it answered ${status}`, mayPass: status === 429 || status >= 500 };
+    return { reason: `it answered ${status}`, isTransient: status === 429 || status >= 500 };
   } catch (error) {
-    return { reason: `no answer (${codeOf(error)})`, mayPass: true };
+    return { reason: `no answer (${codeOf(error)})`, isTransient: true };
   }
 }
 
-/** A code alone: messages of fetch quote addresses. */
+/** Only a code: the messages of fetch contain addresses. */
 function codeOf(error: unknown): string {
   const { name, cause } = error as Error & { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : name;
 }
 
-/** What is sent: Slack and what understands the same reads `text`, other programs the rest. */
+/** What is sent: Slack and compatible services show `text`; other programs read the rest. */
 export interface Message {
   readonly text: string;
   readonly event: 'failed' | 'incomplete' | 'stale' | 'recovered';
@@ -96,7 +96,7 @@ export interface Message {
 
 const longest = 1_500;
 
-/** One message about one change of state. `from` says which worker it is, e.g. the organization's name. */
+/** One message about one change of state. `from` names the worker, e.g. by its organization. */
 export function messageAbout({ kind, name, level, since, detail }: Subject, from: string): Message {
   const event = level === 'ok' ? 'recovered' : level;
   const short = detail.length > longest ? `${detail.slice(0, longest)}…` : detail;
@@ -112,7 +112,7 @@ const phrases = {
   recovered: 'has recovered',
 } as const;
 
-/** Slack reads three characters as markup: what an API's error says must not call a whole channel. */
+/** Slack reads three characters as markup: the text of an error must not notify a whole channel. */
 function plain(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -7,20 +7,19 @@ import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
 import { afterLook, afterRun, afterTelling, type NotifyState, type NotifyStore, untold } from './state.js';
 
 export interface NotifierOptions {
-  /** webhook(), or another way out. */
+  /** webhook(), or another way to deliver. */
   readonly deliver: Deliver;
   readonly store: NotifyStore;
   readonly facts: FactsCache;
   readonly log: Log;
   readonly clock?: Clock | undefined;
-  /** How often freshness is looked at, and what did not arrive is sent again; 60000 when absent. */
+  /** How often freshness is checked and undelivered messages are sent again; default 60000. */
   readonly everyMs?: number | undefined;
 }
 
 /**
- * Tells the other side when a job begins to fail or the data to be stale, and when that is over: once per change, and
- * again until it has arrived. What changes and changes back before that is not told at all. Nothing here ever throws
- * at a job.
+ * Notifies when a job starts to fail or data becomes stale, and when that is over: once per change, repeated until it is
+ * delivered. A change that is undone before it was delivered is not sent. Nothing here throws into a job.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -28,7 +27,7 @@ export class Notifier {
   readonly #stop = new AbortController();
   readonly #watchingSince: number;
   #state: NotifyState = {};
-  /** Runs that ended before the state was loaded. */
+  /** Updates are chained here: the first ones wait until the state is loaded. */
   #work: Promise<void>;
   #watching: Promise<void> | undefined;
 
@@ -40,26 +39,27 @@ export class Notifier {
       (state) => {
         this.#state = state ?? {};
       },
-      (error: unknown) => options.log.warn({ err: error }, 'what was notified before is not known'),
+      (error: unknown) =>
+        options.log.warn({ err: error }, 'cannot read which notifications were sent: some may be sent again'),
     );
   }
 
-  /** Looks at the freshness of the facts now and then, until `stop`. */
+  /** Checks the freshness of the facts regularly, until `stop`. */
   start(): void {
     this.#watching ??= this.#watch();
   }
 
-  /** Takes note of a run; cheap, and returns at once. */
+  /** Records a run and returns at once. */
   run(record: RunRecord): void {
     void this.#then(() => afterRun(this.#state, record));
   }
 
-  /** Everything that was noted so far is stored, and was sent or given up for now. */
+  /** Resolves when everything recorded so far is stored, and is sent or has failed for now. */
   settled(): Promise<void> {
     return this.#work;
   }
 
-  /** Ends watching; what is being sent is given up, and sent again after the next start. */
+  /** Stops checking. A message that is being sent is abandoned, and sent again after the next start. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#watching;
@@ -80,7 +80,7 @@ export class Notifier {
     await this.#then(() => afterLook(this.#state, freshness, this.#clock.now(), this.#watchingSince));
   }
 
-  /** One after the other: a change of state, its storing, and the telling of what is not told yet. */
+  /** In sequence: changes the state, stores it, and sends what is not sent yet. */
   #then(change: () => NotifyState): Promise<void> {
     this.#work = this.#work.then(async () => {
       await this.#keep(change());
@@ -99,9 +99,9 @@ export class Notifier {
         await deliver(messageAbout(subject, from), this.#stop.signal);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        const reason = error instanceof DeliveryError ? messageOf(error) : 'it cannot be sent';
-        log.warn({ subject: subject.name, reason }, `the webhook did not take a notification: ${reason}`);
-        // The next one would fare no better; all of them are tried again at the next look.
+        const reason = error instanceof DeliveryError ? messageOf(error) : 'it could not be sent';
+        log.warn({ subject: subject.name, reason }, `the webhook did not accept a notification: ${reason}`);
+        // The next one would probably fail too; all are sent again at the next check.
         return;
       }
       await this.#keep(afterTelling(this.#state, subject));
@@ -114,7 +114,7 @@ export class Notifier {
     await this.#options.store.save(state).catch((error: unknown) => {
       this.#options.log.warn(
         { err: error },
-        'what was notified cannot be stored: a restart may say it again',
+        'cannot store which notifications were sent: after a restart they may be sent again',
       );
     });
   }

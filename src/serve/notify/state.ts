@@ -5,28 +5,28 @@ import { duration } from '../../base/units.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { Store } from '../store.js';
 
-/** What a notification is about: a job, or the freshness of a resource. */
+/** The states of a job or of a resource. */
 export const levels = ['ok', 'incomplete', 'failed', 'stale'] as const;
 export type Level = (typeof levels)[number];
 
-/** How one subject is, and what was last said of it. */
+/** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */
 export interface Subject {
   readonly kind: 'job' | 'resource';
   readonly name: string;
   readonly level: Level;
-  /** Since when it is so. */
+  /** Since when it has this level. */
   readonly since: Iso;
-  /** What there is to say about it. */
+  /** The text of the notification. */
   readonly detail: string;
-  /** The level that the other side has heard of. */
+  /** The level of the last delivered notification. */
   readonly told: Level;
 }
 
-/** By `kind:name`. It outlives the process, so that a restart says nothing twice and forgets nothing. */
+/** By `kind:name`. It is stored, so that a restart neither repeats nor forgets a notification. */
 export type NotifyState = Readonly<Record<string, Subject>>;
 export type NotifyStore = Store<NotifyState>;
 
-/** The form of a stored NotifyState. */
+/** The schema of a stored NotifyState. */
 export const notifyState: z.ZodType<NotifyState> = z.record(
   z.string(),
   z.object({
@@ -39,7 +39,7 @@ export const notifyState: z.ZodType<NotifyState> = z.record(
   }),
 );
 
-/** The state after a run. One that was skipped or interrupted says nothing about how the job is. */
+/** The state after a run. A skipped or interrupted run says nothing about the state of the job. */
 export function afterRun(state: NotifyState, { job, outcome, endedAt, message }: RunRecord): NotifyState {
   if (outcome === 'skipped' || outcome === 'interrupted') return state;
   const level = outcome === 'done' || outcome === 'stopped' ? 'ok' : outcome;
@@ -47,8 +47,8 @@ export function afterRun(state: NotifyState, { job, outcome, endedAt, message }:
 }
 
 /**
- * The state with how fresh everything is at `now`. A resource that was never complete is as old as the time since
- * `watchingSince`: a first filling has its objective's time like every other.
+ * The state with the freshness of every resource at `now`. The age of a resource that was never complete counts from
+ * `watchingSince`: a first pull may take as long as the objective allows.
  */
 export function afterLook(
   state: NotifyState,
@@ -67,12 +67,12 @@ export function afterLook(
   }, state);
 }
 
-/** What there is to say: every subject whose level is not the one that was told. */
+/** The subjects whose level differs from the last notified one. */
 export function untold(state: NotifyState): Subject[] {
   return Object.values(state).filter(({ level, told }) => level !== told);
 }
 
-/** The state once a message about a subject, as it was then, has arrived. */
+/** The state after a message about a subject was delivered. */
 export function afterTelling(state: NotifyState, { kind, name, level }: Subject): NotifyState {
   const key = keyOf(kind, name);
   const subject = state[key];
@@ -86,9 +86,9 @@ function observed(
 ): NotifyState {
   const key = keyOf(now.kind, now.name);
   const before = state[key];
-  // Nobody needs to hear that what was never bad is well.
+  // The first level counts as changed from ok, so a subject that is ok is not notified.
   if (!before) return { ...state, [key]: { ...now, since: at, told: 'ok' } };
-  // Once it is told, its words may age.
+  // After the notification, a new detail of the same level is not worth an update.
   if (before.level === now.level && (before.told === now.level || before.detail === now.detail)) return state;
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }

@@ -1,7 +1,7 @@
 import { type Iso, millis } from '../../base/clock.js';
 import { ago, moment } from '../../base/units.js';
 
-/** Markup that is safe to send: made by `html` alone. */
+/** Markup that is safe to send. Only `html` makes it. */
 export class Html {
   constructor(readonly text: string) {}
 
@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-/** What stands between the pieces of a template: markup goes in as it is, everything else as text. */
+/** A value in a template: markup is inserted as it is, everything else as text. */
 export type Piece = Html | string | number | null | readonly Piece[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -22,8 +22,8 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * Markup from a template. Every value is escaped, for text and for quoted attributes, unless it is markup itself;
- * null is nothing.
+ * Markup from a template. Every value is escaped for text and for quoted attributes, unless it is markup; null is left
+ * out.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
   return new Html(
@@ -38,14 +38,14 @@ function rendered(piece: Piece): string {
   return String(piece).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** How something stands; shown as a word with a mark, never by colour alone. */
+/** A state, shown as a word with a mark, never by colour alone. */
 export type Tone = 'good' | 'bad' | 'warn' | 'quiet';
 
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-/** `3 min ago`, with the moment itself for whoever points at it. */
+/** `3 min ago`, with the time as its title. */
 export function since(at: Iso | null, now: number): Html {
   const ms = millis(at);
   if (ms === null) return html`<span class="quiet">never</span>`;
@@ -64,7 +64,7 @@ export interface Column {
   readonly number?: boolean;
 }
 
-/** A table with its caption; what is too wide for a phone is scrolled inside its frame, also from the keyboard. */
+/** A table with its caption. When it is too wide, it scrolls inside its frame, also with the keyboard. */
 export function table(
   id: string,
   caption: string,
@@ -88,7 +88,7 @@ export function table(
 </table></div>`;
 }
 
-/** A section with its heading, by which people who hear the page find it. */
+/** A section labelled by its heading, for screen readers. */
 export function section(id: string, heading: string, ...content: readonly Piece[]): Html {
   return html`<section aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;
 }

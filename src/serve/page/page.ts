@@ -14,20 +14,20 @@ import {
 } from './warehouse.js';
 
 export interface PageContent {
-  /** Null as long as there are none. */
+  /** Null until they were read for the first time. */
   readonly facts: Facts | null;
-  /** Why the facts could not be read the last time. */
+  /** Why the last read of the facts failed; null when it succeeded. */
   readonly problem: string | null;
   readonly schedule: ScheduleView;
   readonly version: string;
   readonly now: number;
-  /** How often the page renews itself. */
+  /** How often the page refreshes itself. */
   readonly refreshMs: number;
 }
 
 /**
- * The status page, whole: a document that needs no script. What changes carries an id and `data-live`, and holds
- * nothing that can have the focus; assets/live.js fetches the page again and swaps the content of those.
+ * The whole status page, which works without a script. Elements that change have an id and `data-live`, and contain
+ * nothing that can have the focus: assets/live.js fetches the page again and replaces their content.
  */
 export function statusPage(content: PageContent): string {
   const { facts, problem, schedule, version, now, refreshMs } = content;
@@ -62,7 +62,7 @@ ${nowSection(schedule, now)}${jobsSection(schedule, now)}${facts && warehouse(fa
   facts && [rejectedSection(facts, now), driftSection(facts, now), filesSection(facts)]
 }
 </main>
-<footer><p>Times are UTC. The same as data: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>.</p></footer>
+<footer><p>Times are UTC. For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>.</p></footer>
 </body>
 </html>
 `.text;
@@ -81,11 +81,11 @@ function verdict(wrong: readonly string[], facts: Facts | null): Html {
     return html`<p>${badge('bad', 'Needs attention')}</p><ul>${wrong.map((line) => html`<li>${line}</li>`)}</ul>`;
   }
   return facts === null
-    ? html`<p>${badge('warn', 'Starting')} Nothing is known of the warehouse yet.</p>`
+    ? html`<p>${badge('warn', 'Starting')} The warehouse has not been read yet.</p>`
     : html`<p>${badge('good', 'All well')}</p>`;
 }
 
-/** What somebody should look at, one sentence each; empty when all is well. */
+/** What needs attention, one sentence each; empty when all is well. */
 export function attention(
   facts: Facts | null,
   schedule: ScheduleView,
@@ -93,7 +93,7 @@ export function attention(
   now: number,
 ): string[] {
   return [
-    ...(problem === null ? [] : [`The facts of the warehouse cannot be read: ${problem}`]),
+    ...(problem === null ? [] : [`The warehouse cannot be read: ${problem}`]),
     ...jobs(schedule),
     ...(facts === null ? [] : [...freshness(facts, now), ...changes(facts)]),
   ];
@@ -124,7 +124,7 @@ function changes({ queue }: Facts): string[] {
   });
 }
 
-/** A file of the page, whole in memory: no path that anybody sends is ever looked up on the disk. */
+/** A file of the page, kept in memory: the path of a request is never looked up on the disk. */
 interface Asset {
   readonly type: string;
   readonly body: Buffer;
@@ -136,7 +136,7 @@ const files = {
   '/assets/icon.svg': ['icon.svg', 'image/svg+xml'],
 } as const;
 
-/** The files of the page, by the path under which they are served. Throws when one is missing. */
+/** The files of the page, by their paths. Throws when one is missing. */
 export function pageAssets(): ReadonlyMap<string, Asset> {
   return new Map(
     Object.entries(files).map(([path, [name, type]]) => [

@@ -12,10 +12,10 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   interrupted: 'warn',
   skipped: 'quiet',
 };
-/** Runs that are shown; /status.json has all that are remembered. */
+/** How many runs the page shows; /status.json has all that are remembered. */
 const shownRuns = 15;
 
-/** In one sentence what goes on, for whoever hears the page: it changes only when that does. */
+/** The current state in one sentence, for screen readers: the text changes only when the state does. */
 export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView): string {
   if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
   const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
@@ -24,7 +24,7 @@ export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView): 
   const [next] = upcoming(jobs);
   return next?.nextAt
     ? `Nothing is running. Next: ${next.name}.`
-    : 'Nothing is running, and nothing is planned.';
+    : 'Nothing is running, and no job is scheduled.';
 }
 
 export function nowSection({ running, waiting }: ScheduleView, now: number): Html {
@@ -70,10 +70,10 @@ export function jobsSection({ jobs }: ScheduleView, now: number): Html {
       : html`<span class="quiet">never ran</span>`,
   ]);
   const columns = [{ name: 'Job' }, { name: 'Next' }, { name: 'Last' }];
-  return section('jobs', 'Jobs', table('jobs', 'Jobs, by when they are next', columns, rows));
+  return section('jobs', 'Jobs', table('jobs', 'Jobs, by next start', columns, rows));
 }
 
-/** Where the last run was none. */
+/** When the last run was not a success. */
 function lastSuccess({ last, lastSuccessAt }: JobView, now: number): Html | null {
   if (last?.endedAt === lastSuccessAt) return null;
   return html`<br><span class="quiet">last success ${since(lastSuccessAt, now)}</span>`;
@@ -92,8 +92,8 @@ export function historySection({ history }: ScheduleView, now: number): Html {
       html`${outcome(run)} ${since(run.startedAt ?? run.endedAt, now)}${took(run)}`,
       html`<span class="message">${run.message}</span>`,
     ]);
-  const columns = [{ name: 'Job' }, { name: 'How it went' }, { name: 'What it says' }];
-  return section('history', 'Last runs', table('history', 'Last runs, youngest first', columns, rows));
+  const columns = [{ name: 'Job' }, { name: 'Result' }, { name: 'Message' }];
+  return section('history', 'Last runs', table('history', 'Last runs, newest first', columns, rows));
 }
 
 function outcome({ outcome: name }: RunRecord): Html {

@@ -10,7 +10,7 @@ import {
 import { bytes, count, counted, duration } from '../../base/units.js';
 import { badge, type Html, html, section, since, type Tone, table } from './html.js';
 
-/** Lines of the long lists that are shown; the tables of the schema ops have them all. */
+/** The most lines of a list; the tables of the schema ops have all of them. */
 const most = 20;
 
 const words: Readonly<Record<FreshnessState, readonly [Tone, string]>> = {
@@ -27,10 +27,10 @@ export function freshnessSection({ freshness }: Facts, now: number): Html {
     one.objectiveMinutes === null ? '-' : objective(one, one.objectiveMinutes, now),
   ]);
   const columns = [{ name: 'Resource' }, { name: 'Last complete' }, { name: 'Objective' }];
-  return section('freshness', 'Freshness', table('freshness', 'How fresh each resource is', columns, rows));
+  return section('freshness', 'Freshness', table('freshness', 'Freshness of each resource', columns, rows));
 }
 
-/** The share of the objective that is used up, as a bar and in words. */
+/** The age as a share of the objective, as a bar and in words. */
 function objective(one: Freshness, minutes: number, now: number): Html {
   const age = ageMinutes(one, now);
   if (age === null) return html`within ${plainly(minutes)}`;
@@ -39,7 +39,7 @@ function objective(one: Freshness, minutes: number, now: number): Html {
   return html`within ${plainly(minutes)}<br><meter aria-label="${label}" min="0" max="${minutes}" high="${minutes * 0.8}" optimum="0" value="${value}"></meter>`;
 }
 
-/** An objective as it was set: `45 min`, `6 h`, `7 d`. */
+/** An objective as the settings have it: `45 min`, `6 h`, `7 d`. */
 function plainly(minutes: number): string {
   if (minutes % 60 !== 0) return duration(minutes * 60_000);
   return minutes > 1440 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
@@ -124,7 +124,7 @@ export function filesSection({ files, contents }: Facts): Html {
 const width = 720;
 const height = 120;
 
-/** Requests over the last hours as bars, 429s marked; what it shows is said in words as well. */
+/** The requests of the last hours as bars, with 429s marked. Its label says the same in words. */
 function budgetChart({ slices, sliceMinutes }: RecentRequests): Html {
   const most = Math.max(1, ...slices.map(({ requests }) => requests));
   const step = width / Math.max(1, slices.length);
@@ -134,8 +134,8 @@ function budgetChart({ slices, sliceMinutes }: RecentRequests): Html {
       size === 0
         ? null
         : html`<rect class="${kind}" x="${decimal(index * step + step * 0.1)}" y="${decimal(height - size)}" width="${decimal(step * 0.8)}" height="${decimal(size)}"/>`;
-    const told = `${hour(from)}: ${counted(requests, 'request')}, ${count(rateLimited)} refused`;
-    return html`<g><title>${told}</title>${bar('requests', tall)}${bar('refused', refused)}</g>`;
+    const title = `${hour(from)}: ${counted(requests, 'request')}, ${count(rateLimited)} answered 429`;
+    return html`<g><title>${title}</title>${bar('requests', tall)}${bar('refused', refused)}</g>`;
   });
   const first = slices[0];
   const last = slices.at(-1);
@@ -151,10 +151,10 @@ export function summary({ slices, sliceMinutes }: RecentRequests): string {
   const total = slices.reduce((sum, { requests }) => sum + requests, 0);
   const refused = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
   const span = duration(slices.length * sliceMinutes * 60_000);
-  return `${counted(total, 'request')} in the last ${span}, ${count(refused)} of them refused with 429.`;
+  return `${counted(total, 'request')} in the last ${span}, ${count(refused)} of them answered 429.`;
 }
 
-/** `10:05Z`: the day is clear from the few hours that are shown. */
+/** `10:05Z`, without the day: the chart shows only a few hours. */
 function hour(at: Iso): string {
   return `${at.slice(11, 16)}Z`;
 }

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import { lastDue, nextRun, type Timetable } from './cron.js';
 import type { Job } from './job.js';
 
-/** A run that starts this late was missed, and not merely behind. */
+/** A run that starts later than this was missed, not just delayed. */
 const lateMs = 60_000;
-/** What is further ahead than this comes from a clock that was wrong, and would keep the job from running. */
+/** A due time further ahead than this was written by a wrong clock, and would keep the job from running. */
 const aheadMs = 3_600_000;
 
-/** A due moment whose start has come. */
+/** A due time whose start has come. */
 export interface Due {
   readonly due: number;
-  /** The start was missed by more than a minute: the machine slept, or its clock was set. */
+  /** The start was missed by more than a minute: the machine was asleep, or its clock was set. */
   readonly isLate: boolean;
 }
 
 /**
- * Which due moments were handed out: each once, and of several that went by together the last one alone. Knows no
- * clock; `now` is handed in, and may go back.
+ * Hands out each due time once; of several that passed together, only the last. It has no clock: `now` is a parameter, and
+ * may go back.
  */
 export class Agenda {
   readonly #chance: Chance;
-  /** Per job: every due moment up to this one was handed out. */
+  /** By job: every due time up to this one was handed out. */
   readonly #handedOut = new Map<string, number>();
-  /** Per job: the due moment after that one, and its start. It is asked for far more often than it changes. */
+  /** By job: the next due time and its start, cached because it is read far more often than it changes. */
   readonly #next = new Map<string, { from: number; due: number; start: number } | null>();
 
   constructor(chance: Chance) {
@@ -30,17 +30,17 @@ export class Agenda {
   }
 
   /**
-   * Begins with a job, of which everything up to `settled` (null: it never ran) needs nothing any more. Gives the
-   * last due moment when that was missed, and null otherwise.
+   * Starts with a job that is settled up to `settled` (null: it never ran). Returns the last due time if it was missed,
+   * otherwise null.
    */
   begin(job: Job, settled: number | null, now: number): number | null {
-    const known = settled !== null && settled > now + aheadMs ? null : settled;
+    const trusted = settled !== null && settled > now + aheadMs ? null : settled;
     const last = lastDue(job, now);
-    this.#handedOut.set(job.name, Math.max(last ?? now, known ?? Number.NEGATIVE_INFINITY));
-    return last !== null && (known === null || last > known) ? last : null;
+    this.#handedOut.set(job.name, Math.max(last ?? now, trusted ?? Number.NEGATIVE_INFINITY));
+    return last !== null && (trusted === null || last > trusted) ? last : null;
   }
 
-  /** Hands out the due moment whose start has come; null while there is none. */
+  /** Hands out the due time whose start has come; null while there is none. */
   take(job: Job, now: number): Due | null {
     const next = this.#nextOf(job, now);
     if (next === null || next.start > now) return null;
@@ -51,22 +51,22 @@ export class Agenda {
     return { due: latest, isLate: now - startOf(job, latest, this.#chance) > lateMs };
   }
 
-  /** When a job starts next; null when that never comes. */
+  /** When a job starts next; null when it never does. */
   nextStart(job: Job, now: number): number | null {
     return this.#nextOf(job, now)?.start ?? null;
   }
 
   #nextOf(job: Job, now: number): { due: number; start: number } | null {
     const from = this.#from(job, now);
-    const known = this.#next.get(job.name);
-    if (known?.from === from || known === null) return known;
+    const cached = this.#next.get(job.name);
+    if (cached?.from === from || cached === null) return cached;
     const due = nextRun(job, from);
     const next = due === null ? null : { from, due, start: startOf(job, due, this.#chance) };
     this.#next.set(job.name, next);
     return next;
   }
 
-  /** A clock that was set back far goes through its times again; a little, and they are waited for. */
+  /** After a clock was set back far, times come again; after a small step back, they are waited for. */
   #from(job: Job, now: number): number {
     const handedOut = this.#handedOut.get(job.name);
     if (handedOut !== undefined && handedOut <= now + aheadMs) return handedOut;
@@ -75,12 +75,12 @@ export class Agenda {
   }
 }
 
-/** A number from 0 up to 1 for one due moment of one job; the same one each time it is asked. */
+/** A number from 0 up to 1 for one due time of one job; always the same for the same arguments. */
 export type Chance = (job: string, due: number) => number;
 
 /**
- * Spreads the load of many workers with the same timetable: each has another `seed` (a host name, a data directory).
- * Nothing is drawn, so a worker that restarts comes to the same moment again.
+ * Spreads the load of many workers with the same schedule: each has another `seed` (a host name, a data directory). The
+ * number is a hash, so a worker that restarts computes the same start again.
  */
 export function seededChance(seed: string): Chance {
   return (job, due) =>

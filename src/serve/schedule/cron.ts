@@ -2,9 +2,8 @@ import { createTask, validateDetailed } from 'node-cron';
 import { lastWallUntil, momentOf, wallAt } from './zone.js';
 
 /**
- * A cron expression, read by node-cron. Only its reading is used, never its timer: that one runs from the machine's
- * clock, passes over the times that a daylight-saving change leaves out, and forgets what was due while the process
- * was down.
+ * A cron expression, parsed by node-cron. Its timer is not used: it depends on the machine's clock, skips the times that a
+ * daylight-saving change leaves out, and forgets what was due while the process was down.
  */
 export interface Cron {
   /** Wall times later than `wall`, in order; endless unless none is left within `years`. */
@@ -18,16 +17,16 @@ const years = 41;
 const dayMs = 86_400_000;
 const crons = new Map<string, Cron>();
 
-/** What is wrong with an expression (five fields, or six with seconds first, or a nickname as @daily); or undefined. */
+/** What is wrong with an expression (five fields, six with seconds first, or a nickname such as @daily), or undefined. */
 export function cronProblem(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   return valid ? undefined : errors.map(({ message }) => message).join('; ');
 }
 
-/** Reads an expression. Throws RangeError for one that cronProblem objects to. */
+/** Parses an expression. Throws RangeError for one with a cronProblem. */
 export function cronOf(expression: string): Cron {
-  const known = crons.get(expression);
-  if (known) return known;
+  const cached = crons.get(expression);
+  if (cached) return cached;
   const made = read(expression);
   crons.set(expression, made);
   return made;
@@ -92,9 +91,9 @@ export interface Timetable {
 }
 
 /**
- * The first due moment later than `after` (milliseconds since the epoch); null when there is none within 41 years.
- * On the day on which clocks are set forward, what is due in the hour that is left out is due once, right after it;
- * on the day on which they are set back, what is due in the hour that comes twice is due in the first of the two.
+ * The first due time later than `after` (milliseconds since the epoch); null when there is none within 41 years. When
+ * clocks are set forward, what is due in the skipped hour is due once, right after it; when they are set back, what is
+ * due in the repeated hour is due in the first of the two.
  */
 export function nextRun({ cron, timezone }: Timetable, after: number): number | null {
   for (const wall of cronOf(cron).after(wallAt(after, timezone))) {
@@ -104,7 +103,7 @@ export function nextRun({ cron, timezone }: Timetable, after: number): number | 
   return null;
 }
 
-/** The last due moment that is not later than `until`: the one that nextRun comes to on its way there; or null. */
+/** The last due time that is not later than `until`, as nextRun would find it; or null. */
 export function lastDue({ cron, timezone }: Timetable, until: number): number | null {
   for (const wall of cronOf(cron).until(lastWallUntil(until, timezone))) {
     const moment = momentOf(wall, timezone);

@@ -7,15 +7,15 @@ export type JobKind = (typeof jobKinds)[number];
 
 /** One job of the settings. */
 export interface Job extends Timetable {
-  /** What it is called in the settings, on the page, in metrics, and in POST /jobs/NAME/run. */
+  /** Its name in the settings, on the page, in metrics, and in POST /jobs/NAME/run. */
   readonly name: string;
   readonly run: JobKind;
-  /** A run starts up to this much after it is due, so that many workers do not start at once. */
+  /** A run starts up to this long after it is due, so that many workers do not start at once. */
   readonly jitterSeconds?: number | undefined;
-  /** Whether a run that was due while nobody ran is made up for, once; true when absent. */
+  /** Whether a missed run is run once after the next start; default true. */
   readonly catchUp?: boolean | undefined;
   readonly caps: { readonly maxRequests?: number | undefined; readonly maxMinutes?: number | undefined };
-  /** What becomes of a run that is due while an earlier one is not finished: jobs share the warehouse. */
+  /** What to do when a run is due while another run is not finished: jobs share the warehouse. */
   readonly overlap: 'wait' | 'skip';
 }
 
@@ -34,7 +34,7 @@ function problemsOf(job: Job, earlier: readonly Job[]): [field: string, problem:
   if (!/^[a-z0-9][a-z0-9_.-]{0,62}$/i.test(job.name)) {
     problems.push(['name', 'must be 1 to 63 letters, digits, dots, dashes or underscores']);
   } else if (earlier.some(({ name }) => name === job.name)) {
-    problems.push(['name', `there is a job named ${job.name} already`]);
+    problems.push(['name', `${job.name} is the name of another job`]);
   }
   const cron = cronProblem(job.cron);
   if (cron !== undefined) problems.push(['cron', `${JSON.stringify(job.cron)}: ${cron}`]);
@@ -42,11 +42,11 @@ function problemsOf(job: Job, earlier: readonly Job[]): [field: string, problem:
   if (!zone)
     problems.push([
       'timezone',
-      `${JSON.stringify(job.timezone)} is no time zone, as Europe/Berlin or UTC is`,
+      `${JSON.stringify(job.timezone)} is not a time zone such as Europe/Berlin or UTC`,
     ]);
-  // Two restrictions of the day must both hold, which some pairs never do.
+  // Both restrictions of the day must match, which some pairs never do.
   if (cron === undefined && zone && nextRun(job, 0) === null) {
-    problems.push(['cron', `${JSON.stringify(job.cron)} never comes`]);
+    problems.push(['cron', `${JSON.stringify(job.cron)} never occurs`]);
   }
   return problems;
 }

@@ -1,5 +1,6 @@
 /**
- * One at a time, in the order of arrival: everything that holds the warehouse goes through it. `run` must not reject.
+ * Runs entries one at a time, in order of arrival: everything that holds the warehouse goes through it. `run` must not
+ * reject.
  */
 export class Lane<T extends object> {
   readonly #run: (entry: T) => Promise<void>;
@@ -20,7 +21,7 @@ export class Lane<T extends object> {
     return this.#waiting;
   }
 
-  /** The name of the work that is neither running nor waiting in line, but holds the lane; null for none. */
+  /** The name of the work that holds the lane without being an entry; null for none. */
   get guest(): string | null {
     return this.#guest;
   }
@@ -34,12 +35,12 @@ export class Lane<T extends object> {
     this.#next();
   }
 
-  /** Forgets everything that waits, and gives it back. */
+  /** Removes everything that waits, and returns it. */
   clear(): T[] {
     return this.#waiting.splice(0);
   }
 
-  /** Holds the lane for work that is no entry. The caller has seen that it is not busy. */
+  /** Holds the lane for work that is not an entry. The caller has checked that it is not busy. */
   async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
     this.#guest = name;
     try {

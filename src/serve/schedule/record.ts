@@ -3,14 +3,14 @@ import type { Iso } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
 import type { Store } from '../store.js';
 
-/** Why a run took place: its time had come, was missed, somebody asked, or `serve --once`. */
+/** Why a run started: it was due, it was missed, somebody requested it, or `serve --once`. */
 export const triggers = ['schedule', 'catch-up', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
 
-/** How a job ends by itself; `stopped` is at its caps, with everything committed. */
+/** How a job ends by itself; `stopped` means at its caps, with everything committed. */
 export type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
 
-/** What a job answers when it has run. */
+/** What a job returns. */
 export interface JobResult {
   readonly outcome: Ending;
   readonly exitCode: ExitCode;
@@ -18,7 +18,7 @@ export interface JobResult {
   readonly message: string;
 }
 
-/** `interrupted`: ended by a shutdown, and made up for at the next start; `skipped`: never began. */
+/** `interrupted`: ended by a shutdown, runs again at the next start; `skipped`: never started. */
 export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
@@ -27,7 +27,7 @@ export interface RunRecord {
   readonly job: string;
   readonly trigger: Trigger;
   readonly outcome: Outcome;
-  /** The moment at which it was due; null when somebody asked for it. */
+  /** When it was due; null when somebody requested it. */
   readonly dueAt: Iso | null;
   /** Null when it was skipped. */
   readonly startedAt: Iso | null;
@@ -37,28 +37,28 @@ export interface RunRecord {
   readonly message: string;
 }
 
-/** Runs that are remembered. */
+/** How many runs are remembered. */
 export const historyLength = 50;
 
-/** What the scheduler knows after a restart. */
+/** What the scheduler remembers across restarts. */
 export interface ScheduleMemory {
   readonly jobs: Readonly<
     Record<
       string,
       {
-        /** The latest due moment that needs nothing any more; what is due later was missed. */
+        /** The latest due time that is settled; a later one that passed was missed. */
         readonly settledDue: Iso | null;
         readonly lastSuccessAt: Iso | null;
       }
     >
   >;
-  /** Youngest first. */
+  /** Newest first. */
   readonly history: readonly RunRecord[];
 }
 export type ScheduleStore = Store<ScheduleMemory>;
 
 const moment = z.iso.datetime();
-/** The form of a stored ScheduleMemory. */
+/** The schema of a stored ScheduleMemory. */
 export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
   jobs: z.record(z.string(), z.object({ settledDue: moment.nullable(), lastSuccessAt: moment.nullable() })),
   history: z.array(
@@ -82,7 +82,7 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
   return records.some(({ outcome }) => outcome === 'incomplete') ? ExitCode.incomplete : ExitCode.done;
 }
 
-/** The memory after a run: everything but an interrupted one settles what was due. */
+/** The memory after a run. Every run but an interrupted one settles its due time. */
 export function remembered(memory: ScheduleMemory, record: RunRecord): ScheduleMemory {
   const { settledDue = null, lastSuccessAt = null } = memory.jobs[record.job] ?? {};
   const settles = record.dueAt !== null && record.outcome !== 'interrupted';

@@ -25,11 +25,11 @@ import type { LiveRun, Progress, ScheduleView } from './view.js';
 /** What a job is given for one run. */
 export interface RunContext {
   readonly trigger: Trigger;
-  /** The program ends: finish what is in flight, commit, publish. */
+  /** The program shuts down: finish what is in flight, commit, publish. */
   readonly stop: AbortSignal;
-  /** The time for that is over: give up what is in flight as well. */
+  /** The shutdown time is over: abandon what is in flight as well. */
   readonly kill: AbortSignal;
-  /** How far it is, for whoever looks on; cheap, as often as one likes. */
+  /** Reports progress; cheap, so it may be called often. */
   progress(progress: Progress): void;
 }
 
@@ -37,31 +37,31 @@ export interface RunContext {
 export type RunJob = (job: Job, context: RunContext) => Promise<JobResult>;
 
 export interface SchedulerOptions {
-  /** Checked before (jobProblems): a wrong one is a UsageError of the constructor. */
+  /** The constructor throws UsageError for jobs with jobProblems. */
   readonly jobs: readonly Job[];
   readonly run: RunJob;
   readonly memory: ScheduleStore;
   readonly log: Log;
   readonly clock?: Clock | undefined;
   readonly chance?: Chance | undefined;
-  /** How long a running job may take to end after `stop`; 25 when absent. */
+  /** How long a running job may take to end after `stop`; default 25. */
   readonly shutdownSeconds?: number | undefined;
-  /** Told of every run that ended or was skipped. */
+  /** Called for every run that ended or was skipped. */
   readonly onSettled?: ((record: RunRecord) => void) | undefined;
 }
 
-/** What becomes of a run that somebody asks for. */
+/** The answer to a requested run. */
 export type Asked = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
-/** The wall clock is looked at this often at least: it may be set, and a machine that slept slept through its timers. */
+/** The wall clock is checked at least this often: it may be set, and timers do not run while a machine sleeps. */
 const lookMs = 30_000;
-/** What giving up may take once the time of a shutdown is over. */
+/** How long a job may take to abandon its work after the shutdown time. */
 const giveUpMs = 3_000;
 
 /**
- * Runs jobs when they are due, one at a time over all of them, since they share the warehouse. A due moment is never
- * run twice and never forgotten: it runs, or waits, or is recorded as skipped; one that was missed (the process was
- * down, the machine slept, a shutdown interrupted it) is made up for once. Use one of `start` and `runOnce`.
+ * Runs jobs when they are due, one at a time, since they share the warehouse. A due time never runs twice and is never
+ * forgotten: it runs, waits, or is recorded as skipped. A missed one (the process was down, the machine slept, a shutdown
+ * interrupted it) runs once afterwards. Use either `start` or `runOnce`.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -81,7 +81,7 @@ export class Scheduler {
     if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
   }
 
-  /** Takes up what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
+  /** Runs what was missed, and watches the clock until `stop`. Resolves as soon as it watches. */
   async start(): Promise<void> {
     await this.#recall();
     if (this.#stop.signal.aborted) return;
@@ -91,13 +91,13 @@ export class Scheduler {
       const missed = this.#agenda.begin(job, settled, now);
       if (missed === null) continue;
       if (job.catchUp !== false) this.#offer(job, 'catch-up', missed);
-      // Before the first run of all there was nothing to miss.
+      // A job that never ran has missed nothing.
       else if (settled !== null) await this.#missedForGood(job, missed);
     }
     void this.#watch();
   }
 
-  /** Runs every job that is due or never ran, one after the other, and resolves with how each went. */
+  /** Runs every job that is due or never ran, one after the other, and returns their records. */
   async runOnce(): Promise<RunRecord[]> {
     await this.#recall();
     const now = this.#clock.now();
@@ -110,7 +110,7 @@ export class Scheduler {
     return this.#memory.history.filter((record) => !before.includes(record)).reverse();
   }
 
-  /** Lets a job run as soon as the lane is free; `busy` when it runs or waits already. */
+  /** Queues a run of a job; `busy` when it is already running or waiting. */
   ask(name: string): Asked {
     const job = this.#options.jobs.find((one) => one.name === name);
     if (!job) return 'unknown';
@@ -122,21 +122,21 @@ export class Scheduler {
   }
 
   /**
-   * Work that holds the warehouse between two runs, such as an import; jobs that come due meanwhile wait for it.
-   * Throws LockedError, naming who holds it, when it would have to wait itself, and StoppedError after `stop`.
+   * Runs work that holds the warehouse between two runs, such as an import; jobs that become due meanwhile wait for it.
+   * Throws LockedError, naming what holds the warehouse, instead of waiting, and StoppedError after `stop`.
    */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
     this.#stop.signal.throwIfAborted();
     const holder = this.#holder();
     if (holder !== null) {
       throw new LockedError(`the warehouse is in use: ${holder}`, process.pid, {
-        hint: 'Try again when it has ended; the status page shows how far it is.',
+        hint: 'Try again when it has ended; the status page shows its progress.',
       });
     }
     return this.#lane.visit(name, work);
   }
 
-  /** What ran, what runs, what is next. */
+  /** Past, running and next runs. */
   view(): ScheduleView {
     const { running, waiting } = this.#lane;
     return {
@@ -157,8 +157,8 @@ export class Scheduler {
   }
 
   /**
-   * Takes no more jobs, tells the running one to stop, and waits for it; what waits is made up for at the next start.
-   * `finished` is false when the job was still running after `shutdownSeconds` and did not give up either.
+   * Starts no more jobs, tells the running one to stop, and waits for it; waiting runs will run at the next start.
+   * `finished` is false when the job still runs after `shutdownSeconds` and after it was told to abandon its work.
    */
   stop(): Promise<{ finished: boolean }> {
     this.#stopped ??= this.#shutDown();
@@ -167,14 +167,14 @@ export class Scheduler {
 
   async #shutDown(): Promise<{ finished: boolean }> {
     const { log, shutdownSeconds = 25 } = this.#options;
-    const reason = new StoppedError('the worker shuts down');
+    const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     for (const { job } of this.#lane.clear()) {
-      log.info({ job: job.name }, `${job.name} was waiting: it runs after the next start`);
+      log.info({ job: job.name }, `${job.name} was waiting: it will run at the next start`);
     }
     if (await this.#within(shutdownSeconds * 1000)) return { finished: true };
     const holder = this.#holder();
-    log.warn(`${holder}: not finished after ${shutdownSeconds} s, giving up what is in flight`);
+    log.warn(`${holder}: not finished after ${shutdownSeconds} s, abandoning what is in flight`);
     this.#kill.abort(new StoppedError(`not finished after ${shutdownSeconds} s`));
     return { finished: await this.#within(giveUpMs) };
   }
@@ -200,7 +200,7 @@ export class Scheduler {
       try {
         await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#stop.signal);
       } catch {
-        // Told to stop.
+        // Stopped.
       }
     }
   }
@@ -217,8 +217,8 @@ export class Scheduler {
     const busy = [...(running ? [running] : []), ...waiting];
     const same = waiting.find((entry) => entry.job === job);
     if (same)
-      return void this.#skip(job, trigger, dueAt, `a run of it waits since ${iso(same.since)} already`);
-    // What is due at the same moment is not late, and neither is what is made up for.
+      return void this.#skip(job, trigger, dueAt, `a run of it has been waiting since ${iso(same.since)}`);
+    // Neither a run that is due at the same time nor a missed run is late.
     const isLate = trigger === 'schedule' && busy.some((entry) => (entry.dueAt ?? entry.since) < dueAt);
     const holder = this.#holder();
     if (isLate && job.overlap === 'skip') return void this.#skip(job, trigger, dueAt, holder ?? 'busy');
@@ -227,7 +227,7 @@ export class Scheduler {
   }
 
   #missedForGood(job: Job, dueAt: number): Promise<void> {
-    return this.#skip(job, 'catch-up', dueAt, 'nobody ran then, and catchUp is off');
+    return this.#skip(job, 'catch-up', dueAt, 'the worker was down, and catchUp is off');
   }
 
   async #skip(job: Job, trigger: Trigger, dueAt: number, why: string): Promise<void> {
@@ -270,7 +270,7 @@ export class Scheduler {
     });
   }
 
-  /** A run that ended because it was told to has not done what it was due for. */
+  /** A run that was told to stop has not done its work. */
   #outcomeOf({ outcome }: JobResult): Outcome {
     const told = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
     return told && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
@@ -282,10 +282,10 @@ export class Scheduler {
     try {
       onSettled?.(record);
     } catch (error) {
-      log.error({ err: error }, 'whoever listens to runs failed');
+      log.error({ err: error }, 'a listener for runs failed');
     }
     await memory.save(this.#memory).catch((error: unknown) => {
-      log.error({ err: error }, 'cannot remember this run: it may run again after a restart');
+      log.error({ err: error }, 'this run cannot be stored: it may run again after a restart');
     });
   }
 
@@ -309,16 +309,16 @@ export class Scheduler {
   #holder(): string | null {
     const { running, guest } = this.#lane;
     if (running) return `${running.job.name} has been running since ${iso(running.since)}`;
-    return guest === null ? null : `${guest} is under way`;
+    return guest === null ? null : `${guest} is in progress`;
   }
 }
 
-/** A run that goes on or waits. */
+/** A run that is running or waiting. */
 export interface Entry {
   readonly job: Job;
   readonly trigger: Trigger;
   readonly dueAt: number | null;
-  /** Since when it waits; since when it runs, once it does. */
+  /** When it started waiting; once it runs, when it started. */
   since: number;
   progress: Progress | null;
 }
@@ -327,7 +327,7 @@ export function liveRun({ job, trigger, dueAt, since, progress }: Entry): LiveRu
   return { job: job.name, trigger, dueAt: dueAt === null ? null : iso(dueAt), since: iso(since), progress };
 }
 
-/** What a job that threw comes to: it was stopped, or it failed, and what to do next. */
+/** The result of a job that threw: stopped, or failed with what to do next. */
 export function thrown(error: unknown): JobResult {
   if (error instanceof StoppedError) {
     return { outcome: 'stopped', exitCode: ExitCode.done, message: messageOf(error) };

@@ -1,6 +1,6 @@
 /**
- * Wall clocks. A wall time is written as if it were UTC (what the clock on the wall shows, as milliseconds since the
- * epoch), so that arithmetic on it knows nothing of zones; a moment is real time.
+ * Wall clocks. A wall time is what a local clock shows, written as milliseconds since the epoch as if it were UTC, so that
+ * arithmetic on it needs no zone. A moment is real time.
  */
 const dayMs = 86_400_000;
 
@@ -16,7 +16,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** What a clock on the wall of that zone shows at a moment. Throws RangeError for a zone that is none. */
+/** The wall time of a zone at a moment. Throws RangeError for an unknown zone. */
 export function wallAt(moment: number, zone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatOf(zone).formatToParts(moment)) parts[type] = Number(value);
@@ -25,8 +25,8 @@ export function wallAt(moment: number, zone: string): number {
 }
 
 /**
- * The one moment that stands for a wall time: the first of two where clocks are set back over it, and the moment
- * right after the gap where they are set forward over it. It never goes back while the wall time goes forward.
+ * The one moment for a wall time: the first of two when clocks are set back over it, and the moment right after the gap
+ * when they are set forward over it. It never decreases while the wall time increases.
  */
 export function momentOf(wall: number, zone: string): number {
   const before = offsetAt(wall - dayMs, zone);
@@ -59,10 +59,10 @@ function endOfGap(from: number, until: number, zone: string): number {
   return high * 1000;
 }
 
-/** Making one takes a thousand times as long as using it. */
+/** Cached: creating a format takes a thousand times as long as using it. */
 function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known) return known;
+  const cached = formats.get(zone);
+  if (cached) return cached;
   const made = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     calendar: 'gregory',

@@ -185,7 +185,7 @@ describe('the key', () => {
     async (flag) => {
       for (const argv of [['sync', flag, 'svc_on_argv'], [`${flag}=svc_on_argv`], ['snyc', flag]]) {
         const error = await refusal(...argv);
-        expect(error.message).toContain('never taken from the command line');
+        expect(error.message).toContain('cannot be given on the command line');
         expect(error.problems).toEqual([{ setting: flag, problem: expect.stringContaining('history') }]);
         expect(error.hint).toContain('SIGNALHOUSE_API_KEY_FILE');
       }

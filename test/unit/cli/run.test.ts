@@ -27,7 +27,7 @@ describe('an error', () => {
     const problems = [
       {
         setting: 'SIGNALHOUSE_BASE_URL',
-        problem: 'must be https: plain http would send the key in the clear',
+        problem: 'must be https: plain http would send the key unencrypted',
       },
       { setting: 'rateLimit.requests', problem: 'is not a number' },
     ];
@@ -38,7 +38,7 @@ describe('an error', () => {
     expect(text.split('\n')).toEqual([
       'signalhouse: Two problems.',
       '  - SIGNALHOUSE_BASE_URL: must be https: plain',
-      '    http would send the key in the clear',
+      '    http would send the key unencrypted',
       '  - rateLimit.requests: is not a number',
       'See the README.',
     ]);

@@ -31,7 +31,7 @@ describe("the demo's folder", () => {
 
   it('is never one that holds what no demo has made', () => {
     writeFileSync(join(parent, 'signals.duckdb'), 'precious');
-    expect(() => emptyDemoFolder(parent)).toThrow('a folder of its own');
+    expect(() => emptyDemoFolder(parent)).toThrow('a directory of its own');
     expect(readFileSync(join(parent, 'signals.duckdb'), 'utf8')).toBe('precious');
   });
 });

@@ -55,7 +55,7 @@ describe('the summary of a run', () => {
   organization  Acme (org_1)
   took          10 min, 1,234 requests
   429s          0
-  rejected      0 new, 2 known before
+  rejected      0 new, 2 from earlier runs
   left due      nothing
   published     /data/signals.duckdb (4.8 MB)
 
@@ -103,10 +103,10 @@ Rows
       rows: {},
     });
     for (const said of [
-      'done, but not everything went through',
+      'done, but with failures',
       'the fuse held back 240 deletions',
       'people: not verified, 1,200 items in 3 attempts; ids differed',
-      'companies: not read to its end',
+      'companies: not read to the end',
       'and 4 more',
       'topics mood: unknown field',
       'worker.duckdb could not be opened',
@@ -138,11 +138,11 @@ describe('the summary of a plan', () => {
   };
 
   it('says what is due and what it costs', () => {
-    expect(planSummary(plan)).toBe(`A sync now
+    expect(planSummary(plan)).toBe(`Planned sync
   organization        org_1
   lists               9 requests
-  children            6 requests
-  in all              15 requests, about 7.5 s at the budget
+  details             6 requests
+  total               15 requests, about 7.5 s at the budget
   spent on this plan  9 requests
 
 Due
@@ -153,7 +153,7 @@ Due
 
   it('says what a cap leaves', () => {
     const capped = planSummary({ ...plan, lines: [], left: { requests: 4, minutes: 1 } });
-    expect(capped).toMatch(/left by the cap +4 requests, about 1 min/);
+    expect(capped).toMatch(/left for later +4 requests, about 1 min/);
     expect(capped).toMatch(/Due\n {2}nothing$/);
   });
 });
@@ -175,8 +175,8 @@ describe('the summary of the status', () => {
 
   it('of nothing says what to do', () => {
     expect(statusSummary(status, now)).toBe(`Warehouse
-  published  nothing yet; signalhouse sync does it
-  in use by  nobody
+  published  nothing yet; run signalhouse sync
+  in use by  no process
   spent      0 of 120 requests this minute`);
   });
 
@@ -258,12 +258,12 @@ describe('the summary of the status', () => {
       '118 of 120 requests this minute',
       '12 (14 requests, about 6.0 s) after the last sync',
       'interrupted - - -',
-      '1,100 requests in 10 min, 1 of them answered 429',
+      '1,100 requests in the last 10 min, 1 of them answered 429',
       'topics 1 h 00 min ago 26 h 00 min fresh people 2 d 1 h ago 26 h 00 min STALE',
       'queued 12 conflict 2',
       'nightly: next 2026-11-21 03:00:00Z, OVERDUE since 2026-11-20 03:00:00Z; never ran',
       'topics 1,200 1 h 00 min ago never',
-      'topics: the last reading is not verified; it says 1205 and showed 1200',
+      'topics: the last scan is not verified; it says 1205 and showed 1200',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
       'messages: 2 records, e.g. author.id: expected',
       'and 2 more',

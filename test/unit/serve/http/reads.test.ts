@@ -30,10 +30,7 @@ describe('probes', () => {
     const app = buildServer(serving({ facts: () => read.then(() => someFacts) }));
     const headers = { host: 'localhost' };
     const early = await app.inject({ url: '/readyz', headers });
-    expect([early.statusCode, early.json().message]).toEqual([
-      503,
-      'The facts of the warehouse are being read.',
-    ]);
+    expect([early.statusCode, early.json().message]).toEqual([503, 'The warehouse is being read.']);
     release();
     await read;
     expect((await app.inject({ url: '/readyz', headers })).statusCode).toBe(200);
@@ -52,7 +49,10 @@ describe('probes', () => {
     const app = buildServer(serving({ facts: () => Promise.reject(new Error('no disk')) }));
     await app.inject({ url: '/status.json', headers: { host: 'localhost' } });
     const answer = await app.inject({ url: '/readyz', headers: { host: 'localhost' } });
-    expect([answer.statusCode, answer.json().message]).toEqual([503, 'No facts yet: no disk']);
+    expect([answer.statusCode, answer.json().message]).toEqual([
+      503,
+      'The warehouse cannot be read: no disk',
+    ]);
     await app.close();
   });
 });
@@ -101,7 +101,7 @@ describe('what is shown', () => {
       schedule: { view: () => emptySchedule },
     });
     expect(answer.statusCode).toBe(200);
-    expect(answer.body).toContain('The facts of the warehouse cannot be read: no disk');
+    expect(answer.body).toContain('The warehouse cannot be read: no disk');
   });
 
   it('reads the facts once for many who ask at once', async () => {

@@ -157,7 +157,7 @@ describe('POST /changes', () => {
       'no id column',
     ],
     [new LockedError('the warehouse is in use: nightly has been running since 3', 1), 503, 'nightly'],
-    [new Error('secret of the inside'), 500, 'the log says what'],
+    [new Error('secret of the inside'), 500, 'see the log of the server'],
   ])('says what went wrong: %s', async (error, status, text) => {
     const answer = await post('/changes', { payload: [{}] }, { token, intake: () => Promise.reject(error) });
     expect([answer.statusCode, answer.json().message]).toEqual([status, expect.stringContaining(text)]);

@@ -103,7 +103,7 @@ describe('the webhook', () => {
       await notifier.settled();
       expect(paths).toEqual(Array(attempts).fill('/services/T0/SECRET'));
       expect(lines).toHaveLength(1);
-      expect(lines.join()).toContain('did not take a notification');
+      expect(lines.join()).toContain('did not accept a notification');
       expect(lines.join()).not.toMatch(/SECRET|127\.0\.0\.1/);
       // What did not arrive is told with the next occasion.
       answers = [200];

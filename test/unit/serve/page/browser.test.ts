@@ -92,12 +92,12 @@ describe('the status page in a browser', () => {
       stops.push(now.text);
     }
     expect(stops).toEqual([
-      'Jobs, by when they are next',
-      'How fresh each resource is',
+      'Jobs, by next start',
+      'Freshness of each resource',
       'Changes to push, by status',
-      'Last runs, youngest first',
-      'Set aside: ops.rejected_records',
-      'Not as documented: ops.schema_drift',
+      'Last runs, newest first',
+      'Rejected: ops.rejected_records',
+      'Differences from the documentation: ops.schema_drift',
       'status.json',
       'metrics',
     ]);
@@ -105,7 +105,7 @@ describe('the status page in a browser', () => {
 
   it('renews itself without losing the place, and tells those who listen', async () => {
     const { page, complaints } = await open({ viewport: { width: 220, height: 800 } });
-    await page.locator('[aria-label="Last runs, youngest first"]').focus();
+    await page.locator('[aria-label="Last runs, newest first"]').focus();
     await page.evaluate('document.activeElement.scrollLeft = 40');
     view = { ...someSchedule, running: null, waiting: [] };
     await page.locator('#state', { hasText: 'Nothing is running' }).waitFor();
@@ -114,7 +114,7 @@ describe('the status page in a browser', () => {
     const [run] = someSchedule.history;
     view = { ...view, history: [{ ...run!, message: 'a new one' }, ...someSchedule.history] };
     await page.locator('#history', { hasText: 'a new one' }).waitFor();
-    expect(await page.evaluate(focused)).toMatchObject({ text: 'Last runs, youngest first', scrolled: 40 });
+    expect(await page.evaluate(focused)).toMatchObject({ text: 'Last runs, newest first', scrolled: 40 });
     expect(complaints).toEqual([]);
   });
 

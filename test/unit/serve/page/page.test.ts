@@ -60,7 +60,7 @@ describe('what it says', () => {
   it('says that all is well when it is, and that it starts before it knows', () => {
     expect(words(page({ facts: well, schedule: quiet }), 'attention')).toBe('All well');
     expect(words(page({ facts: null, schedule: emptySchedule }), 'attention')).toContain('Starting');
-    expect(words(page({ facts: null, schedule: emptySchedule }), 'state')).toContain('nothing is planned');
+    expect(words(page({ facts: null, schedule: emptySchedule }), 'state')).toContain('no job is scheduled');
     expect(words(page({ facts: well, schedule: { ...quiet, stopping: true } }), 'state')).toBe(
       'Shutting down.',
     );
