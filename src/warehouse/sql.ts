@@ -29,9 +29,14 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** Texts as SQL literals with commas between them, as after IN. */
+export function literals(texts: readonly string[]): string {
+  return texts.map(literal).join(', ');
+}
+
 /** Texts as an SQL list. */
 export function listLiteral(texts: readonly string[]): string {
-  return `[${texts.map(literal).join(', ')}]`;
+  return `[${literals(texts)}]`;
 }
 
 /** A name of a table or column as an SQL identifier. */

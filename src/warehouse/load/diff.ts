@@ -1,4 +1,4 @@
-import { literal } from '../sql.js';
+import { literal, literals } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Cascade, Families } from './families.js';
@@ -91,10 +91,10 @@ function findStored(
     (kind) => !byId.includes(kind),
   );
   const scans = [
-    ...(byId.length > 0 ? [`endpoint IN (${list(byId)}) AND id IN (SELECT id FROM incoming_keys)`] : []),
+    ...(byId.length > 0 ? [`endpoint IN (${literals(byId)}) AND id IN (SELECT id FROM incoming_keys)`] : []),
     ...(withParent.length > 0
       ? [
-          `endpoint IN (${list(withParent)}) AND EXISTS (FROM incoming_keys i WHERE i.id = d.id AND i.parent_id = d.parent_id)`,
+          `endpoint IN (${literals(withParent)}) AND EXISTS (FROM incoming_keys i WHERE i.id = d.id AND i.parent_id = d.parent_id)`,
         ]
       : []),
   ];
@@ -124,7 +124,7 @@ const sameDocument =
  */
 function decideWrites(runId: string, { repeated }: Staged): string[] {
   const several = `(SELECT family, within, id FROM incoming
-    WHERE family IN (${list([...repeated])}) GROUP BY ALL HAVING count(*) > 1)`;
+    WHERE family IN (${literals([...repeated])}) GROUP BY ALL HAVING count(*) > 1)`;
   const once = `
     CREATE OR REPLACE TEMP TABLE writes AS
       SELECT seq, i.endpoint, i.id, i.parent_id, i.body_hash, i.fetched_at, ${literal(runId)} AS run_id, s.rid,
@@ -219,8 +219,8 @@ function dropNonMembers(kinds: readonly string[], range: TimeRange): string[] {
 
 /** Deletes the children of parents that no document names any more: the messages of a removed conversation. */
 function cascade({ parents, children }: Cascade): string[] {
-  const kinds = list(parents);
-  const orphaned = `endpoint IN (${list(children)}) AND parent_id IN (SELECT id FROM orphaned_parents)`;
+  const kinds = literals(parents);
+  const orphaned = `endpoint IN (${literals(children)}) AND parent_id IN (SELECT id FROM orphaned_parents)`;
   return [
     `CREATE OR REPLACE TEMP TABLE orphaned_parents AS
       SELECT DISTINCT id FROM deletes d WHERE endpoint IN (${kinds})
@@ -262,8 +262,4 @@ export async function storeDocuments(tx: Statements, found: Diff): Promise<Count
   ];
   if (statements.length > 0) await tx.run(statements.join(';\n'));
   return counts;
-}
-
-function list(kinds: readonly string[]): string {
-  return kinds.map(literal).join(', ');
 }

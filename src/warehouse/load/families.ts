@@ -1,4 +1,4 @@
-import { literal } from '../sql.js';
+import { literal, literals } from '../sql.js';
 import type { DocumentKey } from './batch.js';
 
 /** What the header of a model says about the documents that it reads. */
@@ -62,7 +62,7 @@ export function familiesOf(models: readonly Model[]): Families {
   );
   const cases = families
     .filter((family) => family.length > 1)
-    .map((family) => `WHEN endpoint IN (${list(family)}) THEN ${literal(family[0] ?? '')}`);
+    .map((family) => `WHEN endpoint IN (${literals(family)}) THEN ${literal(family[0] ?? '')}`);
   return {
     familyOf,
     familyName,
@@ -72,7 +72,7 @@ export function familiesOf(models: readonly Model[]): Families {
     withinSql:
       namedById.size === 0
         ? "coalesce(parent_id, '')"
-        : `CASE WHEN endpoint IN (${list([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
+        : `CASE WHEN endpoint IN (${literals([...namedById])}) THEN '' ELSE coalesce(parent_id, '') END`,
     cascades: cascadesOf(models),
   };
 }
@@ -98,8 +98,4 @@ function cascadesOf(models: readonly Model[]): Cascade[] {
       throw new Error(`model ${name}: no model of documents fills ${cascade}, the table it cascades from`);
     return { parents: parent.documents, children: documents };
   });
-}
-
-function list(kinds: readonly string[]): string {
-  return kinds.map(literal).join(', ');
 }

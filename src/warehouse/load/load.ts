@@ -1,4 +1,4 @@
-import { literal } from '../sql.js';
+import { literal, literals } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Batch, Counts, Loaded } from './batch.js';
 import { diff, storeDocuments } from './diff.js';
@@ -96,17 +96,17 @@ async function returns(
 ): Promise<Date[]> {
   if (!mayDrop || !mayReturn) return [];
   const back = cascades.map(
-    ({ parents }) => `OR b.endpoint IN (${list(parents)}) AND d.endpoint IN (${list(parents)})`,
+    ({ parents }) => `OR b.endpoint IN (${literals(parents)}) AND d.endpoint IN (${literals(parents)})`,
   );
   const cascading = cascades.map(
     ({ parents, children }) => `UNION
     SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
-     WHERE b.endpoint IN (${list(children)}) AND d.endpoint IN (${list(parents)})`,
+     WHERE b.endpoint IN (${literals(children)}) AND d.endpoint IN (${literals(parents)})`,
   );
   const rows = await tx.all<{ at: Date }>(`
     WITH members AS (
       SELECT endpoint, id, parent_id FROM stored_members
-      UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${list(setKinds)})
+      UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${literals(setKinds)})
     ), dropped AS (
       SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN members d USING (endpoint, parent_id)
        WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
@@ -132,7 +132,7 @@ async function changes(
     ({ table, documents, scope }) => `
       SELECT ${literal(table)} AS model, ${scope.document} AS scope, fetched_at AS later,
              min([endpoint, body_hash]) AS least, max([endpoint, body_hash]) AS most
-        FROM batch_documents WHERE endpoint IN (${list(documents)}) GROUP BY scope, later`,
+        FROM batch_documents WHERE endpoint IN (${literals(documents)}) GROUP BY scope, later`,
   );
   return tx.all(`
     SELECT max(earlier) AS earlier, later FROM (
@@ -140,8 +140,4 @@ async function changes(
              least = most AND lag(least) OVER w = least AND lag(most) OVER w = most AS again
         FROM (${times.join(' UNION ALL ')}) WINDOW w AS (PARTITION BY model, scope ORDER BY later))
      WHERE earlier IS NOT NULL AND NOT again GROUP BY later ORDER BY later`);
-}
-
-function list(kinds: readonly string[]): string {
-  return kinds.map(literal).join(', ');
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { literal, sqlDir } from '../sql.js';
+import { literals, sqlDir } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import { type DocumentHeader, type Families, familiesOf } from './families.js';
 
@@ -189,7 +189,7 @@ export const validityColumns: readonly string[] = ['valid_from', 'valid_to', 'ru
 
 /** Every stored document of the model's kinds, as SQL text. */
 export function storedDocuments(model: DocumentModel): string {
-  return `SELECT * FROM raw.documents WHERE endpoint IN (${model.documents.map(literal).join(', ')})`;
+  return `SELECT * FROM raw.documents WHERE endpoint IN (${literals(model.documents)})`;
 }
 
 /** The columns of each table, in their order. */

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { identifier, literal } from '../sql.js';
+import { identifier, literals } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Diff } from './diff.js';
@@ -108,7 +108,7 @@ function scopeDocumentsOf(
   withDeletes: ReadonlySet<string>,
 ): string {
   const { column, documents } = shared;
-  const kinds = list(documents);
+  const kinds = literals(documents);
   const scopes = scopesOf(shared);
   // `stored` has them already when the id alone names the entity and no set deleted documents outside of the batch.
   const [first = ''] = documents;
@@ -122,7 +122,7 @@ function scopeDocumentsOf(
 
 /** The scopes whose rows may have to be recomputed, as SQL text. */
 function scopesOf({ column, documents }: SharedInput): string {
-  const kinds = list(documents);
+  const kinds = literals(documents);
   return `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
     UNION SELECT ${column} FROM deletes WHERE endpoint IN (${kinds})`;
 }
@@ -143,7 +143,7 @@ async function recordFirst(
 const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
 
 function writtenOf({ documents }: SharedInput): string {
-  return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${list(documents)})`;
+  return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${literals(documents)})`;
 }
 
 /** The documents to compute rows from: the changed ones and those that stay as they are. */
@@ -154,8 +154,8 @@ function inputOf(shared: SharedInput, number: number, vectors: readonly number[]
 
 /**
  * Replaces the rows of a table whose scope is in `scopes` (SQL text; all rows when left out) by those of `select`:
- * deletes those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or `run_id`
- * differs is replaced, but does not count as changed.
+ * deletes those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or
+ * `run_id` differs is replaced, but does not count as changed.
  */
 export async function replaceRows(
   tx: Statements,
@@ -212,10 +212,6 @@ export async function replaceRows(
   ];
   if (statements.length > 0) await tx.run(statements.join(';\n'));
   found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
-}
-
-function list(kinds: readonly string[]): string {
-  return kinds.map(literal).join(', ');
 }
 
 /** DuckDB reads a table in vectors of this many rows. */

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { literal } from '../sql.js';
+import { literals } from '../sql.js';
 import type { Cell, Statements } from '../store/session.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
 import type { Families } from './families.js';
@@ -81,7 +81,7 @@ export function storedMembersSql(setKinds: readonly string[]): string {
     setKinds.length === 0
       ? 'SELECT NULL::BIGINT AS rid LIMIT 0'
       : `SELECT rowid AS rid FROM raw.documents
-          WHERE endpoint IN (${setKinds.map(literal).join(', ')}) AND parent_id IN (SELECT parent_id FROM batch_sets)`;
+          WHERE endpoint IN (${literals(setKinds)}) AND parent_id IN (SELECT parent_id FROM batch_sets)`;
   return `
     CREATE OR REPLACE TEMP TABLE hits AS ${hits};
     CREATE OR REPLACE TEMP TABLE stored_members AS

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
-import { literal } from '../sql.js';
+import { listLiteral } from '../sql.js';
 import { filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, storageFault } from '../store/faults.js';
 import { forPeople, parsedJson } from '../store/session.js';
@@ -146,7 +146,7 @@ async function openSealed(
     const instance = await openInstance(path, { ...limits, access: 'read', spill });
     const connection = await instance.connect();
     await connection.run(`
-      SET GLOBAL allowed_paths = [${writable.map(literal).join(', ')}];
+      SET GLOBAL allowed_paths = ${listLiteral(writable)};
       SET GLOBAL enable_external_access = false;
       SET GLOBAL lock_configuration = true`);
     let open = true;

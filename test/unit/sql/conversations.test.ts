@@ -31,7 +31,7 @@ const message = (id: string, group: string, body: object, at = 0): Doc => ({
 });
 
 describe('groups', () => {
-  test('fields that only topics know stay, shared ones are those of the youngest', async () => {
+  test('fields that only topics have stay, shared ones come from the newest document', async () => {
     await stand.store([
       byTopic(
         't',
@@ -83,7 +83,7 @@ describe('groups', () => {
     ]);
   });
 
-  test('the topic is taken whole from the youngest that names one', async () => {
+  test('the topic is taken whole from the newest document that names one', async () => {
     await stand.store([
       byCompany('c', {}, { topicId: 't1', topicTitle: 'One', linkedIssueKey: 'E-1' }, 1),
       byCompany('d', {}, { topicId: 't2', topicTitle: 'Two' }, 2),
@@ -99,7 +99,7 @@ describe('topic_groups', () => {
   const pairs = async () =>
     (await stand.project('topic_groups')).map(({ topic_id, group_id }) => `${topic_id}:${group_id}`);
 
-  test('what topics list, with the similarity each has', async () => {
+  test('the lists of topics, with the similarity of each', async () => {
     await stand.store([
       byTopic('t1', { similarityAtAssignment: 0.5 }),
       byTopic('t2', {}),
@@ -116,12 +116,12 @@ describe('topic_groups', () => {
     expect(await pairs()).toEqual(['t1:g']);
   });
 
-  test('what a company said before the topics were read does not count any more', async () => {
+  test('a topic named by a company before the topics were read does not count', async () => {
     await stand.store([byCompany('c', {}, { topicId: 'old' }, 1), byTopic('new', {}, 2)]);
     expect(await pairs()).toEqual(['new:g']);
   });
 
-  test('what a company says afterwards does, the youngest alone', async () => {
+  test('a topic named by a company afterwards counts, only the newest one', async () => {
     await stand.store([
       byTopic('t1', {}, 1),
       byCompany('c', {}, { topicId: 't2' }, 2),
@@ -301,7 +301,7 @@ describe('who takes part', () => {
     ]);
   });
 
-  test('the identities page is the authority, copies of topics count while they are younger', async () => {
+  test('the list of identities decides, copies in topics count while they are newer', async () => {
     const copy = (person: string, id: string, at: number): Doc => ({
       endpoint: 'topic_people',
       id: person,

@@ -21,14 +21,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('docs/schema.md', () => {
   const script = join(root, 'scripts/docs-schema.mjs');
 
-  test('says what the comments say', () => {
+  test('has the comments of the database', () => {
     const file = join(folder, 'schema.md');
     execFileSync(process.execPath, [script, file]);
     expect(readFileSync(join(root, 'docs/schema.md'), 'utf8')).toBe(readFileSync(file, 'utf8'));
     expect(spawnSync(process.execPath, [script, '--check', file]).status).toBe(0);
   });
 
-  test('a stale file is found out', () => {
+  test('an outdated file is detected', () => {
     const file = join(folder, 'stale.md');
     writeFileSync(file, '# The tables and views\n');
     const { status, stderr } = spawnSync(process.execPath, [script, '--check', file], { encoding: 'utf8' });
@@ -78,13 +78,13 @@ describe('docs/cookbook.md', () => {
     expect(await withAnswers(changed, ask)).toBe(answered);
   });
 
-  test('a dozen questions at least, each with an answer', async () => {
+  test('has at least a dozen questions, each with an answer', async () => {
     const blocks = [...cookbook.matchAll(/^```sql\n.*?^```\n\n(.)/gms)];
     expect(blocks.length).toBeGreaterThanOrEqual(12);
     expect(blocks.map(([, first]) => first)).toEqual(blocks.map(() => '|'));
   });
 
-  test('tells how to get the data that its answers are of', () => {
+  test('explains how to get the data of its answers', () => {
     expect(cookbook).toContain(`signalhouse sandbox ${sandboxFlags.join(' ')}`);
   });
 });

@@ -9,7 +9,7 @@ beforeEach(() => stand.clear());
 afterAll(() => stand.close());
 
 describe('history', () => {
-  test('every field arrives, and a record told by both sides of a merge is one', async () => {
+  test('every field arrives, and a record of both sides of a merge is one row', async () => {
     const record = {
       id: 'h',
       changedAt: '2026-01-01T00:00:00Z',
@@ -96,7 +96,7 @@ describe('merges', () => {
   test.each([
     { first: source(1), second: target(2), day: 2, by: null },
     { first: target(1), second: source(2), day: 1, by: 'u' },
-  ])('both sides tell of one merge, the younger counts (by $by)', async ({ first, second, day, by }) => {
+  ])('both sides have the same merge, the newer one counts (by $by)', async ({ first, second, day, by }) => {
     await stand.store([first, second]);
     const told = await stand.project('merges');
     expect(told).toHaveLength(2);
@@ -170,7 +170,7 @@ describe('stories', () => {
     user: { id: 'u', name: 'Ann', image: null },
   });
 
-  test('draft and archive are taken whole from the younger, what only one knows stays', async () => {
+  test('draft and archive are taken whole from the newer document; fields of only one stay', async () => {
     await stand.store([
       {
         endpoint: 'stories',
@@ -250,7 +250,7 @@ describe('stories', () => {
     ]);
   });
 
-  test('a story that came back is archived no more', async () => {
+  test('a story that came back is no longer archived', async () => {
     await stand.store([
       {
         endpoint: 'story',

@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => warehouse.close());
 
-test('every table, loaded day by day, is the one that a rebuild makes, and its keys are unique', async () => {
+test('every table, loaded day by day, equals the rebuilt one, and its keys are unique', async () => {
   await fc.assert(
     fc.asyncProperty(days, async (batches) => {
       await warehouse.run(

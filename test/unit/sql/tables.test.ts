@@ -109,13 +109,13 @@ beforeAll(async () => {
 afterAll(() => stand.close());
 
 describe('the tables', () => {
-  test('there are those of the contract, and what is remembered of their rows', async () => {
+  test('are those of the contract and their versions', async () => {
     const tables = await stand.all("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'");
     const names = tables.map(({ table_name }) => table_name).sort();
     expect(names).toEqual(Object.keys({ ...keys, ...remembered }).sort());
   });
 
-  test('every table of the contract has a model with its key, and no other is there', () => {
+  test('every table of the contract has a model with its key, and there are no other tables', () => {
     expect(Object.fromEntries(models.map(({ table, key }) => [table, key]))).toEqual(keys);
     expect(models.filter(({ name, table }) => name !== table)).toEqual([]);
   });

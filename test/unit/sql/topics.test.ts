@@ -103,7 +103,7 @@ describe('topics', () => {
   test.each([
     { listAt: 1, detailAt: 2, title: 'detail', state: null },
     { listAt: 2, detailAt: 1, title: 'list', state: 'open' },
-  ])('the younger wins, a null it says too ($title)', async ({ listAt, detailAt, title, state }) => {
+  ])('the newer one wins, also with a null ($title)', async ({ listAt, detailAt, title, state }) => {
     const [row] = await topicsOf([
       listed({ title: 'list', lifecycleState: 'open', messageCount: 4 }, listAt),
       detail({ title: 'detail', lifecycleState: null, graphStatus: 'active' }, detailAt),
@@ -117,7 +117,7 @@ describe('topics', () => {
     });
   });
 
-  test('whatever either says, each field is that of the youngest which has it', async () => {
+  test('each field comes from the newest document that has it', async () => {
     const fields = {
       title: 'title',
       priority: 'priority',
@@ -165,7 +165,7 @@ describe('topics', () => {
     );
   });
 
-  test('fields that nobody documented, and values of another type, cost nothing but themselves', async () => {
+  test('undocumented fields and values of another type do not affect other fields', async () => {
     const [row] = await topicsOf([
       listed({
         title: 'x',
@@ -185,7 +185,7 @@ describe('topics', () => {
     });
   });
 
-  test('what asking found and where it was merged to, without mistaking either for a topic', async () => {
+  test('presence and merges of a topic, neither of which is a topic itself', async () => {
     const rows = await topicsOf([
       listed({ title: 'x' }, 1),
       {
@@ -238,7 +238,7 @@ describe('topic_people', () => {
     at,
   });
 
-  test('list and page together, each knowing what the other does not', async () => {
+  test('list and detail combined, each with fields that the other does not have', async () => {
     await stand.store([
       inList(
         {

@@ -13,7 +13,7 @@ const all = (sql: string) => stand.all(sql);
 const one = async (sql: string): Promise<Row> => (await all(sql))[0] ?? {};
 
 describe('the clock of the data', () => {
-  test('is the latest moment of which anything is known, and no clock of a source that goes wrong', async () => {
+  test('is the latest time in the data, without wrong clocks of sources', async () => {
     await talk(stand, 'g', 't', [
       { by: 'ann', at: '2026-03-15T13:00:00Z', but: { synced_at: '2026-03-15T14:00:00Z' } },
       { by: 'ann', at: '2099-01-01T00:00:00Z', but: { synced_at: '2026-03-15T14:00:00Z' } },
@@ -23,7 +23,7 @@ describe('the clock of the data', () => {
     expect(await one('SELECT as_of FROM data_as_of')).toEqual({ as_of: new Date('2026-03-16T00:00:00Z') });
   });
 
-  test('an empty warehouse has none, and every view answers with nothing', async () => {
+  test('an empty warehouse has no time, and every view is empty', async () => {
     await stand.clear();
     const views = await all('SELECT view_name FROM duckdb_views() WHERE NOT internal');
     expect(views.length).toBeGreaterThan(10);
@@ -35,7 +35,7 @@ describe('the clock of the data', () => {
 });
 
 describe('final_ids', () => {
-  test('follows merges to their end, and those that run in a circle do not run for ever', async () => {
+  test('follows merges to their end, and stops in a circle of merges', async () => {
     await stand.insert('people', [
       { id: 'x', merged_into_id: 'y' },
       { id: 'y', merged_into_id: 'ann' },
@@ -85,7 +85,7 @@ describe('who is who', () => {
     ]);
   });
 
-  test('an account belongs to one person: the living, after merges, heard of last', async () => {
+  test('an account belongs to one person: not deleted, after merges, synced last', async () => {
     await stand.insert('people', [
       { id: 'merged', merged_into_id: 'ann', deleted_at: day(1) },
       { id: 'gone', deleted_at: day(1) },
@@ -111,7 +111,7 @@ describe('who is who', () => {
     ]);
   });
 
-  test('each message on its side, in its week by UTC wherever the reader is, and deleted ones nowhere', async () => {
+  test('each message has its side and its UTC week in any session time zone; deleted ones are left out', async () => {
     await talk(stand, 'g', 't', [
       { by: 'ann', at: '2026-03-08T23:59:59Z' },
       { by: 'staff', at: '2026-03-09T00:00:00Z' },
@@ -163,7 +163,7 @@ describe('backlog', () => {
     ]);
   });
 
-  test('reach without staff and bots, each person once after merges; age and momentum', async () => {
+  test('counts people without staff and bots, each once after merges; age and momentum', async () => {
     await stand.insert('people', [{ id: 'second-ann', merged_into_id: 'ann', deleted_at: day(1) }]);
     await stand.insert('topic_people', [{ topic_id: 't', person_id: 'second-ann', is_staff: false }]);
     await stand.run(
@@ -311,7 +311,7 @@ describe('unanswered_groups', () => {
     });
   });
 
-  test('of several topics the most urgent living one speaks for a conversation', async () => {
+  test('of several topics, the most urgent one that still exists counts for a conversation', async () => {
     await stand.insert('topics', [
       topic('urgent', { priority: 'high' }),
       topic('dead', { priority: 'very_high', deleted_at: day(1) }),
@@ -355,7 +355,7 @@ describe('company_health', () => {
     });
   });
 
-  test('one row a company, without our own and deleted ones; what they wait for', async () => {
+  test('one row per company, without our own and deleted ones, with what it waits for', async () => {
     await stand.insert('people', [
       { id: 'on-our-side', company_id: 'beta' },
       { id: 'their-bot', company_id: 'beta' },
@@ -385,7 +385,7 @@ describe('company_health', () => {
 });
 
 describe('top_helpers', () => {
-  test('who answers what others opened, publicly', async () => {
+  test('people who answer publicly what others opened', async () => {
     await talk(stand, 'g', 't', [
       { by: 'ann', at: day(2) },
       { by: 'bot', at: day(2, 1) },
@@ -450,7 +450,7 @@ describe('history', () => {
     ...but,
   });
 
-  test('transitions of lifecycle and priority, from what was before or the record before', async () => {
+  test('transitions of lifecycle and priority, from the previous values or the previous record', async () => {
     await stand.insert('topics', [topic('deleted', { deleted_at: day(1) })]);
     await stand.insert('history', [
       change('1', day(20), { lifecycleState: 'open', priority: 'default', title: 'x' }, null, {
@@ -489,7 +489,7 @@ describe('history', () => {
     ]);
   });
 
-  test('what the last sync brought, and nothing that only its stamp moved', async () => {
+  test('changes of the last sync, without rows whose time alone moved', async () => {
     await stand.insert('ops.runs', [
       { run_id: 'r1', command: 'sync', started_at: day(1) },
       { run_id: 'r2', command: 'sync', started_at: day(0) },

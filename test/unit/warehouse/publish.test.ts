@@ -54,7 +54,7 @@ test('the snapshot has every table, view, comment and row, and the derived table
   await warehouse.close();
 });
 
-test('readers keep the snapshot that they hold, and the next one finds the new', async () => {
+test('readers keep the snapshot that they have open, and later readers get the new one', async () => {
   const dir = await ready();
   const warehouse = await filled(dir);
   await warehouse.publish();
@@ -70,7 +70,7 @@ test('readers keep the snapshot that they hold, and the next one finds the new',
   await warehouse.close();
 });
 
-test('when it fails, the old snapshot stays, nothing is left behind, and the warehouse goes on', async () => {
+test('when it fails, the old snapshot stays, no file is left, and the warehouse works on', async () => {
   const sql = emptyDir();
   cpSync(sqlDir, sql, { recursive: true });
   const dir = emptyDir();
@@ -91,7 +91,7 @@ test('when it fails, the old snapshot stays, nothing is left behind, and the war
   await warehouse.close();
 });
 
-test('what a killed publisher left is cleared when the warehouse is opened; nothing else is', async () => {
+test('opening removes what a killed publish left, and nothing else', async () => {
   const dir = await ready();
   await (await filled(dir)).close();
   for (const name of ['.unfinished-signals-99.duckdb', '.unfinished-signals-99.duckdb.wal', 'notes.txt']) {
@@ -102,7 +102,7 @@ test('what a killed publisher left is cleared when the warehouse is opened; noth
   expect(readdirSync(dir).sort()).toEqual(['inbox', 'notes.txt', 'worker.duckdb']);
 });
 
-test('nothing published yet is said as such', async () => {
+test('a missing snapshot is reported as missing', async () => {
   const dir = emptyDir();
   await expect(openPublished(dir, limits)).rejects.toMatchObject({
     name: 'StorageError',

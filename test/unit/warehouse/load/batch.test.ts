@@ -5,20 +5,20 @@ import { storable } from '../../../../src/warehouse/load/batch.js';
 const lone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 describe('storable', () => {
-  test('leaves text that DuckDB can store as it is', () => {
+  test('does not change text that DuckDB can store', () => {
     const value = { text: 'a "quote", a \\u0000 that is spelt out, a tab\t, \u0001, émoji 😀 and 漢字' };
     const { text, repaired } = storable(value);
     expect(repaired).toBe(false);
     expect(JSON.parse(text)).toEqual(value);
   });
 
-  test('replaces NULs and lone surrogates, and says so', () => {
+  test('replaces NULs and lone surrogates, and reports it', () => {
     const { text, repaired } = storable({ a: 'x\u0000y', b: 'cut \ud83d', c: '\ude00 off', '\u0000': 1 });
     expect(repaired).toBe(true);
     expect(JSON.parse(text)).toEqual({ a: 'x\ufffdy', b: 'cut \ufffd', c: '\ufffd off', '\ufffd': 1 });
   });
 
-  test('whatever the text: nothing unstorable is left, and nothing else is changed', () => {
+  test('any text: everything is storable afterwards, and nothing else changes', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.nat({ max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),

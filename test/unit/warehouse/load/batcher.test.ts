@@ -42,7 +42,7 @@ describe('Batcher', () => {
     expect(committed.flat()).toEqual(Array.from({ length: 40 }, (_, index) => String(index)));
   });
 
-  test('holds back whoever adds to a full batch while another is being committed', async () => {
+  test('add waits while the batch is full and another is being committed', async () => {
     let release = () => {};
     const subject = batcher(
       () =>
@@ -64,7 +64,7 @@ describe('Batcher', () => {
     expect(added).toBe(true);
   });
 
-  test('a commit that fails is thrown to whoever adds afterwards, and to the flush', async () => {
+  test('the error of a failed commit is thrown by later adds and by flush', async () => {
     const subject = batcher(() => Promise.reject(new Error('disk full')), {
       megabytes: 1,
       documents: 1,
@@ -77,7 +77,7 @@ describe('Batcher', () => {
     await expect(subject.flush()).rejects.toThrow('disk full');
   });
 
-  test('is full by answers too, and takes requests along without being filled by them', async () => {
+  test('is full by the number of answers too, but not by requests', async () => {
     const batches: Batch[] = [];
     const load = async (batch: Batch) => {
       batches.push(batch);
@@ -105,7 +105,7 @@ describe('Batcher', () => {
     expect(batches.map(({ requests }) => requests.length)).toEqual([5]);
   });
 
-  test('an answer larger than a batch goes into several, the state that says it was fetched into the last', async () => {
+  test('an answer larger than a batch goes into several; the last one has the state that records the fetch', async () => {
     const batches: Batch[] = [];
     const load = async (batch: Batch) => {
       batches.push(batch);
@@ -151,7 +151,7 @@ describe('Batcher', () => {
     expect(batches.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('is full by size as well, and an answer that is larger is cut where it reaches that', async () => {
+  test('is full by size too, and a larger answer is split at that size', async () => {
     const sizes: number[][] = [];
     const load = async (batch: Batch) => {
       sizes.push(batch.documents.map(({ body }) => body.length));

@@ -155,7 +155,7 @@ async function empty(warehouse: Warehouse): Promise<void> {
   await warehouse.run(tables.map(({ name }) => `DELETE FROM ${name}`).join(';'));
 }
 
-test('however answers are cut into batches, and after a rebuild, the tables are the same', async () => {
+test('the tables do not depend on how answers are divided into batches, and equal the rebuilt ones', async () => {
   await fc.assert(
     fc.asyncProperty(story, async (steps) => {
       await empty(oneByOne);
@@ -221,7 +221,7 @@ test.each([
   },
 );
 
-test('a version ends when its row was last seen, be that in the batch that removes it or before', async () => {
+test('a version ends when its row was last seen, in the batch that removes it or before', async () => {
   const said = (second: number) => [
     doc('topic', 't1', second, { title: 'a' }),
     doc('topic_presence', 't1', second, { deletedAt: null }),

@@ -28,7 +28,7 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Two' }]);
   });
 
-  test('an unchanged document keeps its stamp, until a sibling was seen after it', async () => {
+  test('an unchanged document keeps its time until a sibling is seen after it', async () => {
     const list = doc('topics', 't1', 0, { title: 'Old' });
     await warehouse.load(batchOf(runId, { documents: [list] }));
     const again = (second: number) =>
@@ -45,13 +45,13 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Old' }]);
   });
 
-  test('an answer that was overtaken does not win over a later one', async () => {
+  test('an older answer that arrives late does not win over a newer one', async () => {
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 20, { title: 'Later' })] }));
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 10, { title: 'Earlier' })] }));
     expect(await titles()).toEqual([{ id: 't1', title: 'Later' }]);
   });
 
-  test('a batch with a body that is not JSON is refused whole', async () => {
+  test('a batch with a body that is not JSON is refused as a whole', async () => {
     const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
     const coverage = [
       {
@@ -74,7 +74,7 @@ describe('documents', () => {
     expect(await titles()).toHaveLength(1);
   });
 
-  test('ids and bodies with quotes, unicode and line breaks come back as they were', async () => {
+  test('ids and bodies with quotes, unicode and line breaks are unchanged', async () => {
     const title = `it's "quoted" \\ 😀\n\ttab ${'é'.repeat(500)}`;
     await warehouse.load(batchOf(runId, { documents: [doc('topics', "o'ne", 0, { title })] }));
     expect(await titles()).toEqual([{ id: "o'ne", title }]);
@@ -103,7 +103,7 @@ describe('sets', () => {
     ),
   );
 
-  test('what a set leaves out is removed, and a conversation takes its messages with it', async () => {
+  test('documents that a set does not name are removed, a conversation with its messages', async () => {
     const loaded = await warehouse.load(
       batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1'])] }),
     );
@@ -127,13 +127,13 @@ describe('sets', () => {
     expect(await ids('groups')).toEqual(['g1', 'g2']);
   });
 
-  test('a set says nothing of documents that came after it, nor of other parents and kinds', async () => {
+  test('a set does not concern later documents, other parents or other kinds', async () => {
     await warehouse.load(batchOf(runId, { documents: [group('g3', 't1', 20), group('g4', 't2', 0)] }));
     await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1', 'g2'])] }));
     expect(await ids('groups')).toEqual(['g1', 'g2', 'g3', 'g4']);
   });
 
-  test('what an answer takes away and a later one of the same batch brings back is there, and new', async () => {
+  test('what one answer removes and a later one of the same batch brings back exists, and is new', async () => {
     const back = group('g2', 't1', 20);
     await warehouse.load(
       batchOf(runId, {
@@ -150,7 +150,7 @@ describe('sets', () => {
     ]);
   });
 
-  test('an empty set removes everything, a removal one document', async () => {
+  test('an empty set removes all documents, a removal removes one', async () => {
     await warehouse.load(batchOf(runId, { removed: [{ endpoint: 'messages', id: 'm1', parentId: 'g1' }] }));
     expect(await ids('messages')).toEqual(['m2']);
     await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, [])] }));

@@ -87,7 +87,7 @@ describe('a header', () => {
   });
 });
 
-test('what does not fit is said in words', async () => {
+test('problems are reported as sentences', async () => {
   const session = await migrated();
   const of = (select: string, more: Partial<Model> = {}): Model => ({
     ...{
@@ -140,7 +140,7 @@ describe('versions of rows', () => {
     );
   });
 
-  test.each(['topic_people', 'merges', 'nowhere'])('is not of %s, whose rows have no id', (of) => {
+  test.each(['topic_people', 'merges', 'nowhere'])('cannot be of %s, whose rows have no id', (of) => {
     const sql = emptyDir();
     cpSync(join(sqlDir, 'models'), join(sql, 'models'), { recursive: true });
     mkdirSync(join(sql, 'versions'));

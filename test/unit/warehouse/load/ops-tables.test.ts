@@ -63,7 +63,7 @@ test('coverage: a failure counts, and leaves what the last settled answer said',
   expect(await warehouse.all('SELECT count(*) AS n FROM ops.coverage')).toEqual([{ n: 1 }]);
 });
 
-test('rejections: the same one is news only once, and a record that loads well settles them', async () => {
+test('rejections: a repeated one is not new, and a record that loads resolves them', async () => {
   const rejection = (second: number, parts: Partial<Rejection> = {}): Rejection => ({
     ...{ endpoint: 'authors', parentId: null, id: 'a1', path: 'isBot', reason: 'not a boolean' },
     ...{ body: '{"isBot":"maybe"}', seenAt: at(second), ...parts },
@@ -91,7 +91,7 @@ test('rejections: the same one is news only once, and a record that loads well s
   ).toEqual([{ resolved_at: at(10) }, { resolved_at: null }]);
 });
 
-test('rejections without an id: a later run that is given the whole settles what it does not reject again', async () => {
+test('rejections without an id: a later run that gets everything resolves what it does not reject again', async () => {
   const seen = { path: 'id', reason: 'has no usable id', body: '{}', id: null, seenAt: at(0) };
   const rejections: Rejection[] = [
     { ...seen, endpoint: 'topic_people', parentId: 't1' },
@@ -153,7 +153,7 @@ test('drift is summed up by endpoint, path and kind, and returned when it is new
   ]);
 });
 
-test('scans and requests are written down as they were', async () => {
+test('scans and requests are stored unchanged', async () => {
   const scan = {
     ...{
       endpoint: 'topics',

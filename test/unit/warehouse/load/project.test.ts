@@ -7,7 +7,7 @@ const rangesOf = (condition: string) =>
     ([, from, to]) => [Number(from), Number(to)] as const,
   );
 
-test('every row of every vector is in the condition, which stays short', () => {
+test('the condition includes every row of every vector, and stays short', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 400 }), (vectors) => {
       const ranges = rangesOf(inVectors(vectors));
@@ -21,7 +21,7 @@ test('every row of every vector is in the condition, which stays short', () => {
   );
 });
 
-test('a few vectors are all that is read', () => {
+test('only a few vectors are read', () => {
   expect(inVectors([7, 3])).toBe('(rowid BETWEEN 6144 AND 8191 OR rowid BETWEEN 14336 AND 16383)');
   expect(inVectors([3, 4])).toBe('(rowid BETWEEN 6144 AND 10239)');
   expect(inVectors([])).toBe('false');

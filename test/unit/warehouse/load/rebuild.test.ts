@@ -3,7 +3,7 @@ import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import type { RebuildProgress } from '../../../../src/warehouse/load/rebuild.js';
 import { contents, doc, open, runId } from '../support.js';
 
-test('rebuild mends what is wrong in typed tables, from the documents alone', async () => {
+test('rebuild corrects typed tables from the documents alone', async () => {
   const warehouse = await open();
   const documents = [
     doc('topics', 't1', 0, { title: 'One' }),

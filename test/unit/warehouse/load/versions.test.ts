@@ -44,7 +44,7 @@ const presence = (second: number, said: object) => doc('topic_presence', 't1', s
 const gone = (second: number) => presence(second, { deletedAt: at(second).toISOString() });
 
 describe('a version', () => {
-  test('begins with the answer that shows something else, and ends the one before', async () => {
+  test('begins with the answer that differs, and ends the previous one', async () => {
     await load([listed(0, 'low')]);
     await load([listed(10, 'high')]);
     await load([doc('topics', 't2', 20, { priority: 'default' }), listed(20, 'low')]);
@@ -64,7 +64,7 @@ describe('a version', () => {
     expect(await versions(['priority', 'graph_status'])).toEqual(expected);
   });
 
-  test('is made for each of several rows that change at different moments', async () => {
+  test('is made for each of several rows that change at different times', async () => {
     const one = (id: string, second: number, priority: string) => doc('topics', id, second, { priority });
     const first = [one('t1', 10, 'a'), one('t2', 10, 'a'), one('t1', 12, 'b'), one('t3', 20, 'a')];
     await load([...first, one('t2', 30, 'b'), one('t3', 30, 'b')]);
@@ -72,14 +72,14 @@ describe('a version', () => {
     expect(await versions()).toEqual(expected);
   });
 
-  test('is made where one document says what another said, and takes something away by it', async () => {
+  test('is made when a document repeats the value of another and removes one by it', async () => {
     await load([doc('topic', 't1', 0, { priority: 'low', graphStatus: 'active' })]);
     await load([listed(10, 'high'), doc('topic', 't1', 20, { title: 'One', priority: 'high' })]);
     const expected = ['t1 0-10 low active', 't1 10-20 high active', 't1 20- high'];
     expect(await versions(['priority', 'graph_status'])).toEqual(expected);
   });
 
-  test('is made where one of two documents of the same moment is said again', async () => {
+  test('is made when one of two documents of the same time is seen again', async () => {
     const own = doc('topic', 't1', 10, { title: 'One', priority: 'high' });
     for (const [first, second] of [
       [listed(10, 'low'), own],
@@ -102,7 +102,7 @@ describe('a version', () => {
     }
   });
 
-  test('is made where an answer says the same again, and more', async () => {
+  test('is made when an answer repeats a value and adds another', async () => {
     const more = doc('topic', 't1', 20, { priority: 'high' });
     for (const answer of [
       [listed(20, 'low'), more],
@@ -114,7 +114,7 @@ describe('a version', () => {
     }
   });
 
-  test('begins where it was first said, though two documents say it again', async () => {
+  test('begins at its first answer, although two documents repeat it', async () => {
     const both = (second: number) => [
       listed(second, 'low'),
       doc('topic', 't1', second, { priority: 'high' }),
@@ -123,7 +123,7 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 10- high']);
   });
 
-  test('is made beside whatever else cuts a batch', async () => {
+  test('is made in a batch that is split for other reasons too', async () => {
     const person = (second: number) => doc('topic_people', 'p1', second, { displayName: 'Ada' }, 't1');
     const sets = [members('topic_people', 't1', 20, [])];
     await load([person(5), listed(10, 'low'), listed(20, 'high'), person(30)], { sets });
@@ -131,7 +131,7 @@ describe('a version', () => {
     expect(await warehouse.all('FROM topic_people')).toHaveLength(1);
   });
 
-  test('is not made where what is observed stays the same', async () => {
+  test('is not made when the versioned columns do not change', async () => {
     await load([listed(0, 'low', { keywords: ['a'], similarity: 0.1 })]);
     await load([listed(10, 'low', { keywords: ['b'], similarity: 0.2 })]);
     await load([doc('topic', 't1', 20, { priority: 'low', summary: 'Said now.' })]);
@@ -141,7 +141,7 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 0- low']);
   });
 
-  test('says that the row was gone, merged, and there again', async () => {
+  test('records that the row was deleted, merged, and back again', async () => {
     await load([listed(0, 'low')]);
     await load([gone(10)]);
     await load([
@@ -152,7 +152,7 @@ describe('a version', () => {
     expect(await versions(columns)).toEqual(['t1 0-10', 't1 10-20 10', 't1 20-30 10 merged t2', 't1 30-']);
   });
 
-  test('takes the place of one that began at the same moment', async () => {
+  test('replaces one that began at the same time', async () => {
     await load([listed(0, 'low')]);
     await load([listed(10, 'high')]);
     await load([doc('topic', 't1', 10, { priority: 'default' })]);
@@ -164,13 +164,13 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 0-20 low', 't1 20- high']);
   });
 
-  test('that was the first may be told again as well', async () => {
+  test('that is the first can be replaced too', async () => {
     await load([listed(10, 'low')]);
     await load([listed(10, 'high')]);
     expect(await versions()).toEqual(['t1 10- high']);
   });
 
-  test('ends when its row was last seen, should the row go without a tombstone', async () => {
+  test('ends when its row was last seen, if the row is deleted without a tombstone', async () => {
     const removed = [{ endpoint: 'topics', id: 't1', parentId: null }];
     await load([listed(0, 'low')]);
     await load([listed(10, 'low', { summary: 'Seen again.' })]);
@@ -185,7 +185,7 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 0- low']);
   });
 
-  test('ends like that though nothing is known of the row', async () => {
+  test('ends like that for a row without values too', async () => {
     await load([doc('topics', 't1', 0)]);
     await load([doc('topic', 't1', 10, { summary: 'Nothing that is observed.' })]);
     const removed = ['topics', 'topic'].map((endpoint) => ({ endpoint, id: 't1', parentId: null }));
@@ -193,7 +193,7 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 0-10']);
   });
 
-  test('goes with the document that said it, when that is withdrawn', async () => {
+  test('is removed when its document is withdrawn', async () => {
     await load([listed(0, 'low')]);
     await load([doc('topic', 't1', 10, { priority: 'high' })]);
     await load([], { removed: [{ endpoint: 'topic', id: 't1', parentId: null }] });
@@ -201,7 +201,7 @@ describe('a version', () => {
   });
 });
 
-describe('besides', () => {
+describe('other cases', () => {
   test('messages do not touch them', async () => {
     const apart = await open();
     onTestFinished(() => apart.close());
@@ -233,7 +233,7 @@ describe('besides', () => {
     ]);
   });
 
-  test('a rebuild by a program that reads documents otherwise notes it, and only that', async () => {
+  test('a rebuild by a program that reads documents differently adds versions only for the differences', async () => {
     const dataDir = emptyDir();
     const documents = [listed(0, 'low'), doc('topics', 't2', 0, { priority: 'default' })];
     const before = await open(dataDir);
@@ -377,7 +377,7 @@ async function rowsNow(some: Warehouse): Promise<string[]> {
   return found;
 }
 
-describe('whatever is observed', () => {
+describe('any sequence of answers', () => {
   const kinds = {
     topics: ['title', 'priority', 'messageCount', 'keywords'],
     topic: ['priority', 'graphStatus', 'archivedAt', 'summary'],
@@ -429,7 +429,7 @@ describe('whatever is observed', () => {
   });
   afterAll(() => oneByOne.close());
 
-  test('and however it is cut into batches, the versions tell it as it was told', async () => {
+  test('the versions do not depend on how answers are divided into batches', async () => {
     await fc.assert(
       fc.asyncProperty(answers, async (steps) => {
         await empty(oneByOne);

@@ -43,7 +43,7 @@ test('CSV has a header, ISO times, lists as JSON, and quotes what needs it', asy
   );
 });
 
-test('JSON is one array, NDJSON a line a row', async () => {
+test('JSON is one array, NDJSON one line per row', async () => {
   const row = {
     ...{ id: 't1', title: 'Comma, "quote"\nand = line', keywords: ['a', 'b"c'] },
     synced_at: '2026-01-01T00:00:00.000000Z',
@@ -80,7 +80,7 @@ test('a table, a view and one of another schema, by their names', async () => {
   await expect(write('nowhere')).rejects.toMatchObject({ hint: expect.stringContaining('raw.documents') });
 });
 
-test('what is there is only replaced on demand', async () => {
+test('existing files are only replaced on request', async () => {
   const out = join(emptyDir(), 'topics.csv');
   writeFileSync(out, 'mine');
   const how = { ...options, format: 'csv' as const, out };
@@ -108,7 +108,7 @@ test.each([
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test('a folder that is not there is said as such', async () => {
+test('a missing folder is reported as missing', async () => {
   const out = join(emptyDir(), 'no', 'such', 'out.csv');
   await expect(exportQuery({ table: 'topics' }, { ...options, format: 'csv', out })).rejects.toMatchObject({
     name: 'UsageError',
@@ -116,7 +116,7 @@ test('a folder that is not there is said as such', async () => {
   });
 });
 
-test('everything goes to a folder, a file for each table and view', async () => {
+test('exports all tables and views to a folder, one file each', async () => {
   const dir = join(emptyDir(), "it's new");
   const done = await exportAll({ ...options, dir });
   const snapshot = await openPublished(dataDir, limits);
@@ -139,7 +139,7 @@ test('everything goes to a folder, a file for each table and view', async () => 
   expect(existsSync(join(dir, 'topics.parquet'))).toBe(true);
 });
 
-test('told to stop, it writes nothing, and what was there stays', async () => {
+test('when stopped, it writes nothing, and existing files stay', async () => {
   const dir = join(emptyDir(), 'all');
   await exportAll({ ...options, dir });
   const before = statSync(join(dir, 'topics.parquet')).mtimeMs;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => snapshot.close());
 
-describe('values come out as JSON has them', () => {
+describe('values are returned as JSON', () => {
   test.each([
     ["'2026-07-01 12:00:00.123+02'::TIMESTAMPTZ", '2026-07-01T10:00:00.123Z'],
     ["'2026-07-01 12:00:00.123456+00'::TIMESTAMPTZ", '2026-07-01T12:00:00.123456Z'],
@@ -70,7 +70,7 @@ test('names, types and several statements, the rows of each in turn', async () =
   ]);
 });
 
-test('rows are read as they are asked for', async () => {
+test('rows are read on demand', async () => {
   for await (const { rows } of snapshot.answers('SELECT range FROM range(100_000_000_000)')) {
     let read = 0;
     for await (const [value] of rows) {
@@ -82,7 +82,7 @@ test('rows are read as they are asked for', async () => {
   expect(await snapshot.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-test('what does not fit into memory spills, outside of the data directory', async () => {
+test('what does not fit into memory spills outside of the data directory', async () => {
   const small = await openPublished(dir, { ...limits, memoryLimit: '40MB' });
   const rows = await small.all(
     `SELECT count(*) AS n FROM (SELECT md5(range::VARCHAR) AS m FROM range(1_500_000) ORDER BY m LIMIT 1_400_000)`,

@@ -57,14 +57,14 @@ test('a file that is mostly unused is compacted when it is closed, and keeps its
 test.each([
   ['too small a share', { freeShare: 0.99, freeMegabytes: 0 }],
   ['too few megabytes', { freeShare: 0, freeMegabytes: 1_000 }],
-])('%s of it is unused: it stays the file that it is', async (_, when) => {
+])('%s of it is unused: the file is not compacted', async (_, when) => {
   const dir = await roomy();
   const { ino } = statSync(worker(dir));
   await (await open(dir)).close({ compactWhen: when });
   expect(statSync(worker(dir)).ino).toBe(ino);
 });
 
-test('nobody gets hold of the file in between, neither of the old one nor of the new one', async () => {
+test('no other process can lock the old or the new file in between', async () => {
   const dir = await roomy();
   const session = await openFile(worker(dir), { ...limits, access: 'write', dataDir: dir });
   const { ino } = statSync(worker(dir));

@@ -18,7 +18,7 @@ const limitOf = async (session: Session) =>
 const outOfMemory = () =>
   new StorageError('the warehouse ran out of memory', { cause: new Error('Out of Memory Error: no') });
 
-test('what the configured memory is too little for is done again with more, until it is enough, and only then', async () => {
+test('work that needs more than the configured memory is repeated with more until it fits', async () => {
   const session = await sessionWith('64MB');
   const before = await limitOf(session);
   const seen: (string | undefined)[] = [];
@@ -38,7 +38,7 @@ test('what the configured memory is too little for is done again with more, unti
   await session.close();
 });
 
-test('what fails for another reason, or with all the room there is, fails', async () => {
+test('work that fails for another reason, or with the largest limit, fails', async () => {
   const small = await sessionWith('64MB');
   let times = 0;
   const broken = withMemoryHeadroom(small, async () => {

@@ -51,7 +51,7 @@ describe('opening', () => {
     await again.close();
   });
 
-  test('times are UTC, also for streams, whatever the machine thinks', async () => {
+  test('times are UTC, also for streams, whatever the machine has set', async () => {
     const warehouse = await open();
     const sql =
       "SELECT '2026-07-01 12:00:00+02'::TIMESTAMPTZ::VARCHAR AS said, '2026-07-01 12:00:00+02'::TIMESTAMPTZ AS at";
@@ -61,7 +61,7 @@ describe('opening', () => {
     await warehouse.close();
   });
 
-  test('a path that is no directory is a StorageError with a hint', async () => {
+  test('a path that is not a directory raises a StorageError with a hint', async () => {
     const file = join(emptyDir(), 'file');
     writeFileSync(file, '');
     const error = await open(join(file, 'data')).catch((it: unknown) => it);
@@ -69,7 +69,7 @@ describe('opening', () => {
     expect(error).toMatchObject({ hint: expect.stringContaining('SIGNALHOUSE_DATA_DIR') });
   });
 
-  test('reading needs a warehouse, and changes nothing', async () => {
+  test('reading needs a warehouse and does not change it', async () => {
     const dir = emptyDir();
     await expect(open(dir, { access: 'read' })).rejects.toThrow(StorageError);
     await (await open(dir)).close();
@@ -80,7 +80,7 @@ describe('opening', () => {
     await warehouse.close();
   });
 
-  test('runs of a process that is gone are interrupted', async () => {
+  test('runs of an ended process are marked as interrupted', async () => {
     const dir = emptyDir();
     const first = await open(dir);
     const run = { command: 'sync', startedAt: at(0), programVersion: '1' };
@@ -130,7 +130,7 @@ describe('the lock', () => {
     await (await open(dir)).close();
   });
 
-  test('of this process, too, though the operating system would not mind', async () => {
+  test('of this process too, although the operating system would allow it', async () => {
     const dir = emptyDir();
     const warehouse = await open(dir);
     await expect(open(dir)).rejects.toMatchObject({ name: 'LockedError', pid: process.pid });
@@ -138,7 +138,7 @@ describe('the lock', () => {
     await (await open(dir)).close();
   });
 
-  test('of a killed process is free, and its note does not mislead', async () => {
+  test('of a killed process is free, and its record does not mislead', async () => {
     const dir = emptyDir();
     await (await open(dir)).close();
     writeFileSync(
@@ -158,7 +158,7 @@ describe('the lock', () => {
     expect(existsSync(join(dir, 'worker.pid'))).toBe(false);
   });
 
-  test('is waited for on request, until it is free', async () => {
+  test('is waited for on request until it is free', async () => {
     const dir = emptyDir();
     await (await open(dir)).close();
     const other = await hold(dir);
@@ -172,7 +172,7 @@ describe('the lock', () => {
     await (await waiting).close();
   });
 
-  test('is waited for until the signal says stop', async () => {
+  test('is waited for until the signal is aborted', async () => {
     const dir = emptyDir();
     const warehouse = await open(dir);
     const stop = new AbortController();
@@ -207,7 +207,7 @@ describe('migrations', () => {
     expect(readdirSync(dir)).toEqual(['worker.duckdb']);
   });
 
-  test('that fail leave nothing of themselves, and run again when they are mended', async () => {
+  test('that fail leave no changes, and run again once they are fixed', async () => {
     const dir = emptyDir();
     await (await open(dir)).close();
     const broken = withOneMore('CREATE TABLE ops.more (id VARCHAR); SELECT * FROM nowhere');
@@ -227,7 +227,7 @@ describe('migrations', () => {
     await expect(openWarehouse({ dataDir: emptyDir(), ...limits, sql: folder })).rejects.toThrow(/number 1/);
   });
 
-  test('a program older than its migrations reads nothing until they are applied', async () => {
+  test('a warehouse with missing migrations cannot be read until they are applied', async () => {
     const dir = emptyDir();
     await (await open(dir)).close();
     const newer = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
@@ -235,7 +235,7 @@ describe('migrations', () => {
   });
 });
 
-test('what others spilled is removed, and never what this process spills: opening may have spilled already', async () => {
+test('opening removes the spill of other processes, but not its own', async () => {
   const dir = emptyDir();
   mkdirSync(join(dir, '.unfinished-spill-99-left'));
   const warehouse = await open(dir, { memoryLimit: '64MB' });

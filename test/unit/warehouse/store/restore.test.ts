@@ -62,7 +62,7 @@ test.each([
   expect((await topicsOf(dir)).restored).toBeNull();
 });
 
-test('without a snapshot, and with a broken one, the warehouse starts empty and says so', async () => {
+test('without a snapshot, or with a broken one, the warehouse starts empty and reports it', async () => {
   const dir = await filled();
   writeFileSync(worker(dir), 'garbage');
   writeFileSync(join(dir, 'signals.duckdb'), 'garbage');
@@ -74,7 +74,7 @@ test('without a snapshot, and with a broken one, the warehouse starts empty and 
   });
 });
 
-test('a write-ahead log that does not replay goes aside with its file', async () => {
+test('a write-ahead log that does not replay is moved aside with its file', async () => {
   const dir = await filled();
   writeFileSync(`${worker(dir)}.wal`, await logOfAnotherDatabase());
   const { topics, restored } = await topicsOf(dir);
@@ -83,7 +83,7 @@ test('a write-ahead log that does not replay goes aside with its file', async ()
   expect(broken(dir).some((name) => name.endsWith('.wal'))).toBe(true);
 });
 
-test('a file that was moved aside, by a run that was killed before the snapshot took its place, is not started anew', async () => {
+test('after a kill between moving the file aside and replacing it, the snapshot is restored', async () => {
   const dir = await filled();
   const log = await logOfAnotherDatabase();
   renameSync(worker(dir), `${worker(dir)}.broken-20260101T000000Z`);
@@ -112,7 +112,7 @@ async function logOfAnotherDatabase(): Promise<Buffer> {
   return readFileSync(`${path}.wal`);
 }
 
-test('a file of a newer DuckDB is left alone', async () => {
+test('a file of a newer DuckDB is not touched', async () => {
   const dir = await filled();
   const bytes = readFileSync(worker(dir));
   bytes.writeBigUInt64LE(900n, 12);
@@ -125,7 +125,7 @@ test('a file of a newer DuckDB is left alone', async () => {
   expect(broken(dir)).toEqual([]);
 });
 
-test('limits that DuckDB does not take are not the fault of the file', async () => {
+test('limits that DuckDB does not accept do not mark the file as broken', async () => {
   const dir = await filled();
   const before = readFileSync(worker(dir));
   await expect(open(dir, { memoryLimit: 'a lot' })).rejects.toMatchObject({
@@ -136,7 +136,7 @@ test('limits that DuckDB does not take are not the fault of the file', async () 
   expect(broken(dir)).toEqual([]);
 });
 
-test('the file of a database that was copied in is opened as it is', async () => {
+test('a database file that was copied in is opened unchanged', async () => {
   const dir = await filled();
   const other = emptyDir();
   copyFileSync(worker(dir), worker(other));

@@ -23,7 +23,7 @@ async function filled() {
   return warehouse;
 }
 
-test('what is older than it is kept goes, and what tells how things stand does not', async () => {
+test('records older than their retention are removed, except those that the status needs', async () => {
   const warehouse = await filled();
   expect(await warehouse.trim(keep, now)).toEqual({ requests: 1, runs: 2, scans: 3, attempts: 1 });
   const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
@@ -40,7 +40,7 @@ test('what is older than it is kept goes, and what tells how things stand does n
   await warehouse.close();
 });
 
-test('nothing of it is removed when something of it cannot be', async () => {
+test('nothing is removed when one kind fails', async () => {
   const warehouse = await filled();
   await warehouse.run('ALTER TABLE ops.change_attempts RENAME TO elsewhere');
   await expect(warehouse.trim(keep, now)).rejects.toThrow();

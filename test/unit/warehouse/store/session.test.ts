@@ -16,7 +16,7 @@ test('statements that are started together run one after the other', async () =>
   expect(await count()).toBe(50);
 });
 
-test('a transaction has the line to itself, and is rolled back when it throws', async () => {
+test('a transaction has the queue to itself, and is rolled back when it throws', async () => {
   const failing = session.transaction(async (tx) => {
     await tx.run('INSERT INTO t (n) VALUES (1)');
     await new Promise((tick) => setTimeout(tick, 20));
@@ -29,18 +29,18 @@ test('a transaction has the line to itself, and is rolled back when it throws', 
   expect(await session.all('SELECT n FROM t')).toEqual([{ n: 2 }]);
 });
 
-test('a failed statement in a transaction leaves the session fit for use', async () => {
+test('a failed statement in a transaction leaves the session usable', async () => {
   await expect(session.transaction((tx) => tx.run('SELECT * FROM nowhere'))).rejects.toThrow(/nowhere/);
   await expect(session.run('INSERT INTO t VALUES (1)')).rejects.toThrow();
   expect(await session.transaction((tx) => tx.run('INSERT INTO t (n) VALUES (1)'))).toBe(1);
 });
 
-test('using the session inside its own transaction is refused instead of hanging', async () => {
+test('using the session inside its own transaction raises instead of hanging', async () => {
   await expect(session.transaction(() => session.run('SELECT 1'))).rejects.toThrow(/use the handle/);
   expect(await count()).toBe(0);
 });
 
-test('values are bound, and come back, with their types', async () => {
+test('values are bound and returned with their types', async () => {
   const at = new Date('2026-03-01T10:00:00.123Z');
   await session.run('INSERT INTO t VALUES ($n, $at, $s, $d, $b)', {
     n: 2n ** 53n + 1n,
@@ -58,7 +58,7 @@ test('values are bound, and come back, with their types', async () => {
   expect(await session.all('SELECT n FROM t WHERE list_contains($1, s)', [[]])).toEqual([]);
 });
 
-test('appended rows are all there, whatever they hold', async () => {
+test('all appended rows arrive, whatever their values', async () => {
   const at = new Date('2026-03-01T10:00:00.123Z');
   const rows = Array.from(
     { length: 5000 },
@@ -74,7 +74,7 @@ test('appended rows are all there, whatever they hold', async () => {
   ).toEqual([{ n: 12_497_500, moments: 2500, last: at, d: 6_248_750 }]);
 });
 
-test('a stream gives every row while the session is used, and may be left early', async () => {
+test('a stream returns every row while the session is used, and may be left early', async () => {
   await session.run('INSERT INTO t (n) SELECT range FROM range(10_000)');
   let sum = 0;
   for await (const { n } of session.stream<{ n: number }>('SELECT n FROM t WHERE n < $1', [5000])) {
@@ -86,7 +86,7 @@ test('a stream gives every row while the session is used, and may be left early'
   expect(await count()).toBe(10_005);
 });
 
-test('a closed session refuses, and closing twice is closing once', async () => {
+test('a closed session refuses statements, and may be closed twice', async () => {
   const slow = session.run('INSERT INTO t (n) SELECT range FROM range(100_000)');
   const closing = session.close();
   await expect(session.run('SELECT 1')).rejects.toThrow('closed');
