@@ -1,7 +1,7 @@
 import type { EntityType, Values } from './fields.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
-export const moves = {
+export const transitions = {
   /** Waits for the next push. */
   queued: ['sending', 'unchanged', 'conflict', 'failed', 'superseded', 'cancelled'],
   /** Its request may have been sent; it goes back into the queue only when the API surely did not apply it. */
@@ -20,12 +20,12 @@ export const moves = {
   cancelled: [],
 } as const satisfies Record<string, readonly string[]>;
 
-export type Status = keyof typeof moves;
+export type Status = keyof typeof transitions;
 
-export const statuses = Object.keys(moves) as Status[];
+export const statuses = Object.keys(transitions) as Status[];
 
-export function mayMove(from: Status, to: Status): boolean {
-  return (moves[from] as readonly Status[]).includes(to);
+export function mayBecome(from: Status, to: Status): boolean {
+  return (transitions[from] as readonly Status[]).includes(to);
 }
 
 /** The statuses in which a change has a `settledAt`. */

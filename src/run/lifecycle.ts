@@ -75,7 +75,7 @@ export interface RunReport {
 }
 
 /** How a run ended, for the command's own report. */
-export interface RunEnd {
+export interface RunResult {
   /** The fields that every report has; the run is published after the report is made. */
   readonly head: Omit<RunReport, 'notes'>;
   readonly endedAt: Date;
@@ -104,7 +104,7 @@ export interface RunSteps<Report> {
   afterBatch?(): Promise<void>;
   /** Whether something did not go through (exit 3), and whether the run failed although nothing was thrown. */
   verdict(): { readonly incomplete: boolean; readonly failed?: boolean };
-  report(end: RunEnd): Promise<RunSummary<Report>>;
+  report(end: RunResult): Promise<RunSummary<Report>>;
 }
 
 /** A run that has ended and is published. */
@@ -135,7 +135,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
   kind: RunKind,
   options: RunOptions,
   observer: RunObserver,
-  begin: (context: RunContext<Settings>) => RunSteps<Report> | Promise<RunSteps<Report>>,
+  begin: (context: RunContext<Settings>) => RunSteps<Report>,
 ): Promise<EndedRun<Report>> {
   return Scope.run(async (scope) => {
     const { warehouse, clock } = parts;
@@ -148,7 +148,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       programVersion: parts.programVersion,
     });
     const context = contextOf(parts, runId, { observer, stop, afterBatch: async () => steps.afterBatch?.() });
-    const steps = await begin(context);
+    const steps = begin(context);
     scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
 
     const error = await errorOf(steps.work());

@@ -4,7 +4,7 @@ import type { RunObserver } from '../base/observer.js';
 import type { Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
-import { type RunEnd, type RunSummary, runLifecycle } from '../run/lifecycle.js';
+import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { fetchDetails } from './details.js';
@@ -61,7 +61,7 @@ async function syncReport(
   selection: Selection,
   options: SyncOptions,
   scans: readonly ScanReport[],
-  { head, endedAt, error }: RunEnd,
+  { head, endedAt, error }: RunResult,
 ): Promise<RunSummary<SyncReport>> {
   const { tally, config, failures, notes, shortHistories } = context;
   if (error && head.outcome === 'failed') {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../../base/errors.js';
-import { type Change, mayMove, type Status } from '../change.js';
+import { type Change, mayBecome, type Status } from '../change.js';
 import { groupOf } from '../fields.js';
 import type { Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
@@ -69,20 +69,20 @@ function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): C
   return queue
     .all()
     .filter(
-      (change) => matches(change, filter) && (mayMove(change.status, to) || change.status === 'sending'),
+      (change) => matches(change, filter) && (mayBecome(change.status, to) || change.status === 'sending'),
     )
     .filter(({ status }) => to !== 'queued' || status !== 'sending' || filter.status?.includes('sending'));
 }
 
 function cancelRefusal({ status }: Change): string | null {
   if (status === 'sending') return 'its request may have been sent: run signalhouse push to settle it';
-  return mayMove(status, 'cancelled') ? null : `it is already ${status}`;
+  return mayBecome(status, 'cancelled') ? null : `it is already ${status}`;
 }
 
 function retryRefusal(change: Change, open: readonly Change[]): string | null {
   const { status } = change;
   if (status === 'queued' || status === 'sending') return `it is ${status}: the next push sends it`;
-  if (!mayMove(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
+  if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
   const groups = new Set(Object.keys(change.wanted).map(groupOf));
   const other = open.find(
     (one) =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type Change, mayMove, type Patch, type Status, settled } from '../change.js';
+import { type Change, mayBecome, type Patch, type Status, settled } from '../change.js';
 import { Journal } from './journal.js';
 
 const changesSql = sqlFile('push/changes');
@@ -27,7 +27,7 @@ export type NewChange = Pick<
 
 /**
  * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
- * returns; `flush` writes it to the table. A transition that `moves` does not allow is a defect, and throws.
+ * returns; `flush` writes it to the table. A transition that `transitions` does not allow is a defect, and throws.
  */
 export class Queue {
   readonly #store: Pick<Warehouse, 'all' | 'transaction'>;
@@ -111,7 +111,7 @@ export class Queue {
     const settledAt = settled.has(to) ? this.#now() : null;
     const moved = changes.map((given): Change => {
       const change = this.#changes.get(given.id) ?? given;
-      if (!mayMove(change.status, to)) {
+      if (!mayBecome(change.status, to)) {
         throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
       }
       const set = typeof patch === 'function' ? patch(change) : patch;
