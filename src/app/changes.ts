@@ -5,7 +5,7 @@ import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
 import { saveImportCopy } from '../push/import/import-copies.js';
 import { type ImportOptions, type PreparedImport, prepareImport } from '../push/import/prepare.js';
 import type { ImportReport } from '../push/import/report.js';
-import { fromSheet, fromSql, fromStream } from '../push/import/source.js';
+import { fromSheet, fromSql, fromStream, type ImportSource } from '../push/import/source.js';
 import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
 import type { Queue } from '../push/queue/queue.js';
 import { readQueue } from '../push/queue/queue.js';
@@ -30,8 +30,8 @@ import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 export type ImportFrom =
   | { readonly path: string }
   | { readonly stdin: AsyncIterable<Uint8Array> }
-  /** The text of a file, with the name that messages use for it. */
-  | { readonly text: string; readonly name: string }
+  /** Rows that have been read already. */
+  | { readonly source: ImportSource }
   | { readonly sql: string };
 
 /**
@@ -50,8 +50,8 @@ export async function importChanges(
       ? await ask(setup, (snapshot) => fromSql(snapshot, from.sql))
       : 'path' in from
         ? await fromSheet(from)
-        : 'text' in from
-          ? await fromSheet({ bytes: Buffer.from(from.text), name: from.name })
+        : 'source' in from
+          ? from.source
           : await fromStream(from.stdin, 'standard input');
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };

@@ -1,7 +1,16 @@
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { StorageError } from '../base/errors.js';
-import { type Grid, headerHint, maxFileBytes, saveAsHint, sheetError } from './grid.js';
+import { StorageError, UsageError } from '../base/errors.js';
+import { withoutMark } from './formula-injection.js';
+import {
+  type Cell,
+  type Grid,
+  GridBuilder,
+  headerHint,
+  maxFileBytes,
+  saveAsHint,
+  sheetError,
+} from './grid.js';
 import { readDelimited } from './read-delimited.js';
 import { readWorkbook } from './read-workbook.js';
 
@@ -19,6 +28,46 @@ export async function readSheet(source: SheetSource): Promise<Grid> {
   const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   if (bytes.length > maxFileBytes) throw tooLarge(name);
   return formatOf(bytes, name) === 'zip' ? readWorkbook(bytes, name) : readDelimited(bytes, name);
+}
+
+/**
+ * Makes a sheet of JSON objects: a column for each field, in the order in which they first occur, and rows numbered from
+ * 1. The rules are those of a text file: a value is its text, null and a missing field are empty cells, and the same
+ * limits apply. Raises UsageError above a limit and for a value that is an object, an array or text with a NUL.
+ */
+export function readRecords(records: readonly Readonly<Record<string, unknown>>[], name: string): Grid {
+  if (records.length === 0) throw sheetError(name, 'is empty', 'Send at least one row.');
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const builder = new GridBuilder(name);
+  builder.add(
+    0,
+    columns.map((column) => textOrNull(column)),
+  );
+  for (const [index, record] of records.entries()) {
+    const row = index + 1;
+    builder.add(
+      row,
+      columns.map((column) => recordCell(record[column], column, row)),
+    );
+  }
+  return builder.grid();
+}
+
+function recordCell(value: unknown, column: string, row: number): Cell {
+  if (value === undefined || value === null) return null;
+  const problem =
+    typeof value === 'object'
+      ? 'must be a string, a number, true, false or null'
+      : String(value).includes('\0')
+        ? 'must not contain a NUL character'
+        : undefined;
+  if (problem === undefined) return textOrNull(String(value));
+  throw new UsageError('The rows cannot be read.', [{ setting: `row ${row}, ${column}`, problem }]);
+}
+
+/** Lone surrogates, which no text file can contain, are replaced as in UTF-8. */
+function textOrNull(text: string): string | null {
+  return text === '' ? null : withoutMark(text.replace(/\p{Cs}/gu, '\uFFFD'));
 }
 
 /** The bytes of a file, up to the limit for sheets. Raises UsageError or StorageError. */

@@ -49,13 +49,15 @@ export async function writeGrid(
   ];
 
   if (ending === '.xlsx') {
+    // The header of records is row 0.
+    const headerRow = Math.max(1, grid.headerRow);
     const columns: SheetColumn[] = header.map((key, at) => ({
       key,
       type: 'text',
       width: at < kept.length ? 18 : 24,
     }));
     const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
-    const sheet = { name: 'Result', columns, rows, headerRow: grid.headerRow };
+    const sheet = { name: 'Result', columns, rows, headerRow };
     return writeSheetFile(out, options, (file) => writeWorkbook(file, sheet));
   }
   if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');

@@ -15,14 +15,20 @@ export interface ImportCopy {
   readonly rows: readonly ImportRow[];
 }
 
+/** What is saved as JSON: the grid only when there is no file beside it. */
+type SavedImport = Omit<ImportCopy, 'grid'> & Partial<Pick<ImportCopy, 'grid'>>;
+
 /** Saves a copy of an imported file, so that a later push can write it back (`push --result`). Removes old copies. */
-export function saveImportCopy(dataDir: string, { bytes, name }: ImportSource, report: ImportReport): void {
-  if (!bytes) return;
+export function saveImportCopy(dataDir: string, source: ImportSource, report: ImportReport): void {
+  const { bytes, name, grid } = source;
+  // SQL has neither a file nor a hash: its rows have no place to write results to.
+  if (source.hash === null) return;
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, report.importId);
-  writeFileSync(`${path}.file`, bytes, { mode: 0o600 });
-  writeFileSync(`${path}.json`, JSON.stringify({ name, rows: report.rows }), { mode: 0o600 });
+  if (bytes) writeFileSync(`${path}.file`, bytes, { mode: 0o600 });
+  const saved: SavedImport = { name, rows: report.rows, ...(!bytes && { grid }) };
+  writeFileSync(`${path}.json`, JSON.stringify(saved), { mode: 0o600 });
   removeOldCopies(folder);
 }
 
@@ -30,11 +36,8 @@ export function saveImportCopy(dataDir: string, { bytes, name }: ImportSource, r
 export async function readImportCopy(dataDir: string, importId: string): Promise<ImportCopy | null> {
   const path = join(folderOf(dataDir), importId);
   if (!statSync(`${path}.json`, { throwIfNoEntry: false })) return null;
-  const { name, rows } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as Pick<
-    ImportCopy,
-    'name' | 'rows'
-  >;
-  return { name, rows, grid: await readSheet({ bytes: readFileSync(`${path}.file`), name }) };
+  const { name, rows, grid } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as SavedImport;
+  return { name, rows, grid: grid ?? (await readSheet({ bytes: readFileSync(`${path}.file`), name })) };
 }
 
 function folderOf(dataDir: string): string {

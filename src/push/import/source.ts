@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import type { Cell, Grid } from '../../sheet/grid.js';
 import { maxFileBytes, maxRows } from '../../sheet/grid.js';
-import { readBytes, readSheet, type SheetSource } from '../../sheet/read.js';
+import { readBytes, readRecords, readSheet, type SheetSource } from '../../sheet/read.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
 
 /** Rows to import, and where they come from. */
@@ -12,7 +12,7 @@ export interface ImportSource {
   readonly grid: Grid;
   /** The file's name, `standard input` or `SQL`. */
   readonly name: string;
-  /** SHA-256 of the file; null for SQL, which may be imported again on purpose. */
+  /** SHA-256 of the content; null for SQL, which may be imported again on purpose. */
   readonly hash: string | null;
   /** The file itself, if there is one. */
   readonly bytes?: Uint8Array;
@@ -24,6 +24,16 @@ export async function fromSheet(source: SheetSource): Promise<ImportSource> {
   const name = 'path' in source ? basename(source.path) : source.name;
   const hash = createHash('sha256').update(bytes).digest('hex');
   return { grid: await readSheet({ bytes, name }), name, hash, bytes };
+}
+
+/** Reads JSON objects as rows, numbered from 1. Raises what `readRecords` raises. */
+export function fromRecords(
+  records: readonly Readonly<Record<string, unknown>>[],
+  name: string,
+): ImportSource {
+  const grid = readRecords(records, name);
+  const content = JSON.stringify([grid.columns, grid.rows]);
+  return { grid, name, hash: createHash('sha256').update(content).digest('hex') };
 }
 
 /** Reads a sheet that is piped in, up to the size limit of a sheet. */

@@ -1,8 +1,9 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { maxFileBytes } from '../../../src/sheet/grid.js';
-import { readSheet } from '../../../src/sheet/read.js';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxCellChars, maxColumns, maxFileBytes, maxRows } from '../../../src/sheet/grid.js';
+import { readRecords, readSheet } from '../../../src/sheet/read.js';
 import { folder, refused, table, textRow, workbook } from './support.js';
 
 test('the content says what a file is, not its name', async () => {
@@ -36,3 +37,59 @@ test('messages name the file', async () => {
   writeFileSync(path, Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]));
   expect(await refused(readSheet({ path }))).toMatch(/^picture\.xlsx is not a spreadsheet/);
 });
+
+describe('records', () => {
+  const texts = fc.string({
+    unit: fc.constantFrom('a', 'B', '1', ' ', '"', ',', ';', '\n', '\r', "'", '=', 'ä', '\uD800', '😀'),
+  });
+  const values = fc.oneof(texts, fc.integer(), fc.double(), fc.boolean(), fc.constantFrom(null, undefined));
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+  test('are read as the same values in a text file, with the same errors', async () => {
+    const lists = fc.array(fc.dictionary(texts, values, { maxKeys: 4 }), { minLength: 1, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(lists, async (records) => {
+        const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
+        const lines = records.map((record) => columns.map((name) => record[name] ?? '').map(String));
+        const text = [columns, ...lines].map((cells) => cells.map(quoted).join(',')).join('\r\n');
+        const file = await readSheet({ bytes: Buffer.from(text), name: 'HTTP' }).catch(String);
+        const expected =
+          typeof file === 'string'
+            ? file
+            : {
+                ...{ columns: file.columns, notes: file.notes, headerRow: file.headerRow - 1 },
+                rows: file.rows.map((row) => ({ ...row, number: row.number - 1 })),
+              };
+        let found: unknown;
+        try {
+          found = readRecords(records, 'HTTP');
+        } catch (error) {
+          found = String(error);
+        }
+        // The notes of a text file name its own rows.
+        expect(withoutRowNumbers(found)).toEqual(withoutRowNumbers(expected));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    ['no rows', [], 'HTTP is empty'],
+    ['rows without fields', [{}, {}], 'HTTP contains no table'],
+    ['too many rows', Array(maxRows + 1).fill({ a: 1 }), 'more than 200,000 rows'],
+    ['a value that is too long', [{ a: 'x'.repeat(maxCellChars + 1) }], 'cell A1'],
+    [
+      'too many columns',
+      [Object.fromEntries(Array.from({ length: maxColumns + 1 }, (_, at) => [`c${at}`, at]))],
+      'more than 500 columns',
+    ],
+    ['the same name twice', [{ Priority: 1 }, { priority: 2 }], 'two columns named "priority" (A and B)'],
+  ])('%s', async (_, records, message) => {
+    expect(await refused((async () => readRecords(records, 'HTTP'))())).toContain(message);
+  });
+});
+
+function withoutRowNumbers(found: unknown): unknown {
+  const { notes, ...rest } = Object(found) as { notes?: string[] };
+  return notes ? { ...rest, notes: notes.map((note) => note.replace(/row \d+/, 'row')) } : found;
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { intakeOf } from '../../../src/app/intake.js';
+import { UsageError } from '../../../src/base/errors.js';
+import { readQueue } from '../../../src/push/queue/queue.js';
+import { writeResult } from '../../../src/push/result.js';
+import type { Intake } from '../../../src/serve/http/writes.js';
+import { readSheet } from '../../../src/sheet/read.js';
+import { town } from '../push/import/support.js';
+import { ready } from '../warehouse/support.js';
+import { setupOf } from './support.js';
+
+let dataDir: string;
+let intake: Intake;
+let locked: string[];
+beforeAll(async () => {
+  dataDir = await ready();
+  const warehouse = await town(dataDir);
+  await warehouse.publish();
+  await warehouse.close();
+  intake = intakeOf(setupOf(dataDir), (name, work) => {
+    locked.push(name);
+    return work();
+  });
+});
+
+const rows = (...list: Record<string, unknown>[]) => ({ kind: 'rows', rows: list }) as const;
+
+it('rows of JSON have the problems of an import, numbered from 1; a row without problems is held back', async () => {
+  locked = [];
+  const answer = await intake(
+    rows(
+      { topic_id: 't1', priority: 'High' },
+      { topic_id: 't2', priority: 'urgent', note: 'mine' },
+      { topic_id: 't3', priority: 'low', archived: 'perhaps' },
+      {},
+      { topic_id: 't4', priority: 'low' },
+      { topic_id: 't4', priority: 'high' },
+    ),
+    'kim',
+  );
+  expect(answer.queued).toBe(0);
+  expect(answer.problems).toMatchObject([
+    { row: 2, column: 'priority', value: 'urgent', problem: 'is not a priority' },
+    { row: 3, column: 'archived', value: 'perhaps' },
+    { row: 5, problem: expect.stringContaining('contradicts row 6') },
+    { row: 6, problem: expect.stringContaining('contradicts row 5') },
+  ]);
+  expect(locked).toEqual(['an import']);
+});
+
+it('values of JSON are read as the text that they are; the same rows again queue nothing', async () => {
+  const list = rows(
+    { topic_id: 't5', archived: true, archived_reason: 4.5 },
+    { topic_id: 't6', priority: 'HIGH', archived_reason: null },
+  );
+  expect(await intake(list, 'kim')).toEqual({ queued: 2, problems: [] });
+  expect(await intake(list, 'kim')).toEqual({ queued: 0, problems: [] });
+  const changes = (await readQueue(null, dataDir)).sort((a, b) => (a.entityId < b.entityId ? -1 : 1));
+  expect(changes).toMatchObject([
+    {
+      entityId: 't5',
+      wanted: { archived: true, archived_reason: '4.5' },
+      requestedBy: 'kim',
+      source: 'HTTP',
+    },
+    { entityId: 't6', wanted: { priority: 'high' }, sourceRow: 2 },
+  ]);
+});
+
+it('rows of JSON come back from push --result like a file', async () => {
+  const { queued } = await intake(rows({ topic_id: 't7', priority: 'low' }, { topic_id: 't8' }), 'kim');
+  expect(queued).toBe(1);
+  const changes = await readQueue(null, dataDir);
+  const touched = new Set(changes.flatMap(({ id, entityId }) => (entityId === 't7' ? [id] : [])));
+  for (const ending of ['.csv', '.xlsx']) {
+    const out = join(dataDir, `result${ending}`);
+    await writeResult(out, { dataDir, changes, touched });
+    expect(await readSheet({ path: out })).toMatchObject({
+      columns: ['topic_id', 'priority', 'result', 'error', 'remote_value'],
+      rows: [{ cells: ['t7', 'low', 'queued'] }, { cells: ['t8', null, 'unchanged'] }],
+    });
+  }
+});
+
+it('CSV is numbered as a spreadsheet program shows it', async () => {
+  const answer = await intake({ kind: 'csv', text: 'topic_id,priority\nt1,urgent\n' }, 'kim');
+  expect(answer).toMatchObject({ queued: 0, problems: [{ row: 2, value: 'urgent' }] });
+});
+
+it.each([
+  [{ topic_id: 't1', priority: ['high'] }, 'row 1, priority must be a string, a number, true, false or null'],
+  [{ topic_id: 't1', priority: 'high\0' }, 'row 1, priority must not contain a NUL character'],
+])('%j is refused before anything is locked', async (row, problem) => {
+  locked = [];
+  const error = await intake(rows(row), 'kim').catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(UsageError);
+  const [first] = (error as UsageError).problems;
+  expect(`${first?.setting} ${first?.problem}`).toBe(problem);
+  expect(locked).toEqual([]);
+});
