@@ -28,6 +28,7 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   app.decorateRequest('principal', null);
   app.decorateRequest('fault', null);
   app.decorateRequest('claim', null);
+  app.decorateRequest('storedAnswer', null);
   app.decorateRequest('bodyText', '');
   app.decorateRequest('rawBody', null);
 

@@ -17,6 +17,7 @@ import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
 import type { FaultRule } from './faults.js';
 import type { Answer, Call, Handler } from './handlers/call.js';
 import { handlers } from './handlers/index.js';
+import type { StoredAnswer } from './idempotency.js';
 import type { Principal, Service } from './service.js';
 import type { Renderer } from './wire/renderer.js';
 
@@ -30,6 +31,8 @@ declare module 'fastify' {
     bodyText: string;
     /** The parsed body before validation. */
     rawBody: unknown;
+    /** The answer that this request replays, if any. */
+    storedAnswer: StoredAnswer | null;
     /** The idempotency claim that the answer completes. */
     claim: string | null;
   }
@@ -56,7 +59,7 @@ export function v1(service: Service): FastifyPluginAsync {
     app.addHook('preValidation', async (request) => {
       request.rawBody = request.body;
     });
-    app.addHook('preHandler', async (request, reply) => claimKey(service, request, reply));
+    app.addHook('preHandler', async (request) => claimKey(service, request));
     app.addHook('onSend', async (request, reply, payload) => {
       const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
       if (request.claim !== null) {
@@ -142,18 +145,16 @@ function applyEarlyFault(
 }
 
 /** Idempotency-Key on POST and PATCH: replays, refuses, or claims the key for this request (Limits). */
-function claimKey(service: Service, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
+function claimKey(service: Service, request: FastifyRequest): void {
   const key = request.headers['idempotency-key'];
-  if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return undefined;
+  if (typeof key !== 'string' || (request.method !== 'POST' && request.method !== 'PATCH')) return;
   const path = request.url.split('?')[0];
   const scope = JSON.stringify([principalOf(request).key.key, request.method, path, key]);
   const stored = service.idempotency.claim(scope, request.bodyText);
-  if (!stored) {
-    request.claim = scope;
-    return undefined;
-  }
-  service.stats.replayed();
-  return reply.code(stored.status).type(stored.contentType).send(stored.payload);
+  if (stored) {
+    service.stats.replayed();
+    request.storedAnswer = stored;
+  } else request.claim = scope;
 }
 
 function route(app: FastifyInstance, service: Service, name: EndpointName): void {
@@ -165,6 +166,10 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
     config: { endpoint: name },
     schema: schemaOf(service, name, endpoint),
     handler: async (request, reply) => {
+      const { storedAnswer } = request;
+      // Not in the hook that finds it: fastify runs the handler after a hook whose answer was cut off by a fault.
+      if (storedAnswer)
+        return reply.code(storedAnswer.status).type(storedAnswer.contentType).send(storedAnswer.payload);
       await latency(service.settings.latencyMs);
       const principal = principalOf(request);
       const { world, renderer } = principal.tenant;
