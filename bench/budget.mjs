@@ -1,5 +1,5 @@
-// 1,200 requests under a limit of 120 in a squeezed window: how close to the least time that the limit allows, and
-// whether the server ever had to say 429.
+// 1,200 requests with a limit of 120 in a shortened window: how close the time comes to the minimum that the limit
+// allows, and whether the server ever answered 429.
 import { makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const requests = 1_200;
@@ -32,7 +32,7 @@ export async function benchBudget() {
     );
     const [span] = spans.report.rows ?? spans.report;
     const stats = await sandbox.stats();
-    // The first window's worth goes out at once, and each further one a window later.
+    // The requests of the first window are sent at once, those of each further window one window later.
     const idealSeconds = ((requests / limit - 1) * windowMs) / 1000;
     return {
       requests: Number(span.requests),

@@ -1,10 +1,10 @@
-// A larger organization, pulled for the first time, after a day with 1 % of its topics changed, and after one with none:
-// requests against the least that could tell as much, which the sandbox works out from its own answers.
+// A larger organization: the first pull, one after a day in which 1 % of its topics changed, and one after a day without
+// changes. Compares the requests with the minimum for the same data, which the sandbox computes from its own answers.
 import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 
 const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 40_000 };
 
-/** Nothing happens in a day but new messages, in that share of the topics. */
+/** In a day there are only new messages, in that share of the topics. */
 const nothing = {
   ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
   ...{ merges: 0, archives: 0, priorityChanges: 0 },
@@ -42,7 +42,7 @@ export async function benchDay() {
     return {
       firstSeconds: first.seconds,
       ...compared('first', first.report, least),
-      // Not asked again because nothing of a list betrays it: what is new of them came by another answer.
+      // Not fetched again, because no list shows the change: the new data came with another answer.
       changedButToldElsewhere: changed.elsewhere,
       changedSeconds: changed.seconds,
       ...compared('changed', changed.report, changed.least),
@@ -58,7 +58,7 @@ export async function benchDay() {
 /** @typedef {{total: number, lists: Record<string, number>, children: Record<string, number>}} Least */
 
 /**
- * Requests, the least, their ratio, and how many more (or fewer) were spent where they differ.
+ * Requests, the minimum, their ratio, and the difference by endpoint.
  * @param {string} name @param {{requests: {total: number, byEndpoint: Record<string, number>}}} report
  * @param {Least} least
  */
@@ -78,7 +78,7 @@ function compared(name, { requests }, least) {
   };
 }
 
-/** What a request was for: its path with the query that names a thing, without paging and the like. @param {{path: string}} row */
+/** The entity of a request: its path with the query that names it, without paging and the like. @param {{path: string}} row */
 function askedFor({ path }) {
   const { pathname, searchParams } = new URL(path, 'http://localhost');
   for (const name of ['companyId', 'personId']) {

@@ -1,4 +1,4 @@
-// The sandbox and the worker as the processes that they are in real life.
+// The sandbox and the worker as separate processes, as in production.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const usage = new URL('./usage.mjs', import.meta.url).href;
 
-/** A rate that no run reaches. */
+/** A rate limit that no run reaches. */
 export const unlimited = 1_000_000_000;
 
 /**
@@ -56,14 +56,14 @@ export async function startSandbox(flags) {
   };
 }
 
-/** A data directory of its own, gone afterwards. */
+/** A new data directory, removed afterwards. */
 export function makeDataDir() {
   const dir = mkdtempSync(join(tmpdir(), 'signalhouse-bench-'));
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
 /**
- * Runs a command of the worker with --json; gives what it printed, how long it took, and what it took of the machine.
+ * Runs a command of the worker with --json; returns its output, its time, and the resources it used.
  * @param {string[]} args @param {Record<string, string>} env @param {string} dataDir
  */
 export async function worker(args, env, dataDir) {

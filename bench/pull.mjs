@@ -1,5 +1,4 @@
-// A full pull of 200,000 messages with the limit lifted, what follows from it, and whether memory grows with what is
-// already there.
+// A full pull of 200,000 messages without a limit, the steps after it, and whether memory grows with the stored data.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
@@ -50,7 +49,7 @@ export async function benchPull() {
   }
 }
 
-/** How many documents a pull left, of which the rows are made. @param {Record<string, string>} env @param {string} dir */
+/** How many documents a pull stored. @param {Record<string, string>} env @param {string} dir */
 async function storedDocuments(env, dir) {
   const { report } = await worker(['sql', 'SELECT count(*) AS documents FROM raw.documents'], env, dir);
   return Number(report[0].documents);

@@ -1,4 +1,4 @@
-// Loaded into a worker with --import: notes what the process took, when it ends. Peak memory is the kernel's own figure.
+// Loaded into a worker with --import: records the resources of the process when it ends. Peak memory is the kernel's.
 import { writeFileSync } from 'node:fs';
 
 const path = process.env.BENCH_USAGE_FILE;

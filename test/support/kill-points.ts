@@ -4,24 +4,24 @@ import { readdirSync } from 'node:fs';
 export interface Moment {
   /** A statement (`run`), the closing of a database (`close`), or a function of node:fs. */
   readonly call: 'run' | 'close' | 'renameSync' | 'fsyncSync' | 'copyFileSync' | 'writeSync';
-  /** What the statement says or which paths the function is given, as a regular expression; all when it is left out. */
+  /** A regular expression for the statement's text or the function's paths; everything when it is left out. */
   readonly match?: string;
   /** Which of those calls it is, counted from 1. */
   readonly nth?: number;
   readonly when: 'before' | 'within' | 'after';
-  /** For `within`: milliseconds after the call began; when it is over by then, nothing comes after it either. */
+  /** For `within`: milliseconds after the call began; if it ends before that, the process waits for the kill. */
   readonly ms?: number;
-  /** The size of the log at which DuckDB folds it into the file, when a commit shall do so. */
+  /** The size of the log at which DuckDB folds it into the file, for a commit that should do so. */
   readonly checkpointAt?: string;
 }
 
 export interface KillPoint {
   readonly name: string;
   readonly command: 'sync' | 'rebuild';
-  /** An empty data directory, one of yesterday (a day has passed in the organization), or that with garbage as live file. */
+  /** An empty data directory, one of yesterday (a day has passed in the organization), or that with garbage as its live file. */
   readonly from: 'nothing' | 'yesterday' | 'garbage';
   readonly at: Moment;
-  /** Whether the new snapshot stands by then; otherwise the old one must, to the byte. */
+  /** Whether the new snapshot is published by then; otherwise the old one must be unchanged, to the byte. */
   readonly publishes?: true;
   /** Whether the live file is compacted at the end, however little of it is unused. */
   readonly compacts?: true;
@@ -177,7 +177,7 @@ const compactSteps: readonly Named[] = [
   { name: 'compact: the old file closed', at: { call: 'run', match: '^USE compacted', when: 'after' } },
 ];
 
-/** The snapshot stands by then. */
+/** The snapshot is published by then. */
 const compacting = compactSteps.map((point): Named => ({ ...point, publishes: true, compacts: true }));
 
 const closing: readonly Named[] = [
@@ -227,7 +227,7 @@ const rebuilding: readonly Named[] = [
 const all = (points: readonly Named[], command: KillPoint['command'], from: KillPoint['from']): KillPoint[] =>
   points.map((point) => ({ ...point, command, from }));
 
-/** Every commit point of the program: where something becomes durable, or stands half done for a moment. */
+/** Every commit point of the program: where something becomes durable, or is half done for a moment. */
 export const killPoints: readonly KillPoint[] = [
   ...all([...migrations, ...firstPull], 'sync', 'nothing'),
   ...all([...batches, ...publishing, ...compacting, ...closing], 'sync', 'yesterday'),

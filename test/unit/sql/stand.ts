@@ -55,7 +55,7 @@ export const models: Model[] = sqlFiles('models').map(({ name, sql }) => {
 });
 
 export const start = Date.parse('2026-01-01T00:00:00Z');
-/** The instant that `at` seconds stand for, as a Date in the rows. */
+/** The time `at` seconds after the start, as a Date in the rows. */
 export const instant = (at: number) => new Date(start + at * 1000);
 
 /** A database in memory with every migration and view applied. */
@@ -69,12 +69,12 @@ export async function openStand() {
     connection,
     run: (sql: string) => connection.run(sql),
     all: (sql: string) => all(connection, sql),
-    /** Forgets every document and row. */
+    /** Deletes every document and row. */
     async clear(): Promise<void> {
       const tables = [...models.map(({ table }) => table), 'raw.documents', 'ops.runs'];
       await connection.run(tables.map((table) => `DELETE FROM ${table}`).join(';\n'));
     },
-    /** Stores documents, in the order given. */
+    /** Stores documents, in order. */
     async store(docs: readonly Doc[]): Promise<void> {
       const appender = await connection.createAppender('documents', 'raw');
       for (const { endpoint, id, parent, body, at = 0, run = 'r1' } of docs) {
@@ -91,13 +91,13 @@ export async function openStand() {
       }
       appender.closeSync();
     },
-    /** The rows that a model makes of everything stored, in the order of their keys. */
+    /** The rows of a model from all stored documents, in the order of their keys. */
     project: (name: string) => all(connection, projection(name)),
     /** Fills a typed table from its model, as a rebuild would. */
     async fill(...names: string[]): Promise<void> {
       for (const name of names) await connection.run(`INSERT INTO ${name} BY NAME ${projection(name)}`);
     },
-    /** Puts rows straight into a table; columns that are left out are NULL. */
+    /** Inserts rows into a table; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
       const byColumns = new Map<string, string[]>();
       for (const row of rows) {
@@ -137,7 +137,7 @@ async function all(connection: DuckDBConnection, sql: string): Promise<Row[]> {
   });
 }
 
-/** A value as SQL text, of which DuckDB makes what the column is. */
+/** A value as SQL text, which DuckDB casts to the type of the column. */
 function literal(value: unknown): string {
   if (value === null) return 'NULL';
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;

@@ -8,7 +8,7 @@ export const present = '2026-03-15T12:00:00Z';
 export const day = (ago: number, hours = 0) =>
   new Date(Date.parse(present) - ago * 86_400_000 + hours * 3_600_000).toISOString();
 
-/** Who there is: an id, and what is known of them. The author of person `x` is `ax`. */
+/** The people: their ids and fields. The author of person `x` is `ax`. */
 const cast = [
   { id: 'vip', company: 'acme', vip: true },
   { id: 'ann', company: 'acme' },

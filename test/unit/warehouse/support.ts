@@ -9,7 +9,7 @@ import { testFolder } from '../../support/test-folders.js';
 export const limits = { memoryLimit: '256MB', threads: 2 };
 export const runId = '20260101T000000000Z-0001';
 
-/** An empty folder, gone after the tests of the file. */
+/** An empty folder, removed after the tests of the file. */
 export const emptyDir = testFolder;
 
 let template: Promise<string> | undefined;
@@ -31,7 +31,7 @@ export async function open(dataDir?: string, options: Partial<OpenOptions> = {})
   return openWarehouse({ dataDir: dataDir ?? (await ready()), ...limits, ...options });
 }
 
-/** The moment `second` seconds after an arbitrary start. */
+/** The time `second` seconds after an arbitrary start. */
 export function at(second: number): Date {
   return new Date(Date.UTC(2026, 0, 1) + second * 1000);
 }

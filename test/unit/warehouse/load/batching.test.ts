@@ -39,7 +39,7 @@ const topicAnswers: fc.Arbitrary<Made> = fc.oneof(
       (second) =>
         only([doc('topic_presence', id, second, { deletedAt: gone ? at(1).toISOString() : null })]),
   ),
-  // One answer that says both.
+  // One answer with both.
   fc.tuple(topics, content).map(
     ([id, title]): Made =>
       (second) =>
@@ -182,7 +182,7 @@ test('the tables do not depend on how answers are divided into batches, and equa
           }
           pending.push({ ...part, documents: part.documents.slice(-1) });
         } else pending.push(part);
-        // What is removed says nothing of when: it stands for the end of its batch.
+        // A removal has no time: it applies at the end of its batch.
         if (steps[index]?.cut || part.removed.length > 0) await flush();
       }
       await flush();

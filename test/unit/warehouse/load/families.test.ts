@@ -94,7 +94,7 @@ test('a new kind of document needs a migration and models, and nothing else', as
   );
   await warehouse.load(batchOf(runId, { sets: [members('topic_votes', 't1', 1, [])] }));
   expect(await warehouse.all('SELECT topic_id, points FROM votes')).toEqual([{ topic_id: 't2', points: 2 }]);
-  // The list repeats itself after the poll's own page said otherwise: its stamp moves, and it wins again.
+  // The list repeats its content after the poll's detail differed: its time moves, and it wins again.
   await load(doc('polls', 'p', 10, { points: 1 }));
   await load(doc('poll', 'p', 20, { points: 2 }));
   await load(doc('polls', 'p', 30, { points: 1 }));

@@ -38,7 +38,7 @@ describe('documents', () => {
     expect(await stamp()).toEqual([{ fetched_at: at(0) }]);
     await warehouse.load(batchOf(runId, { documents: [doc('topic', 't1', 20, { title: 'New' })] }));
     expect(await titles()).toEqual([{ id: 't1', title: 'New' }]);
-    // The list says "Old" again, later than the detail said "New": so it is "Old" again.
+    // The list has "Old" again, later than the detail had "New": so the title is "Old" again.
     const loaded = await again(30);
     expect(await stamp()).toEqual([{ fetched_at: at(30) }]);
     expect(loaded.documents).toEqual(none);

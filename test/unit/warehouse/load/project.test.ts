@@ -25,7 +25,7 @@ test('only a few vectors are read', () => {
   expect(inVectors([7, 3])).toBe('(rowid BETWEEN 6144 AND 8191 OR rowid BETWEEN 14336 AND 16383)');
   expect(inVectors([3, 4])).toBe('(rowid BETWEEN 6144 AND 10239)');
   expect(inVectors([])).toBe('false');
-  // Rows that the transaction itself has added stand far beyond the others.
+  // Rows that the transaction itself has added are far beyond the others.
   expect(inVectors([Math.floor(36_028_797_018_960_000 / 2_048)])).toContain(
     'rowid BETWEEN 36028797018959872 AND',
   );

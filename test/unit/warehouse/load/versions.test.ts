@@ -336,7 +336,7 @@ async function read(some: Warehouse, key: string, select: string): Promise<Versi
   }));
 }
 
-/** What does not hold of the versions, in words: intervals, what stands next to each other, and the rows themselves. */
+/** What is wrong with the versions, as sentences: intervals, neighbours, and the rows themselves. */
 async function unsound(some: Warehouse): Promise<string[]> {
   const found: string[] = [];
   for (const it of all) {
@@ -357,7 +357,7 @@ async function unsound(some: Warehouse): Promise<string[]> {
   return found;
 }
 
-/** How each row looked to its versions at a moment, by the query that an analyst would write. */
+/** What each row looked like at a time, by the query that an analyst would write. */
 async function asOf(some: Warehouse, moment: Date): Promise<string[]> {
   const found: string[] = [];
   for (const { table, key } of all) {
@@ -415,7 +415,7 @@ describe('any sequence of answers', () => {
         maxLength: 3,
         selector: ({ kind, id }) => `${kind} ${id}`,
       }),
-      /** Seconds since the answer before: two may come at the same moment. */
+      /** Seconds since the previous answer: two may come at the same time. */
       later: fc.constantFrom(0, 10, 10, 10),
       /** Whether a batch ends after it. */
       cut: fc.boolean(),

@@ -1,4 +1,4 @@
-// Tries to open a database file for writing, and says what came of it.
+// Tries to open a database file for writing, and prints the result.
 import { DuckDBInstance } from '@duckdb/node-api';
 
 try {

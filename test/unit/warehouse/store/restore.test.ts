@@ -58,7 +58,7 @@ test.each([
   expect(broken(dir)).toHaveLength(1);
   expect(readFileSync(restored?.movedTo ?? '').equals(spoiled)).toBe(true);
   expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([]);
-  // The next start finds nothing to mend.
+  // The next start has nothing to repair.
   expect((await topicsOf(dir)).restored).toBeNull();
 });
 
@@ -87,7 +87,7 @@ test('after a kill between moving the file aside and replacing it, the snapshot 
   const dir = await filled();
   const log = await logOfAnotherDatabase();
   renameSync(worker(dir), `${worker(dir)}.broken-20260101T000000Z`);
-  // The log of the file that is gone belongs to no other.
+  // The log of the missing file belongs to no other file.
   writeFileSync(`${worker(dir)}.wal`, log);
   const { topics, restored } = await topicsOf(dir);
   expect(topics).toEqual(['published']);
