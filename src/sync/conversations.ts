@@ -61,7 +61,7 @@ async function readOnce(
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole = page.totalCount === null || heldStill(reading);
-      if (whole) landing.set(child.name, entityId, [...ids]);
+      if (whole) landing.members(child.name, entityId, [...ids]);
       if (whole || isLastReading) landing.coverage.push(covered(task, page.arrivedAt, 200));
       await context.batcher.add(landing);
       return whole || isLastReading;

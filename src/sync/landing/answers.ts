@@ -50,12 +50,12 @@ const forms: { readonly [F in Form]: Land<F> } = {
     const items = arrayIn(body, answer.names, where);
     landing.items(name, item, items, (one) => ({ id: nameOf(one, answer.key), parentId }));
     const ids = items.flatMap((one) => (isObject(one) ? (nameOf(one, answer.key) ?? []) : []));
-    landing.set(name, parentId, ids);
+    landing.members(name, parentId, ids);
   },
 
   conversations: (landing, child, parentId, body, where) => {
     const items = arrayIn(body, child.answer.names, where);
-    landing.set(child.name, parentId, landGroups(landing, child, parentId, items));
+    landing.members(child.name, parentId, landGroups(landing, child, parentId, items));
     releaseMessages(items);
   },
 
@@ -100,7 +100,7 @@ function landPeople(landing: Landing, { id, authors, persons }: Record<string, u
   if (!Array.isArray(persons)) return;
   const parentId = id as string;
   landing.items('topic_persons', topicListPerson, persons, (one) => ({ id: idOf(one), parentId }));
-  landing.set('topic_persons', parentId, idsIn(persons));
+  landing.members('topic_persons', parentId, idsIn(persons));
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */
@@ -119,7 +119,7 @@ function landEmployees(landing: Landing, { company }: Record<string, unknown>): 
     const id = isObject(employee) ? idOf(employee) : null;
     if (id !== null) landing.document('company_employees', { id, parentId: companyId }, employee);
   }
-  landing.set('company_employees', companyId, idsIn(company.employees));
+  landing.members('company_employees', companyId, idsIn(company.employees));
 }
 
 function idsIn(items: readonly unknown[]): string[] {

@@ -6,18 +6,19 @@ import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
 import { idOf, type Landing } from './landing.js';
 
-/** Each message is judged by itself, and none before it is known whether the conversation says anything new. */
+/** Each message is checked by itself, and only after the conversation turned out to have changed. */
 const messages = z.preprocess((list) => (list instanceof UnparsedList ? [] : list), z.array(z.unknown()));
 
-const unreadSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
+const extended = new WeakMap<z.ZodObject, z.ZodObject>();
 
-function withUnreadMessages(conversation: z.ZodObject): z.ZodObject {
-  const schema = unreadSchemas.get(conversation) ?? conversation.extend({ messages });
-  unreadSchemas.set(conversation, schema);
+/** The schema of a conversation without that of its messages; the same object for the same conversation. */
+function withoutMessageSchema(conversation: z.ZodObject): z.ZodObject {
+  const schema = extended.get(conversation) ?? conversation.extend({ messages });
+  extended.set(conversation, schema);
   return schema;
 }
 
-/** A message without what is judged by itself: its author, and the copies of other messages. */
+/** A message without what is checked by itself: its author, and the copies of other messages. */
 const ownFields = message.extend({
   author: z.unknown().optional(),
   replyTo: z.unknown().optional(),
@@ -26,8 +27,8 @@ const ownFields = message.extend({
 
 /**
  * Lands conversations: the group, its messages and their authors are documents of their own, so that each is stored
- * once whoever brings it. What the run has landed just so already, is not landed again. Gives the ids of every group
- * that has one, rejected ones included: they are there.
+ * once, whichever answer brings it. Messages that the run has already landed unchanged are not landed again. Returns the
+ * ids of all groups, rejected ones included, since they exist.
  */
 export function landGroups(
   landing: Landing,
@@ -38,7 +39,7 @@ export function landGroups(
   const groupId = (item: Record<string, unknown>) => (isObject(item.group) ? idOf(item.group) : null);
   const landed = landing.items(
     child.name,
-    withUnreadMessages(child.item),
+    withoutMessageSchema(child.item),
     items,
     (item) => ({ id: groupId(item), parentId }),
     ({ messages: _, ...rest }) => rest,
@@ -50,14 +51,14 @@ export function landGroups(
       landMessages(landing, id, messagesOf(item) as unknown[]);
     }
   } catch (error) {
-    // Nothing of this answer will be stored, so none of it has been said.
+    // Nothing of this answer will be stored, so none of it counts as seen.
     landing.seenContent.forgetAll();
     throw error instanceof SyntaxError ? malformed(child, parentId, error) : error;
   }
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
 }
 
-/** Up to a dozen answers wait for their batch at a time, each of megabytes: what is landed is needed no more. */
+/** Frees the text of messages that have landed: up to a dozen answers wait for their batch, each of megabytes. */
 export function releaseMessages(items: readonly unknown[]): void {
   for (const item of items) {
     if (isObject(item) && item.messages instanceof UnparsedList) item.messages.release();
@@ -77,7 +78,7 @@ function malformed(
   const path = `of ${parentId}`;
   const where = { endpoint, method: 'GET', path };
   return new ContractError(`${endpoint}: the answer ${path} has messages that are malformed JSON`, where, {
-    hint: 'Nothing of this answer was taken in; the next sync asks for it again.',
+    hint: 'Nothing of this answer was stored; the next sync asks for it again.',
     cause,
   });
 }
@@ -98,7 +99,7 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
       ),
     );
   }
-  landing.set(
+  landing.members(
     'messages',
     groupId,
     messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : [])),
@@ -108,14 +109,14 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
 export function landAuthors(landing: Landing, authors: readonly unknown[]): void {
   for (const item of authors) {
     const id = isObject(item) ? idOf(item) : null;
-    if (id !== null && (landing.has('authors', id) || isSaid(landing, id, item))) continue;
+    if (id !== null && (landing.has('authors', id) || isSeen(landing, id, item))) continue;
     landing.item('authors', author, item, { id, parentId: null });
   }
 }
 
-/** Who writes much comes with each message: said again without a change, there is nothing to land. */
-function isSaid({ seenContent: recent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
-  return recent.hasSeen(`author ${authorId}`, item, fetchedAt);
+/** Authors come with each of their messages: one that has not changed need not land again. */
+function isSeen({ seenContent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
+  return seenContent.hasSeen(`author ${authorId}`, item, fetchedAt);
 }
 
 function withoutAuthors(item: Record<string, unknown>): Record<string, unknown> {

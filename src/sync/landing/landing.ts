@@ -12,9 +12,8 @@ import type {
   Rejection,
 } from '../../warehouse/load/batch.js';
 import { storable } from '../../warehouse/load/batch.js';
-import { type ItemKey, SchemaDrift } from './schema-drift.js';
+import { type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
-import { eachUnknown, known } from './unknown-fields.js';
 
 const exampleLength = 200;
 
@@ -35,13 +34,13 @@ function fieldOf(value: unknown, field: string): unknown {
   return isObject(value) ? value[field] : undefined;
 }
 
-/** What is stored of an item, when it is not the item itself, for the parts that are documents of their own. */
+/** What is stored of an item, where parts of it are documents of their own. */
 type Reduce = (item: Record<string, unknown>) => Record<string, unknown>;
 
 /**
- * Takes one answer apart into documents. Each item is checked by its schema: a bad one is set aside with its path and
- * reason while the others land; unknown fields stay in the document and are counted. The parsed copy of the schema is
- * thrown away: the document is what the API said.
+ * Takes one answer apart into documents. Each item is checked by its schema: a bad one is rejected with its path and
+ * reason while the others land; unknown fields stay in the document and are counted. The schema's parsed copy is not
+ * used: the document is exactly what the API returned.
  */
 export class Landing {
   readonly documents: Document[] = [];
@@ -50,80 +49,68 @@ export class Landing {
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
   readonly #landed = new Set<string>();
-  readonly #drift = new Map<
-    string,
-    { endpoint: string; path: string; kind: DriftKind; example: string | null; count: number }
-  >();
-
-  readonly #shapes: SchemaDrift;
+  readonly #noted = new Map<string, Omit<Drift, 'seenAt'>>();
+  readonly #schemaDrift: SchemaDrift;
 
   /**
-   * Without the shapes of a whole run, a change of form is recognized within this answer alone; without what the run
-   * has landed recently, everything in the answer lands.
+   * Without the schema drift of a whole run, a change of form is recognized within this answer alone; without the content
+   * that the run has seen, everything in the answer lands.
    */
   constructor(
     readonly fetchedAt: Date,
-    shapes: SchemaDrift = new SchemaDrift(),
+    schemaDrift: SchemaDrift = new SchemaDrift(),
     readonly seenContent: SeenContent = new SeenContent(),
   ) {
-    this.#shapes = shapes;
+    this.#schemaDrift = schemaDrift;
   }
 
   get drift(): Drift[] {
-    return [...this.#drift.values()].map((drift) => ({ ...drift, seenAt: this.fetchedAt }));
+    return [...this.#noted.values()].map((drift) => ({ ...drift, seenAt: this.fetchedAt }));
   }
 
   /**
-   * Lands a list of items of one kind and gives those that did. An item is rejected for what is wrong with it alone;
-   * when most items of a kind fail at the same field, it is the form that changed: they land, the field is reported as
-   * drift, and its column is null where it cannot be read.
+   * Lands a list of items of one kind and returns those that landed. An item is rejected for what is wrong with it alone;
+   * when most items of a kind fail at the same field, the form has changed: they land, the field is reported as drift,
+   * and its column is null where it cannot be read.
    */
   items(
-    endpoint: string,
+    kind: string,
     schema: z.ZodType,
     items: readonly unknown[],
     key: (item: Record<string, unknown>) => ItemKey,
     reduce: Reduce = (item) => item,
   ): Record<string, unknown>[] {
-    const checked = items.map((item) => this.#check(endpoint, schema, item));
     const landed: Record<string, unknown>[] = [];
-    for (const { item, issue } of checked) {
+    for (const { item, issue, formChanged, unknownFields } of this.#schemaDrift.check(kind, schema, items)) {
       if (!isObject(item)) {
-        this.reject(endpoint, { ...key({}), id: null }, '', 'is not an object', item);
+        this.#reject(kind, { ...key({}), id: null }, '', 'is not an object', item);
         continue;
       }
-      const named = key(item);
-      if (named.id === null) {
-        this.reject(endpoint, named, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', item);
+      const itemKey = key(item);
+      if (itemKey.id === null) {
+        this.#reject(kind, itemKey, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', item);
         continue;
       }
-      if (issue && !this.#shapes.isChanged(endpoint, issue.path)) {
-        this.reject(endpoint, named, issue.path, issue.reason, item);
-        const aside = { key: named, value: reduce(item), fetchedAt: this.fetchedAt };
-        this.#shapes.setAside(endpoint, issue.path, aside);
+      const value = reduce(item);
+      if (issue && !formChanged) {
+        this.#reject(kind, itemKey, issue.path, issue.reason, item);
+        this.#schemaDrift.hold(kind, issue.path, { key: itemKey, value, fetchedAt: this.fetchedAt });
         continue;
       }
-      if (issue) this.#noteChange(endpoint, issue, item);
-      this.document(endpoint, named, reduce(item));
-      eachUnknown(known(schema), item, (path, value) => this.note(endpoint, path, 'unknown_field', value));
+      if (issue) this.#landHeld(kind, issue, item);
+      this.document(kind, itemKey, value);
+      for (const field of unknownFields) this.#note(kind, field.path, 'unknown_field', field.value);
       landed.push(item);
     }
     return landed;
   }
 
-  #check(endpoint: string, schema: z.ZodType, item: unknown): { item: unknown; issue: Issue | null } {
-    const issue = firstIssue(schema, item);
-    if (isObject(item)) this.#shapes.see(endpoint, item);
-    if (issue) this.#shapes.fail(endpoint, issue.path);
-    return { item, issue };
-  }
-
-  /** The form changed: what was rejected for it before that was clear lands as well. */
-  #noteChange(endpoint: string, { path }: Issue, item: Record<string, unknown>): void {
-    const gone = !path.includes('.') && item[path] === undefined;
-    this.note(endpoint, path, gone ? 'missing_field' : 'changed_type', gone ? null : item[path]);
-    for (const { key, value, fetchedAt } of this.#shapes.takeBack(endpoint, path)) {
-      this.document(endpoint, key, value, fetchedAt);
+  /** Notes a change of form, and lands what was rejected for it before it was recognized. */
+  #landHeld(kind: string, { path }: Issue, item: Record<string, unknown>): void {
+    const isMissing = !path.includes('.') && item[path] === undefined;
+    this.#note(kind, path, isMissing ? 'missing_field' : 'changed_type', isMissing ? null : item[path]);
+    for (const { key, value, fetchedAt } of this.#schemaDrift.takeHeld(kind, path)) {
+      this.document(kind, key, value, fetchedAt);
     }
   }
 
@@ -135,25 +122,25 @@ export class Landing {
     const inside = Object.entries(embedded).map(([name, entry]) => ({ name, ...entry }));
     for (const { name, item, optionalFields } of [...lists, ...children, ...inside]) {
       if (item === null || optionalFields === undefined) continue;
-      for (const field of this.#shapes.missing(name, item, new Set(optionalFields))) {
-        this.note(name, field, 'missing_field', null);
+      for (const field of this.#schemaDrift.missingFields(name, item, optionalFields)) {
+        this.#note(name, field, 'missing_field', null);
       }
     }
   }
 
   /** Lands one item; false when it was rejected. */
-  item(endpoint: string, schema: z.ZodType, item: unknown, key: ItemKey, reduce?: Reduce): boolean {
-    return this.items(endpoint, schema, [item], () => key, reduce).length > 0;
+  item(kind: string, schema: z.ZodType, item: unknown, key: ItemKey, reduce?: Reduce): boolean {
+    return this.items(kind, schema, [item], () => key, reduce).length > 0;
   }
 
-  /** Stores a value as it is, unchecked: what we say ourselves, or the rest of an answer that was checked in parts. */
-  document(endpoint: string, key: ItemKey, value: Record<string, unknown>, fetchedAt = this.fetchedAt): void {
+  /** Stores a value unchecked: one of our own, or the rest of an answer whose parts were checked. */
+  document(kind: string, key: ItemKey, value: Record<string, unknown>, fetchedAt = this.fetchedAt): void {
     if (key.id === null) return;
     const { text, repaired } = storable(value);
-    if (repaired) this.note(endpoint, '', 'repaired_text', key.id);
-    this.#landed.add(`${endpoint}\n${key.id}`);
+    if (repaired) this.#note(kind, '', 'repaired_text', key.id);
+    this.#landed.add(`${kind}\n${key.id}`);
     this.documents.push({
-      endpoint,
+      endpoint: kind,
       id: key.id,
       parentId: key.parentId,
       body: text,
@@ -162,42 +149,30 @@ export class Landing {
   }
 
   /** Whether this answer already brought a document of that kind and id. */
-  has(endpoint: string, id: string): boolean {
-    return this.#landed.has(`${endpoint}\n${id}`);
+  has(kind: string, id: string): boolean {
+    return this.#landed.has(`${kind}\n${id}`);
   }
 
-  set(endpoint: string, parentId: string, ids: readonly string[]): void {
-    this.sets.push({ endpoint, parentId, ids, fetchedAt: this.fetchedAt });
+  /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
+  members(kind: string, parentId: string, ids: readonly string[]): void {
+    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt });
   }
 
-  reject(endpoint: string, key: ItemKey, path: string, reason: string, item: unknown): void {
+  #reject(kind: string, key: ItemKey, path: string, reason: string, item: unknown): void {
     const body = storable(item ?? null).text;
-    this.rejections.push({ endpoint, ...key, path, reason, body, seenAt: this.fetchedAt });
+    this.rejections.push({ endpoint: kind, ...key, path, reason, body, seenAt: this.fetchedAt });
   }
 
-  note(endpoint: string, path: string, kind: DriftKind, example: unknown): void {
-    const name = `${endpoint}\n${path}\n${kind}`;
-    const seen = this.#drift.get(name);
-    if (seen) {
-      seen.count += 1;
-      return;
-    }
-    const text = storable(example ?? null).text.slice(0, exampleLength);
-    this.#drift.set(name, { endpoint, path, kind, example: text, count: 1 });
+  #note(kind: string, path: string, drift: DriftKind, example: unknown): void {
+    const name = `${kind}\n${path}\n${drift}`;
+    const noted = this.#noted.get(name);
+    const text = noted ? noted.example : storable(example ?? null).text.slice(0, exampleLength);
+    this.#noted.set(name, {
+      endpoint: kind,
+      path,
+      kind: drift,
+      example: text,
+      count: (noted?.count ?? 0) + 1,
+    });
   }
-}
-
-interface Issue {
-  readonly path: string;
-  readonly reason: string;
-}
-
-function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
-  const result = schema.safeParse(item);
-  if (result.success) return null;
-  const issue = result.error.issues[0];
-  return {
-    path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
-    reason: issue?.message ?? 'does not have the documented form',
-  };
 }

@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { isObject } from '../../base/json.js';
 
 /** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
 export interface ItemKey {
@@ -6,78 +7,163 @@ export interface ItemKey {
   readonly parentId: string | null;
 }
 
-/** A rejected item, kept for the case that not the item was at fault but the form. */
-export interface SetAside {
+/** Where an item does not fit its schema. */
+export interface Issue {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** A field that the document does not name: its path (lists without positions) and its value. */
+export interface UnknownField {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** An item of an answer, compared with its schema. */
+export interface CheckedItem {
+  readonly item: unknown;
+  /** Null where it fits. */
+  readonly issue: Issue | null;
+  /** So many items fail at the same place that the form has changed, and this item is not at fault. */
+  readonly formChanged: boolean;
+  readonly unknownFields: readonly UnknownField[];
+}
+
+/** A rejected item, kept in case the form turns out to have changed. */
+export interface HeldItem {
   readonly key: ItemKey;
   readonly value: Record<string, unknown>;
   readonly fetchedAt: Date;
 }
 
-interface Seen {
-  items: number;
-  readonly fields: Set<string>;
-  readonly failures: Map<string, { times: number; aside: SetAside[] }>;
+interface Failure {
+  times: number;
+  readonly held: HeldItem[];
 }
 
-/** So many items must fail alike before it is the form that changed and not an item that is bad. */
-const fewest = 3;
-/** So many items of a kind must lack a documented field before it counts as gone. */
-const enough = 20;
+interface KindStats {
+  items: number;
+  readonly fields: Set<string>;
+  /** By the path at which items fail. */
+  readonly failures: Map<string, Failure>;
+}
 
-/** What the items of one run look like, by kind: where they fail alike, and which documented fields none of them has. */
+/** The form counts as changed when at least so many items of a kind fail alike, and they are most of them. */
+const fewestFailures = 3;
+/** A documented field counts as missing when none of at least so many items has it. */
+const fewestItems = 20;
+
+/**
+ * Compares the items of one run with the document, by kind: where they fail alike, which fields the document does not
+ * name, and which documented fields none of them has.
+ */
 export class SchemaDrift {
-  readonly #kinds = new Map<string, Seen>();
+  readonly #kinds = new Map<string, KindStats>();
 
-  /** Counts an item that has come, whether or not it fits. */
-  see(kind: string, item: Record<string, unknown>): void {
-    const seen = this.#of(kind);
-    seen.items += 1;
-    for (const field in item) seen.fields.add(field);
+  /** Compares the items of one answer with their schema. All of them count before one of them is judged. */
+  check(kind: string, schema: z.ZodType, items: readonly unknown[]): CheckedItem[] {
+    const stats = this.#statsOf(kind);
+    const compared = items.map((item) => {
+      const issue = firstIssue(schema, item);
+      if (isObject(item)) {
+        stats.items += 1;
+        for (const field in item) stats.fields.add(field);
+      }
+      if (issue) failureAt(stats, issue.path).times += 1;
+      return { item, issue };
+    });
+    return compared.map(({ item, issue }) => {
+      const times = issue ? failureAt(stats, issue.path).times : 0;
+      const formChanged = times >= fewestFailures && times * 2 > stats.items;
+      return { item, issue, formChanged, unknownFields: unknownFieldsOf(schema, item) };
+    });
   }
 
-  /** Counts a failure at a path. */
-  fail(kind: string, path: string): void {
-    this.#failure(kind, path).times += 1;
+  /** Keeps an item that was rejected at this path, in case the form turns out to have changed. */
+  hold(kind: string, path: string, item: HeldItem): void {
+    const { held } = failureAt(this.#statsOf(kind), path);
+    if (held.length < fewestFailures) held.push(item);
   }
 
-  /** Whether so many items fail at this path that it is the form that changed. */
-  isChanged(kind: string, path: string): boolean {
-    const { times } = this.#failure(kind, path);
-    return times >= fewest && times * 2 > this.#of(kind).items;
-  }
-
-  /** Keeps an item that was rejected for what may turn out to be a change of form. */
-  setAside(kind: string, path: string, item: SetAside): void {
-    const { aside } = this.#failure(kind, path);
-    if (aside.length < fewest) aside.push(item);
-  }
-
-  /** Gives back, once, what was set aside before a change of form was recognized as one. */
-  takeBack(kind: string, path: string): SetAside[] {
-    return this.#failure(kind, path).aside.splice(0);
+  /** Returns, once, the items that were rejected at this path before the change of form was recognized. */
+  takeHeld(kind: string, path: string): HeldItem[] {
+    return failureAt(this.#statsOf(kind), path).held.splice(0);
   }
 
   /** The documented fields that none of enough items of a kind had. */
-  missing(kind: string, schema: z.ZodObject, optional: ReadonlySet<string>): string[] {
-    const seen = this.#kinds.get(kind);
-    if (!seen || seen.items < enough) return [];
-    return Object.keys(schema.shape).filter((field) => !seen.fields.has(field) && !optional.has(field));
+  missingFields(kind: string, schema: z.ZodObject, optional: readonly string[]): string[] {
+    const { items, fields } = this.#statsOf(kind);
+    if (items < fewestItems) return [];
+    return Object.keys(schema.shape).filter((field) => !fields.has(field) && !optional.includes(field));
   }
 
-  #of(kind: string): Seen {
-    const known = this.#kinds.get(kind);
-    if (known) return known;
-    const seen: Seen = { items: 0, fields: new Set(), failures: new Map() };
-    this.#kinds.set(kind, seen);
-    return seen;
+  #statsOf(kind: string): KindStats {
+    const stats = this.#kinds.get(kind) ?? { items: 0, fields: new Set(), failures: new Map() };
+    this.#kinds.set(kind, stats);
+    return stats;
   }
+}
 
-  #failure(kind: string, path: string): { times: number; aside: SetAside[] } {
-    const { failures } = this.#of(kind);
-    const known = failures.get(path);
-    if (known) return known;
-    const failure = { times: 0, aside: [] };
-    failures.set(path, failure);
-    return failure;
+function failureAt({ failures }: KindStats, path: string): Failure {
+  const failure = failures.get(path) ?? { times: 0, held: [] };
+  failures.set(path, failure);
+  return failure;
+}
+
+function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
+  const result = schema.safeParse(item);
+  if (result.success) return null;
+  const issue = result.error.issues[0];
+  return {
+    path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
+    reason: issue?.message ?? 'does not have the documented form',
+  };
+}
+
+/** The documented fields of an object, nested; null where the inside of a value is free, or the value has none. */
+type Fields = ReadonlyMap<string, Fields | null>;
+
+const fieldsBySchema = new WeakMap<z.ZodType, Fields | null>();
+
+/** The documented fields under a schema, looking through null, absence and lists; null for anything but an object. */
+function documentedFields(schema: z.ZodType): Fields | null {
+  const cached = fieldsBySchema.get(schema);
+  if (cached !== undefined) return cached;
+  const fields = deriveFields(schema);
+  fieldsBySchema.set(schema, fields);
+  return fields;
+}
+
+function deriveFields(schema: z.ZodType): Fields | null {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return documentedFields(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodArray) return documentedFields(schema.element as z.ZodType);
+  if (!(schema instanceof z.ZodObject)) return null;
+  return new Map(
+    Object.entries(schema.shape).map(([name, field]) => [name, documentedFields(field as z.ZodType)]),
+  );
+}
+
+const none: readonly UnknownField[] = [];
+
+/** Every field of a value that its schema does not name, however deep. */
+function unknownFieldsOf(schema: z.ZodType, value: unknown): readonly UnknownField[] {
+  const found: UnknownField[] = [];
+  collectUnknown(documentedFields(schema), value, '', found);
+  return found.length === 0 ? none : found;
+}
+
+function collectUnknown(fields: Fields | null, value: unknown, path: string, found: UnknownField[]): void {
+  if (fields === null || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) collectUnknown(fields, item, path, found);
+    return;
+  }
+  for (const name in value) {
+    const documented = fields.get(name);
+    const inside = (value as Record<string, unknown>)[name];
+    const innerPath = path === '' ? name : `${path}.${name}`;
+    if (documented === undefined) found.push({ path: innerPath, value: inside });
+    else if (documented !== null) collectUnknown(documented, inside, innerPath, found);
   }
 }

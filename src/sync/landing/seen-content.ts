@@ -1,41 +1,41 @@
 import { createHash } from 'node:crypto';
 import { UnparsedList } from '../../api/unparsed-list.js';
 
-/** So many things are remembered: 100 bytes each, and a run brings hardly ever more. */
-const most = 200_000;
+/** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
+const mostEntries = 200_000;
 
 /**
- * What conversations (and authors) said when this run last landed them. The same conversation comes by its topic, by
- * each company and by people: said again without a change, its messages need not be taken apart, staged and compared
- * once more, which is most of the work of a first pull. Holds only while nothing takes conversations away: whoever does,
- * says so here.
+ * The content of conversations and authors when this run last landed them. The same conversation comes with its topic,
+ * with each company and with people: when it has not changed, its messages need not be taken apart, staged and compared
+ * again, which is most of the work of a first pull. This holds only while no conversation is removed: code that removes
+ * some must say so here.
  */
 export class SeenContent {
-  readonly #said = new Map<string, { readonly digest: string; readonly at: number }>();
+  readonly #seen = new Map<string, { readonly digest: string; readonly at: number }>();
 
-  /** Whether `name`, when last landed, said just that, and not later than `at`; remembers it if not. */
-  hasSeen(name: string, said: unknown, at: Date): boolean {
-    const digest = digestOf(said);
-    const before = this.#said.get(name);
+  /** Whether `name` was last landed with this content, and not later than `at`. Remembers the content if not. */
+  hasSeen(name: string, content: unknown, at: Date): boolean {
+    const digest = digestOf(content);
+    const last = this.#seen.get(name);
     const moment = at.getTime();
-    // Answers can be landed in another order than they came in: what is remembered is always the youngest.
-    if (before && before.at > moment) return false;
-    if (before?.digest === digest) return true;
-    if (before || this.#said.size < most) this.#said.set(name, { digest, at: moment });
+    // Answers may land in another order than they arrived in: the latest is remembered.
+    if (last && last.at > moment) return false;
+    if (last?.digest === digest) return true;
+    if (last || this.#seen.size < mostEntries) this.#seen.set(name, { digest, at: moment });
     return false;
   }
 
-  /** They are taken in again, should they come again. */
+  /** Makes these land again when they come again. */
   forget(names: Iterable<string>): void {
-    for (const name of names) this.#said.delete(name);
+    for (const name of names) this.#seen.delete(name);
   }
 
   forgetAll(): void {
-    this.#said.clear();
+    this.#seen.clear();
   }
 }
 
-function digestOf(said: unknown): string {
-  if (said instanceof UnparsedList) return said.digest();
-  return createHash('sha1').update(JSON.stringify(said)).digest('base64');
+function digestOf(content: unknown): string {
+  if (content instanceof UnparsedList) return content.digest();
+  return createHash('sha1').update(JSON.stringify(content)).digest('base64');
 }
