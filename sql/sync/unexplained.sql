@@ -1,11 +1,11 @@
--- What is gone, with no reason but that it is not found, and was not asked for its own history since.
+-- The deleted entities with no reason but that they were not found, whose own history was not fetched since.
 --
---   {{presence}}  the kind of document that says so
---   {{history}}   the history to ask, e.g. 'topic_history'; its coverage says 'gone' until that was done
-SELECT gone.id
-FROM raw.documents AS gone
-JOIN ops.coverage AS asked ON asked.endpoint = {{history}} AND asked.entity_id = gone.id
-WHERE gone.endpoint = {{presence}}
-  AND (gone.body ->> '$.deletedReason') = 'not_found'
-  AND asked.reason = 'gone'
-ORDER BY gone.id
+--   $presence  the kind of document that says what is deleted
+--   $history   the history to fetch, e.g. 'topic_history'; its coverage says 'gone' until that is done
+SELECT deleted.id
+FROM raw.documents AS deleted
+JOIN ops.coverage AS history ON history.endpoint = $history AND history.entity_id = deleted.id
+WHERE deleted.endpoint = $presence
+  AND (deleted.body ->> '$.deletedReason') = 'not_found'
+  AND history.reason = 'gone'
+ORDER BY deleted.id

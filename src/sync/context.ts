@@ -1,10 +1,31 @@
-import { resources as builtIn, type Resources } from '../contract/resources.js';
+import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
 import type { RunContext, RunParts } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
+import type { BatchLimits } from '../warehouse/load/batcher.js';
+import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { SchemaDrift } from './landing/schema-drift.js';
 import { SeenContent } from './landing/seen-content.js';
-import type { SyncSettings } from './settings.js';
+
+/** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
+export interface SyncSettings {
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+  readonly api: { readonly concurrency: number; readonly paging: { readonly pageSize: number } };
+  readonly sync: {
+    readonly maxAgeDays: Readonly<Record<string, number>>;
+    readonly personGroups: 'without_company' | 'all' | 'never';
+    readonly scanAttempts: number;
+    readonly batch: BatchLimits;
+    readonly deletes: { readonly maxShare: number; readonly maxRows: number };
+    readonly publishEveryMinutes: number;
+  };
+  readonly retention: Retention;
+}
+
+/** Seconds after which a child is fetched again, changed or not. */
+export function maxAgeSeconds({ name, maxAgeDays }: Child, { sync }: Pick<SyncSettings, 'sync'>): number {
+  return (sync.maxAgeDays[name] ?? maxAgeDays) * 86_400;
+}
 
 export interface SyncParts extends RunParts<SyncSettings> {
   /** The lists and children that there are; the program's own unless a test adds one. */

@@ -3,38 +3,38 @@ import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
 import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';
-import { literal, sqlFile, substitute } from '../warehouse/sql.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { covered, type Task } from './due.js';
+import { coverageOf, type Task } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
-import { heldStill } from './scan.js';
+import { isUnchanged } from './scan.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
-const alreadyKnownSql = sqlFile('sync/already_known');
+const unchangedSql = sqlFile('sync/unchanged');
 const ownAuthorsSql = sqlFile('sync/own_authors');
 
-/** A reading is tried this often until it holds still; then what it showed is kept, and nothing is taken for gone. */
-const readings = 2;
+/** A list is read this often until it does not change meanwhile; the last reading is kept, and nothing is taken for gone. */
+const mostReadings = 2;
 
-/** So many conversations at the end of a page show that nothing newer follows. */
+/** So many unchanged conversations at the end of a page prove that nothing newer follows. */
 const enoughWithoutNews = 10;
 
 /**
  * Fetches the conversations of a company or person page by page, and lands each page as it comes. When they were
- * fetched before and are listed newest first, which is checked on the pages read, the reading ends with the first page that ends
- * without news, provided that the list is then as long as what is known; the sweep reads all of it.
+ * fetched before and are listed newest first, which is checked on the pages read, the reading ends with the first page
+ * that ends without news, provided that the list is then as long as what is stored; the sweep reads all of it.
  */
 export async function fetchConversations(context: Context, task: Task): Promise<void> {
-  for (let attempt = 1; attempt <= readings; attempt += 1) {
-    const shown = new Set<string>();
-    if (await readOnce(context, task, shown, attempt === readings)) return;
-    // What the next reading shows no more may be taken away, and has to be whole when another list brings it.
-    context.seenContent.forget(shown);
+  for (let attempt = 1; attempt <= mostReadings; attempt += 1) {
+    const ids = new Set<string>();
+    if (await readOnce(context, task, ids, attempt === mostReadings)) return;
+    // What the next reading does not return may be removed, and must land whole when another list brings it.
+    context.seenContent.forget(ids);
   }
 }
 
-/** One reading from the first page on, of what `ids` gathers; false when it did not hold still and is not the last one. */
+/** One reading from the first page on; adds to `ids`. False when the list changed meanwhile and may be read again. */
 async function readOnce(
   context: Context,
   task: Task,
@@ -43,7 +43,7 @@ async function readOnce(
 ): Promise<boolean> {
   const { child, entityId } = task;
   const request = requestFor(child, entityId);
-  let before: Before | undefined;
+  let stored: StoredList | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
   const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
@@ -54,25 +54,25 @@ async function readOnce(
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
     if (task.wholeAt && !page.last) {
-      before ??= await knownOf(context, task);
-      before.order.read(page.items);
+      stored ??= await storedList(context, task);
+      stored.order.read(page.items);
     }
     releaseMessages(page.items);
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
-      const whole = page.totalCount === null || heldStill(reading);
+      const whole = page.totalCount === null || isUnchanged(reading);
       if (whole) landing.members(child.name, entityId, [...ids]);
-      if (whole || isLastReading) landing.coverage.push(covered(task, page.arrivedAt, 200));
+      if (whole || isLastReading) landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
       await context.batcher.add(landing);
       return whole || isLastReading;
     }
     if (
-      before?.order.holds &&
-      isAllOf(before.members, ids, page) &&
+      stored?.order.holds &&
+      isComplete(stored.members, ids, page) &&
       (await endsWithoutNews(context, landing, found))
     ) {
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
-      landing.coverage.push(covered(task, task.wholeAt ?? page.arrivedAt, 200));
+      landing.coverage.push(coverageOf(task, task.wholeAt ?? page.arrivedAt, 200));
       await context.batcher.add(landing);
       return true;
     }
@@ -81,9 +81,9 @@ async function readOnce(
   return true;
 }
 
-/** Whether what is known and what was shown so far is together as much as the list says it holds. */
-function isAllOf(known: ReadonlySet<string>, shown: ReadonlySet<string>, page: Page): boolean {
-  const together = known.size + [...shown].filter((id) => !known.has(id)).length;
+/** Whether what is stored and what was returned so far is together as much as the list says it holds. */
+function isComplete(stored: ReadonlySet<string>, returned: ReadonlySet<string>, page: Page): boolean {
+  const together = stored.size + [...returned].filter((id) => !stored.has(id)).length;
   return together === page.totalCount;
 }
 
@@ -105,9 +105,10 @@ export class NewestFirst {
 
   read(items: readonly unknown[]): void {
     for (const item of items) {
-      const shown: Record<string, unknown> = isObject(item) ? item : {};
-      this.#byLast.next(isObject(shown.group) ? momentOf(shown.group.endTimestamp) : Number.NaN);
-      this.#byOwn.next(this.#lastOwn(messagesOf(shown)));
+      const conversation: Record<string, unknown> = isObject(item) ? item : {};
+      const { group } = conversation;
+      this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
+      this.#byOwn.next(this.#lastOwn(messagesOf(conversation)));
     }
   }
 
@@ -143,23 +144,22 @@ function momentOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
 
-/** What is known of a list of conversations that is about to be read again. */
-interface Before {
+/** What is stored of a list of conversations that is about to be read again. */
+interface StoredList {
   readonly members: ReadonlySet<string>;
   readonly order: NewestFirst;
 }
 
-async function knownOf(context: Context, { child, entityId }: Task): Promise<Before> {
-  const values = { child: literal(child.name), parent_id: literal(entityId) };
+async function storedList(context: Context, { child, entityId }: Task): Promise<StoredList> {
   const idsOf = async (sql: string) => {
-    const rows = await context.store.all<{ id: string }>(substitute(sql, values));
+    const rows = await context.store.all<{ id: string }>(sql, { child: child.name, parent_id: entityId });
     return new Set(rows.map(({ id }) => id));
   };
   return { members: await idsOf(memberIdsSql), order: new NewestFirst(await idsOf(ownAuthorsSql)) };
 }
 
 /**
- * Whether the last conversations of a page are stored exactly so: what follows them, newest first, is older still.
+ * Whether the last conversations of a page are stored unchanged: what follows them, newest first, is older still.
  * `found` are the ids of the page's conversations, in their order.
  */
 async function endsWithoutNews(
@@ -168,18 +168,17 @@ async function endsWithoutNews(
   found: readonly string[],
 ): Promise<boolean> {
   const last = new Set(found.slice(-enoughWithoutNews));
-  // Authors change by themselves (signed addresses), and are no news of a conversation.
-  const shown = documents.filter(
+  // Authors change by themselves (signed addresses), which is no news of a conversation.
+  const returned = documents.filter(
     ({ endpoint, id, parentId }) =>
       endpoint !== 'authors' && last.has(endpoint === 'messages' ? (parentId ?? '') : id),
   );
-  if (shown.length === 0 || rejections.length > 0) return false;
-  const rows = shown.map(({ endpoint, id, parentId, body }) => {
-    const hash = createHash('md5').update(body).digest('hex');
-    return `(${[endpoint, id, parentId ?? '', hash].map(literal).join(', ')})`;
+  if (returned.length === 0 || rejections.length > 0) return false;
+  const [row] = await context.store.all<{ unchanged: number }>(unchangedSql, {
+    endpoints: returned.map(({ endpoint }) => endpoint),
+    ids: returned.map(({ id }) => id),
+    parent_ids: returned.map(({ parentId }) => parentId ?? ''),
+    body_hashes: returned.map(({ body }) => createHash('md5').update(body).digest('hex')),
   });
-  const [answer] = await context.store.all<{ known: number }>(
-    substitute(alreadyKnownSql, { shown: rows.join(', ') }),
-  );
-  return Number(answer?.known) === shown.length;
+  return Number(row?.unchanged) === returned.length;
 }

@@ -1,16 +1,14 @@
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
-import { listLiteral, literal, sqlFile, substitute } from '../warehouse/sql.js';
-import type { DueReason, PlanLine } from './report.js';
-import { maxAgeSeconds, type SyncSettings } from './settings.js';
+import { sqlFile, substitute } from '../warehouse/sql.js';
+import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
+import type { DueReason, PlanLine, SyncOptions } from './report.js';
 
 /** What due needs of the warehouse. */
-export interface Rows {
-  all<T>(sql: string): Promise<T[]>;
-}
+type Rows = Pick<Context['store'], 'all'>;
 
-/** One child of one entity that is due, and the parent's fingerprint to be remembered once it was fetched. */
+/** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */
 export interface Task {
   readonly child: Child;
   readonly entityId: string;
@@ -19,17 +17,20 @@ export interface Task {
   readonly vip: boolean;
   readonly lastActivity: string;
   /**
-   * When all of it was last read, where reading only what is new of it will do: it changed, and is not too old. Null
-   * asks for all of it.
+   * When all of it was last read, where reading only what is new in it is enough: it changed, and is not too old. Null
+   * where all of it is to be read.
    */
   readonly wholeAt: Date | null;
-  /** Requests it costs: estimated where an answer has pages. */
+  /** The requests that it takes: an estimate where an answer has pages. */
   readonly requests: number;
 }
 
 /** The state that says that a task is done, to be committed with what it brought. */
-export function covered(task: Task, fetchedAt: Date, status: number): Coverage {
-  const { child, entityId, fingerprint } = task;
+export function coverageOf(
+  { child, entityId, fingerprint }: Task,
+  fetchedAt: Date,
+  status: number | null,
+): Coverage {
   return { endpoint: child.name, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
 }
 
@@ -55,7 +56,8 @@ export async function due(
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   for (const child of children) {
-    for (const row of await rows.all<DueRow>(dueQuery(child, settings, now))) {
+    const { sql, params } = dueQuery(child, settings, now);
+    for (const row of await rows.all<DueRow>(sql, params)) {
       tasks.push({
         child,
         entityId: row.entity_id,
@@ -86,7 +88,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** How much of each child is due and what it costs, without listing it; children with nothing due are left out. */
+/** How much of each child is due and how many requests it takes; children with nothing due are left out. */
 export async function countDue(
   rows: Rows,
   children: readonly Child[],
@@ -95,8 +97,10 @@ export async function countDue(
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
   for (const child of children) {
+    const { sql, params } = dueQuery(child, settings, now);
     const counted = await rows.all<{ reason: DueReason; due: number; requests: number }>(
-      `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${dueQuery(child, settings, now)}) GROUP BY reason`,
+      `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql}) GROUP BY reason`,
+      params,
     );
     const of = (reason: DueReason) => Number(counted.find((line) => line.reason === reason)?.due ?? 0);
     const sum = (field: 'due' | 'requests') =>
@@ -114,35 +118,48 @@ export async function countDue(
   return lines;
 }
 
-function dueQuery(child: Child, settings: SyncSettings, now: Date): string {
-  return substitute(dueSql, {
-    child: literal(child.name),
-    list: literal(child.list.name),
-    presence: literal(child.list.presence ?? ''),
-    betrayed_by: listLiteral(child.changeFields),
-    moved_at: child.moved ? `(body ->> ${literal(child.moved.at)})` : 'NULL::VARCHAR',
-    last_message_at: child.moved ? `(body ->> ${literal(child.moved.unlessIs)})` : 'NULL::VARCHAR',
-    max_age_seconds: String(maxAgeSeconds(child, settings)),
-    now: `TIMESTAMPTZ ${literal(now.toISOString())}`,
-    paged: String(child.paged === true),
-    page_size: String(settings.api.paging.pageSize),
-    condition: conditions(child, settings).join(' AND ') || 'true',
-  });
+/** One query of due, with the values that it is bound to. */
+interface Query {
+  sql: string;
+  params: Record<string, string | number | boolean | null | Date | readonly string[]>;
 }
 
-function conditions(child: Child, settings: SyncSettings): string[] {
+function dueQuery(child: Child, settings: SyncSettings, now: Date): Query {
+  const { sql, params } = conditionsOf(child, settings);
+  return {
+    sql: substitute(dueSql, { condition: sql.join(' AND ') || 'true' }),
+    params: {
+      ...params,
+      child: child.name,
+      list: child.list.name,
+      presence: child.list.presence ?? '',
+      change_fields: child.changeFields,
+      moved_at: child.moved?.at ?? null,
+      last_message_at: child.moved?.unlessIs ?? null,
+      max_age_seconds: maxAgeSeconds(child, settings),
+      now,
+      paged: child.paged === true,
+      page_size: settings.api.paging.pageSize,
+    },
+  };
+}
+
+function conditionsOf(child: Child, settings: SyncSettings): { sql: string[]; params: Query['params'] } {
   const sql: string[] = [];
+  const params: Query['params'] = {};
   if (child.digitsOnly) sql.push(`regexp_full_match(parents.entity_id, '[0-9]+')`);
   if (child.skippedWhenListHas) {
-    sql.push(`NOT list_has_all(json_keys(parents.body), ${listLiteral(child.skippedWhenListHas)})`);
+    sql.push('NOT list_has_all(json_keys(parents.body), $detail_fields)');
+    params.detail_fields = child.skippedWhenListHas;
   }
   if (child.goneInMigration) {
     sql.push(`parents.entity_id NOT IN (
       SELECT id FROM raw.documents
-      WHERE endpoint = 'topic_presence' AND (body ->> '$.detailUnavailableReason') = ${literal(migratedReason)})`);
+      WHERE endpoint = $presence AND (body ->> '$.detailUnavailableReason') = $migrated_reason)`);
+    params.migrated_reason = migratedReason;
   }
   if (child.name === 'person_groups' && settings.sync.personGroups !== 'all') {
-    // Whether a person has a company is known from the detail, or from a list that says so. Until then nothing is due.
+    // Whether a person has a company is known from the detail, or from a list that has the field. Until then nothing is due.
     sql.push(
       settings.sync.personGroups === 'never'
         ? 'false'
@@ -151,5 +168,58 @@ function conditions(child: Child, settings: SyncSettings): string[] {
              OR parents.entity_id IN (SELECT id FROM raw.documents WHERE endpoint = 'person'))`,
     );
   }
-  return sql;
+  return { sql, params };
+}
+
+/** A child comes due between half and all of its age, evenly: three quarters on average. */
+const meanShareOfAge = 0.75;
+const minutesPerDay = 1_440;
+
+/** The requests a day that it takes to keep every child within its age, once all were fetched. */
+export function sweepPerDay(
+  items: Readonly<Record<string, number>>,
+  children: readonly Child[],
+  settings: Pick<SyncSettings, 'sync'>,
+): number {
+  return children.reduce(
+    (sum, child) =>
+      sum + (items[child.list.name] ?? 0) / ((maxAgeSeconds(child, settings) / 86_400) * meanShareOfAge),
+    0,
+  );
+}
+
+/** Requests that one run a day may make under its caps. */
+export function allowedPerDay(
+  { maxRequests, maxMinutes }: Pick<SyncOptions, 'maxRequests' | 'maxMinutes'>,
+  { rateLimit }: Pick<SyncSettings, 'rateLimit'>,
+): number {
+  const perMinute = rateLimit.requests / (rateLimit.windowMs / 60_000);
+  return Math.min(maxRequests ?? Number.POSITIVE_INFINITY, (maxMinutes ?? minutesPerDay) * perMinute);
+}
+
+/** The note for a summary when one run a day cannot keep the ages in `sync.maxAgeDays`; null when it can. */
+export function sweepNote(needed: number, allowed: number): string | null {
+  if (needed <= allowed) return null;
+  const times = allowed > 0 ? needed / allowed : Number.POSITIVE_INFINITY;
+  const keeps = Number.isFinite(times)
+    ? `it can keep ages ${times.toFixed(1)} times as long`
+    : 'no requests remain after the lists';
+  return `keeping the ages of sync.maxAgeDays takes about ${Math.ceil(needed)} requests a day; one run a day under this cap has ${Math.floor(allowed)} after its lists: ${keeps}`;
+}
+
+/** That note for this warehouse, after a run whose lists took `listRequests`. */
+export async function sweepReport(
+  context: Context,
+  children: readonly Child[],
+  options: SyncOptions,
+  listRequests: number,
+): Promise<string | null> {
+  const counted = await context.store.all<{ list: string; items: number }>(
+    `SELECT endpoint AS list, count(*) AS items FROM raw.documents
+      WHERE list_contains($lists, endpoint) GROUP BY endpoint`,
+    { lists: context.resources.lists.map(({ name }) => name) },
+  );
+  const items = Object.fromEntries(counted.map(({ list, items: number }) => [list, Number(number)]));
+  const allowed = Math.max(0, allowedPerDay(options, context.config) - listRequests);
+  return sweepNote(sweepPerDay(items, children, context.config), allowed);
 }

@@ -1,16 +1,14 @@
 import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
-import { literal } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { settle } from './missing.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
-import { readStories } from './stories.js';
+import { nothingSettled, type Settled, settle } from './tombstones.js';
 
 /**
- * Reads every list to its end and settles what is missing from those that held still. A list that cannot be read is
- * reported, and the others are read all the same. `settles: false` only looks (a plan): nothing is deleted. Adds
- * to `scans` as it goes; true when a list could not be read, so that what it would have shown is not known.
+ * Reads every list to its end, and tombstones what is missing from those that did not change meanwhile. A list that
+ * cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan) nothing is deleted.
+ * Adds to `scans` as it goes; returns true when a list could not be read.
  */
 export async function readLists(
   context: Context,
@@ -46,25 +44,22 @@ export async function readLists(
   return failed;
 }
 
-const readers = { pages: readList, buckets: readStories };
-
 async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
-  let read = await readers[list.reads](context, list);
+  let read = await readList(context, list);
   const again = async () => {
     const second = await readList(context, list);
     const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };
     read = { ...second, ...both, startedAt: read.startedAt };
     return second;
   };
-  const nothing = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
-  const found = settles ? await settle(context, list, read, again) : nothing;
+  const found = settles ? await settle(context, list, read, again) : nothingSettled;
   const note = found.note ?? read.note;
   await context.batcher.add({ scans: [scanRow(list.name, read, new Date(context.clock.now()), found)] });
   if (note !== null) context.notes.push(`${list.name}: ${note}`);
   return reportOf(list, read, found);
 }
 
-function reportOf(list: List, read: ListRead, found: Awaited<ReturnType<typeof settle>>): ScanReport {
+function reportOf(list: List, read: ListRead, found: Settled): ScanReport {
   return {
     endpoint: list.name,
     verified: read.verified,
@@ -86,7 +81,7 @@ function summaryOf(scan: ScanReport): string {
   if (!scan.verified) parts.push('not verified');
   if (scan.tombstoned > 0) parts.push(`${scan.tombstoned} gone`);
   if (scan.restored > 0) parts.push(`${scan.restored} back`);
-  if (scan.fused) parts.push(`${scan.missing} missing, held back`);
+  if (scan.fused) parts.push(`${scan.missing} missing, not deleted`);
   return parts.join(', ');
 }
 
@@ -96,26 +91,27 @@ function isAboutTheList(error: unknown): error is SignalhouseError {
   );
 }
 
-/** A list that was never there is worth a note; where rows of it are known, it has gone, and they will age. */
+/** A list that never existed is worth a note; where items of it are stored, it has gone, and they will age. */
 async function noteNotOffered(context: Context, list: List, error: SignalhouseError): Promise<void> {
   await context.batcher.flush();
-  const [row] = await context.store.all<{ known: number }>(
-    `SELECT count(*) AS known FROM raw.documents WHERE endpoint = ${literal(list.name)}`,
+  const [row] = await context.store.all<{ stored: number }>(
+    'SELECT count(*) AS stored FROM raw.documents WHERE endpoint = $list',
+    { list: list.name },
   );
-  const known = Number(row?.known ?? 0);
-  if (known === 0) {
+  const stored = Number(row?.stored ?? 0);
+  if (stored === 0) {
     context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
     return;
   }
   context.failures.push({
     endpoint: list.name,
     entityId: null,
-    message: `the API does not offer this list any more (${error.message}): the ${known} items known of it stay as they are`,
-    hint: `Ask the operator of the API whether it has moved; to go on without it, choose the others with --only.`,
+    message: `the API does not offer this list any more (${error.message}); its ${stored} stored items stay as they are`,
+    hint: `Ask the operator of the API whether it has moved. To sync without it, choose the others with --only.`,
   });
 }
 
-/** Where the document shows neither parameters nor answer, a 404 says that there is no such list here. */
+/** Where the document shows neither parameters nor answer, a 404 means that this API has no such list. */
 function isNotOffered(list: List, error: SignalhouseError): boolean {
   return list.endpoint.documented === false && error instanceof RejectedError && error.status === 404;
 }

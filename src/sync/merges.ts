@@ -1,12 +1,12 @@
 import { Priority } from '../api/client.js';
 import { type Child, type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
-import { literal, sqlFile, substitute } from '../warehouse/sql.js';
-import { isAboutOne, isTheApis } from './children.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
+import { isAboutOneRequest, isApiRefusal } from './fetch-child.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
-import { present } from './missing.js';
+import { present } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
 const unexplainedSql = sqlFile('sync/unexplained');
@@ -29,27 +29,25 @@ function isHistory(child: Child): child is ChildOf<'history'> {
 }
 
 /**
- * Says of what is gone into whom it was merged. The survivor's history names it; what no survivor names is asked for
- * its own history, once, since some services keep answering that. A run that ends before leaves it to the next.
+ * Marks deleted entities that were merged with the survivor's id. The survivor's history names them; where none does,
+ * the entity's own history is fetched, once, since some services keep answering it. A run that ends before leaves that
+ * to the next.
  */
 export async function resolveMerges(context: Context): Promise<void> {
   for (const source of sourcesOf(context.resources)) {
     await context.batcher.flush();
     await markMerged(context, source);
-    for (const id of await unexplained(context, source)) await askOwnHistory(context, source, id);
+    for (const id of await unexplained(context, source)) await fetchOwnHistory(context, source, id);
     await context.batcher.flush();
     await markMerged(context, source);
   }
 }
 
 async function markMerged(context: Context, { history, presence }: Source): Promise<void> {
+  const { merges } = history.answer;
   const rows = await context.store.all<{ id: string; deleted_at: string; merged_into_id: string }>(
-    substitute(mergedSql, {
-      presence: literal(presence),
-      merges: literal(history.answer.merges.kind),
-      sources: literal(history.answer.merges.sources),
-      target: literal(history.answer.merges.target),
-    }),
+    mergedSql,
+    { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
   );
   if (rows.length === 0) return;
   const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
@@ -62,26 +60,24 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
 }
 
 async function unexplained(context: Context, { history, presence }: Source): Promise<string[]> {
-  const rows = await context.store.all<{ id: string }>(
-    substitute(unexplainedSql, { presence: literal(presence), history: literal(history.name) }),
-  );
+  const rows = await context.store.all<{ id: string }>(unexplainedSql, { presence, history: history.name });
   return rows.map(({ id }) => id).filter((id) => !history.digitsOnly || /^\d+$/.test(id));
 }
 
-async function askOwnHistory(context: Context, { history }: Source, id: string): Promise<void> {
+async function fetchOwnHistory(context: Context, { history }: Source, id: string): Promise<void> {
   const endpoint = history.name;
   try {
     const options = { priority: Priority.detail, signal: context.stop };
     const answer = await context.api.get(history.endpointName, requestFor(history, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
-    landing.coverage.push(asked(endpoint, id, landing.fetchedAt, answer.status));
+    landing.coverage.push(fetchedOnce(endpoint, id, landing.fetchedAt, answer.status));
     await context.batcher.add(landing);
   } catch (error) {
-    if (!isAboutOne(error)) throw error;
-    if (isTheApis(error)) {
+    if (!isAboutOneRequest(error)) throw error;
+    if (isApiRefusal(error)) {
       const at = new Date(context.clock.now());
-      await context.batcher.add({ coverage: [asked(endpoint, id, at, error.status)] });
+      await context.batcher.add({ coverage: [fetchedOnce(endpoint, id, at, error.status)] });
       return;
     }
     const { message, hint = null } = error;
@@ -89,8 +85,8 @@ async function askOwnHistory(context: Context, { history }: Source, id: string):
   }
 }
 
-/** That it was asked. It has no fingerprint: should the thing come back, its history is due like everything else. */
-function asked(endpoint: string, entityId: string, fetchedAt: Date, status: number): Coverage {
+/** Says that it was fetched. It has no fingerprint: if the entity comes back, its history is due like the rest. */
+function fetchedOnce(endpoint: string, entityId: string, fetchedAt: Date, status: number): Coverage {
   const reason = 'asked when gone';
   return { endpoint, entityId, fetchedAt, fingerprint: null, status, error: null, reason };
 }

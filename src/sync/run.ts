@@ -7,14 +7,13 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
-import { fetchDetails } from './details.js';
-import { countDue } from './due.js';
+import { countDue, sweepReport } from './due.js';
+import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
 import { resolveMerges } from './merges.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
-import { sweepReport } from './sweep-report.js';
 
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
@@ -37,7 +36,7 @@ export async function runSync(
       async work() {
         await landOrganization(context, parts.identity);
         listsFailed = await readLists(context, selection.lists, scans, { settles: true });
-        await fetchDetails(context, selection.children);
+        await fetchDue(context, selection.children);
         await resolveMerges(context);
       },
       async beforeLastBatch() {

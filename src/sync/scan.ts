@@ -1,13 +1,16 @@
 import { Priority } from '../api/client.js';
 import { pagesOf } from '../api/paging.js';
+import { isObject } from '../base/json.js';
+import { storiesLimit } from '../contract/limits.js';
 import type { List } from '../contract/resources.js';
+import type { storyBuckets } from '../contract/stories.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
-import { landList } from './landing/answers.js';
+import { arrayIn, landList } from './landing/answers.js';
 import { Landing, nameOf } from './landing/landing.js';
-import { missingFrom } from './missing.js';
+import { missingFrom } from './tombstones.js';
 
-/** What reading a list to its end showed. */
+/** What reading a list to its end returned. */
 export interface ListRead {
   readonly startedAt: Date;
   readonly attempts: number;
@@ -18,7 +21,7 @@ export interface ListRead {
   readonly pageBase: number | null;
   readonly pageSize: number | null;
   readonly form: string;
-  /** The list held still while it was read: only then may it say that something is gone. */
+  /** The list did not change while it was read: only then may it say that something is gone. */
   readonly verified: boolean;
   readonly note: string | null;
 }
@@ -35,11 +38,18 @@ interface Reading {
   form: string;
 }
 
+/** Reads a list to its end and lands what it returns. */
+export function readList(context: Context, list: List): Promise<ListRead> {
+  return readers[list.reads](context, list);
+}
+
+const readers = { pages: readPages, buckets: readBuckets };
+
 /**
- * Reads a list to its end and lands every page, again and again (`sync.scanAttempts`) until it verifies: pages shift
- * while they are read, and an item that moved from a page not yet read to one already read is seen by nobody.
+ * Reads every page, and reads the list again (up to `sync.scanAttempts` times) until it verifies: pages shift while they
+ * are read, and no page returns an item that moved from one not yet read to one already read.
  */
-export async function readList(context: Context, list: List): Promise<ListRead> {
+async function readPages(context: Context, list: List): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   let previous: Reading | undefined;
   let pagesRead = 0;
@@ -104,7 +114,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
 
 /**
  * With a total: as many distinct items as it says, and the same total first and last. Without one: the same ids in
- * two readings in a row, or one answer that holds everything and misses nothing that is known.
+ * two readings in a row, or one answer from which no stored item is missing.
  */
 async function isVerified(
   context: Context,
@@ -112,7 +122,7 @@ async function isVerified(
   reading: Reading,
   previous: Reading | undefined,
 ): Promise<boolean> {
-  if (reading.lastTotal !== null) return heldStill(reading);
+  if (reading.lastTotal !== null) return isUnchanged(reading);
   if (previous)
     return previous.ids.size === reading.ids.size && [...reading.ids].every((id) => previous.ids.has(id));
   if (reading.pages > 1) return false;
@@ -121,19 +131,21 @@ async function isVerified(
   return missing.length === 0;
 }
 
-/** Whether what was read is as much as the list says it has, from its first page to its last. */
-export function heldStill(reading: Pick<Reading, 'ids' | 'withoutId' | 'firstTotal' | 'lastTotal'>): boolean {
+/** Whether as many items came as the list says it has, on its first page and on its last. */
+export function isUnchanged(
+  reading: Pick<Reading, 'ids' | 'withoutId' | 'firstTotal' | 'lastTotal'>,
+): boolean {
   return (
     reading.firstTotal === reading.lastTotal && reading.ids.size + reading.withoutId === reading.lastTotal
   );
 }
 
 function whyNot(reading: Reading): string {
-  if (reading.lastTotal === null) return 'two readings in a row showed different items';
+  if (reading.lastTotal === null) return 'two readings in a row returned different items';
   if (reading.firstTotal !== reading.lastTotal) {
     return `its total went from ${reading.firstTotal} to ${reading.lastTotal} while it was read`;
   }
-  return `it says ${reading.lastTotal} and showed ${reading.ids.size + reading.withoutId}`;
+  return `its total is ${reading.lastTotal}, and it returned ${reading.ids.size + reading.withoutId}`;
 }
 
 /** The row of ops.scans for a list that was read. */
@@ -160,4 +172,73 @@ export function scanRow(
     missing: found.missing,
     tombstoned: found.tombstoned,
   };
+}
+
+type Bucket = (typeof storyBuckets)[number];
+
+/** A bucket, the count that an answer has for it, and which of the stories read so far are in it. */
+const otherBuckets: readonly {
+  bucket: Bucket;
+  count: string;
+  holds: (story: Record<string, unknown>) => boolean;
+}[] = [
+  { bucket: 'archived', count: 'archivedCount', holds: (story) => isObject(story.archive) },
+  { bucket: 'unread', count: 'unreadCount', holds: (story) => story.isRead === false },
+  { bucket: 'for-you', count: 'forYouCount', holds: (story) => isObject(story.viewerRelevance) },
+];
+
+/**
+ * Reads the stories. A bucket returns at most 100 and has no pages, so the others are read only where the counts say
+ * that they hold more than `everything` returned. A missing story is never taken for gone.
+ */
+async function readBuckets(context: Context, list: List): Promise<ListRead> {
+  const startedAt = new Date(context.clock.now());
+  const read = new Map<string, Record<string, unknown>>();
+  const first = await readBucket(context, list, 'everything', read);
+  let requests = 1;
+  for (const { bucket, count, holds } of otherBuckets) {
+    const total = first[count];
+    const readOfIt = [...read.values()].filter(holds).length;
+    if (typeof total !== 'number' || total <= readOfIt) continue;
+    await readBucket(context, list, bucket, read);
+    requests += 1;
+  }
+  const total = typeof first.everythingCount === 'number' ? first.everythingCount : null;
+  const isCut = total !== null && total > read.size;
+  return {
+    startedAt,
+    attempts: 1,
+    pages: requests,
+    items: read.size,
+    ids: new Set(read.keys()),
+    totalCount: total,
+    pageBase: null,
+    pageSize: storiesLimit,
+    form: 'buckets',
+    verified: !isCut,
+    note: isCut ? `there are ${total}; a bucket returns at most ${storiesLimit}` : null,
+  };
+}
+
+async function readBucket(
+  context: Context,
+  list: List,
+  bucket: Bucket,
+  read: Map<string, Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const options = { priority: Priority.essential, signal: context.stop };
+  const answer = await context.api.call('stories', { query: { bucket, limit: storiesLimit } }, options);
+  const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
+  const stories = arrayIn(answer.body, ['stories', 'data'], where);
+  const landing = new Landing(answer.arrivedAt, context.schemaDrift);
+  landList(landing, list, stories);
+  for (const story of stories) {
+    const slug = nameOf(story, list.key);
+    if (slug !== null && isObject(story)) read.set(slug, story);
+  }
+  const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
+  landing.document('story_buckets', { id: bucket, parentId: null }, counts);
+  await context.batcher.add(landing);
+  context.observer.progress(read.size, null);
+  return counts;
 }

@@ -1,8 +1,17 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
-import { byUrgency, countDue, due, type Task } from '../../../src/sync/due.js';
-import type { SyncSettings } from '../../../src/sync/settings.js';
+import type { SyncSettings } from '../../../src/sync/context.js';
+import {
+  allowedPerDay,
+  byUrgency,
+  countDue,
+  due,
+  sweepNote,
+  sweepPerDay,
+  type Task,
+} from '../../../src/sync/due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { open, runId } from '../warehouse/support.js';
@@ -303,5 +312,29 @@ describe('the order', () => {
         }
       }),
     );
+  });
+});
+
+describe('the sweep', () => {
+  const defaults = loadConfig({ env: {} });
+
+  test('costs a day, for each child, its items by three quarters of its age', () => {
+    const topic = children.filter(({ name }) => name === 'topic');
+    expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (14 * 0.75));
+    const both = children.filter(({ name }) => name === 'topic' || name === 'company');
+    expect(sweepPerDay({ topics: 2_100 }, both, defaults)).toBeCloseTo(2_100 / (14 * 0.75));
+    expect(sweepPerDay({}, children, defaults)).toBe(0);
+  });
+
+  test('one run a day may make what its caps and its rate allow', () => {
+    expect(allowedPerDay({}, defaults)).toBe(120 * 1_440);
+    expect(allowedPerDay({ maxMinutes: 50 }, defaults)).toBe(6_000);
+    expect(allowedPerDay({ maxMinutes: 50, maxRequests: 100 }, defaults)).toBe(100);
+  });
+
+  test('says what it can keep when it cannot keep what is asked for', () => {
+    expect(sweepNote(100, 100)).toBeNull();
+    expect(sweepNote(250, 100)).toContain('ages 2.5 times as long');
+    expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
   });
 });

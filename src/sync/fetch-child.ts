@@ -10,18 +10,18 @@ import { isObject } from '../base/json.js';
 import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
-import { covered, type Task } from './due.js';
+import { coverageOf, type Task } from './due.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
-import { present } from './missing.js';
+import { present } from './tombstones.js';
 
-/** How fetching one child ended: 'fetched', not there to be had, or to be tried again in a later run. */
+/** How fetching one child ended: fetched, refused by the API, or to be tried again in a later run. */
 export type ChildOutcome = 'fetched' | 'absent' | 'failed';
 
 /**
- * Fetches one child and hands it to the batch together with the state that says so. A child that the API refuses
- * (4xx) is remembered with its parent's fingerprint, so that it is not asked again until the parent changes or the
- * sweep comes; one that got no answer stays due. Errors that end the run (a refused key, a stop) are thrown.
+ * Fetches one child and adds it to the batch together with the state that says so. A child that the API refuses (4xx) is
+ * remembered with its parent's fingerprint, so that it is not asked for again until the parent changes or the sweep
+ * comes; one that got no answer stays due. Errors that end the run (a refused key, a stop) are thrown.
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
   try {
@@ -29,19 +29,19 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
     else await fetchWhole(context, task);
     return 'fetched';
   } catch (error) {
-    if (isTheApis(error)) return refused(context, task, error);
-    if (isAboutOne(error)) return failed(context, task, error);
+    if (isApiRefusal(error)) return refused(context, task, error);
+    if (isAboutOneRequest(error)) return failed(context, task, error);
     throw error;
   }
 }
 
-/** Refused by the API itself: without the documented error body, it was something in front of it that said no. */
-export function isTheApis(error: unknown): error is RejectedError {
+/** The API itself refused it: without the documented error body, something in front of the API did. */
+export function isApiRefusal(error: unknown): error is RejectedError {
   return error instanceof RejectedError && error.code !== undefined;
 }
 
-/** About this one request: whatever went wrong with it, others may go through. */
-export function isAboutOne(error: unknown): error is RejectedError | UnavailableError | ContractError {
+/** Only this request failed; others may succeed. */
+export function isAboutOneRequest(error: unknown): error is RejectedError | UnavailableError | ContractError {
   return (
     error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
   );
@@ -49,19 +49,19 @@ export function isAboutOne(error: unknown): error is RejectedError | Unavailable
 
 async function fetchWhole(context: Context, task: Task): Promise<void> {
   const { child, entityId } = task;
-  const answer = await ask(context, task);
+  const answer = await request(context, task);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
   const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
   landAnswer(landing, child, entityId, answer.body, where);
   if (isShort(answer.body)) context.shortHistories.add(`${child.name} ${entityId}`);
-  landing.coverage.push(covered(task, answer.arrivedAt, answer.status));
+  landing.coverage.push(coverageOf(task, answer.arrivedAt, answer.status));
   await context.batcher.add(landing);
 }
 
-async function ask(context: Context, { child, entityId }: Task) {
+async function request(context: Context, { child, entityId }: Task) {
   const unparsed = child.answer.form === 'conversations' ? 'messages' : undefined;
   const options = { priority: Priority.detail, signal: context.stop, unparsed };
-  const get = (request: ReadRequest) => context.api.get(child.endpointName, request, options);
+  const get = (one: ReadRequest) => context.api.get(child.endpointName, one, options);
   try {
     return await get(requestFor(child, entityId));
   } catch (error) {
@@ -71,21 +71,17 @@ async function ask(context: Context, { child, entityId }: Task) {
   }
 }
 
-/** The document shows no way to ask for the records beyond those that an answer shows. */
+/** Whether a history holds more records than it returned. The document shows no way to ask for the others. */
 function isShort(body: unknown): boolean {
   if (!isObject(body) || !Array.isArray(body.history) || typeof body.totalCount !== 'number') return false;
   return body.history.length < body.totalCount;
 }
 
 async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {
-  const { child, entityId, fingerprint } = task;
+  const { child, entityId } = task;
   const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
-    endpoint: child.name,
-    entityId,
-    fetchedAt: landing.fetchedAt,
-    fingerprint,
-    status: error.status,
+    ...coverageOf(task, landing.fetchedAt, error.status),
     error: error.message,
     reason: error.reason ?? error.code ?? null,
   });
@@ -96,32 +92,22 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
     landing.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });
   }
   await context.batcher.add(landing);
-  if (error.status === 404) return 'absent';
-  context.failures.push(failureOf(task, error));
+  if (error.status !== 404) context.failures.push(failureOf(task, error));
   return 'absent';
 }
 
 async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
   const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
   landing.coverage.push({
-    endpoint: task.child.name,
-    entityId: task.entityId,
-    fetchedAt: landing.fetchedAt,
+    ...coverageOf(task, landing.fetchedAt, null),
     fingerprint: null,
-    status: null,
     error: messageOf(error),
-    reason: null,
   });
   await context.batcher.add(landing);
   context.failures.push(failureOf(task, error));
   return 'failed';
 }
 
-function failureOf(task: Task, error: SignalhouseError) {
-  return {
-    endpoint: task.child.name,
-    entityId: task.entityId,
-    message: error.message,
-    hint: error.hint ?? null,
-  };
+function failureOf({ child, entityId }: Task, { message, hint }: SignalhouseError) {
+  return { endpoint: child.name, entityId, message, hint: hint ?? null };
 }

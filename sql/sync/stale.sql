@@ -1,6 +1,6 @@
--- Documents that something newer contradicts, and that nothing would ever bring up to date again.
+-- Documents that something newer contradicts, and that no other answer would ever bring up to date.
 --
---   {{own_groups}}  whether the conversations of people with a company are asked for ('false': the company's hold them)
+--   $own_groups  whether the conversations of people with a company are fetched (otherwise the company's hold them)
 --
 -- A person's own conversations, once the person has a company and the company's were fetched later.
 SELECT listed.endpoint, listed.id, listed.parent_id AS "parentId"
@@ -8,14 +8,14 @@ FROM raw.documents AS listed
 JOIN main.people ON people.id = listed.parent_id
 JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = people.id
 JOIN ops.coverage AS companys ON companys.endpoint = 'company_groups' AND companys.entity_id = people.company_id
-WHERE NOT {{own_groups}}
+WHERE NOT $own_groups
   AND listed.endpoint = 'person_groups'
   AND companys.error IS NULL
   AND companys.fingerprint IS NOT NULL
   AND companys.fetched_at > own.fetched_at
 UNION ALL
--- An employee who by now says to be of another company, or of none: it is colleagues who bring the employees of a
--- company, and there may be none left.
+-- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
+-- there may be none left.
 SELECT employee.endpoint, employee.id, employee.parent_id
 FROM raw.documents AS employee
 JOIN main.people ON people.id = employee.id

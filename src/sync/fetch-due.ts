@@ -3,29 +3,30 @@ import { UnavailableError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';
-import { type ChildOutcome, fetchChild } from './children.js';
+import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
-import { pruneStale } from './prune-stale.js';
+import { type ChildOutcome, fetchChild } from './fetch-child.js';
+import { Landing } from './landing/landing.js';
 
-/** After so many failures in a row, with no answer in between, the API is down rather than one thing broken. */
+/** After so many failures in a row, with no answer in between, the API is down, and not one thing broken. */
 const failuresInARow = 10;
 
 /**
- * Fetches every child that is due, most urgent first. What is due is asked again until nothing new is, since fetching
- * reveals more (a person's detail says that it has no company, so its own conversations are wanted). Nothing is tried
- * twice in one run.
+ * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
+ * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run.
  */
-export async function fetchDetails(context: Context, children: readonly Child[]): Promise<void> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
   const tried = new Set<string>();
   let inARow = 0;
   for (;;) {
     await context.batcher.flush();
-    // Between two rounds things are taken away; within one, nothing is that a child of another has brought.
+    // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
     const tasks = (await due(context.store, children, context.config, now)).filter(
-      (task) => !tried.has(nameOf(task)),
+      (task) => !tried.has(keyOf(task)),
     );
     if (tasks.length === 0) return pruneStale(context);
     const tracker = new PhaseTracker(context.observer, tasks);
@@ -33,10 +34,10 @@ export async function fetchDetails(context: Context, children: readonly Child[])
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const work = pool(tasks, context.config.api.concurrency + 2, async (task) => {
       context.stop.throwIfAborted();
-      tried.add(nameOf(task));
+      tried.add(keyOf(task));
       const outcome = await fetchChild(context, task);
       inARow = outcome === 'failed' ? inARow + 1 : 0;
-      if (inARow >= failuresInARow) throw down(context);
+      if (inARow >= failuresInARow) throw apiDown(context);
       tracker.done(task, outcome);
     });
     await work.finally(() => tracker.end());
@@ -51,11 +52,11 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
     observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
 }
 
-function nameOf(task: Task): string {
+function keyOf(task: Task): string {
   return `${task.child.name}\n${task.entityId}`;
 }
 
-function down(context: Context): UnavailableError {
+function apiDown(context: Context): UnavailableError {
   const last = context.failures.at(-1);
   const where = { endpoint: last?.endpoint ?? '', method: 'GET', path: '' };
   return new UnavailableError(
@@ -63,9 +64,35 @@ function down(context: Context): UnavailableError {
     where,
     undefined,
     {
-      hint: 'Everything fetched so far is committed. Run sync again when the API answers; it goes on from here.',
+      hint: 'Everything fetched so far is committed. Run sync again when the API answers; it continues from here.',
     },
   );
+}
+
+const staleSql = sqlFile('sync/stale');
+
+/**
+ * Removes what something newer contradicts and nothing would ever bring up to date: the conversations of a person who now
+ * has a company (the company's are fetched instead, see `sync.personGroups`), and employees who are of another company.
+ * If a person leaves the company again, the conversations are due as if they had never been fetched.
+ */
+export async function pruneStale(context: Context): Promise<void> {
+  await context.batcher.flush();
+  const documents = await context.store.all<DocumentKey>(staleSql, {
+    own_groups: context.config.sync.personGroups === 'all',
+  });
+  if (documents.length === 0) return;
+  const landing = new Landing(new Date(context.clock.now()));
+  landing.removed.push(...documents);
+  const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
+  for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
+    const coverage: Coverage = {
+      ...{ endpoint: 'person_groups', entityId, fetchedAt: landing.fetchedAt },
+      ...{ fingerprint: null, status: null, error: null, reason: 'comes with the company' },
+    };
+    landing.coverage.push(coverage);
+  }
+  await context.batcher.add(landing);
 }
 
 interface Phase {

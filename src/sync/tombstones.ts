@@ -1,0 +1,244 @@
+import { Priority } from '../api/client.js';
+import { RejectedError } from '../base/errors.js';
+import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
+import type { DocumentKey } from '../warehouse/load/batch.js';
+import { sqlFile } from '../warehouse/sql.js';
+import { type Context, maxAgeSeconds } from './context.js';
+import { landAnswer } from './landing/answers.js';
+import { Landing } from './landing/landing.js';
+
+/**
+ * Presence says whether an entity still exists. It is a document like any other, so that a rebuild restores it too.
+ */
+export interface Presence {
+  readonly deletedAt: string | null;
+  readonly deletedReason: string | null;
+  readonly mergedIntoId: string | null;
+  readonly detailUnavailableReason: string | null;
+  /** Not listed any more, but answered by id. */
+  readonly unlistedSince: string | null;
+  /** When it was last answered so. */
+  readonly askedAt: string | null;
+}
+
+/** The presence of an entity that is listed and answered. */
+export const present: Presence = {
+  deletedAt: null,
+  deletedReason: null,
+  mergedIntoId: null,
+  detailUnavailableReason: null,
+  unlistedSince: null,
+  askedAt: null,
+};
+
+/** A stored item that a list did not return. */
+interface MissingItem {
+  readonly id: string;
+  /** It was answered 404 by id while it was listed, as topics archived in the migration are. */
+  readonly unanswered: boolean;
+}
+
+const missingSql = sqlFile('sync/missing');
+
+/**
+ * The stored items of a list that are not among these ids, and how many are stored at all. Keeps the ids in a temporary
+ * table for `settle`.
+ */
+export async function missingFrom(
+  context: Context,
+  list: List,
+  ids: ReadonlySet<string>,
+): Promise<{ missing: MissingItem[]; stored: number }> {
+  await context.batcher.flush();
+  await context.store.transaction(async (tx) => {
+    await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
+    await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
+  });
+  const missing = await context.store.all<MissingItem & { stored: number }>(missingSql, {
+    list: list.name,
+    presence: list.presence ?? '',
+  });
+  return { missing, stored: Number(missing[0]?.stored ?? 0) };
+}
+
+function* rowsOf(ids: Iterable<string>): Generator<[string]> {
+  for (const id of ids) yield [id];
+}
+
+export interface Settled {
+  readonly missing: number;
+  readonly tombstoned: number;
+  readonly restored: number;
+  /** The fuse held back deletions. */
+  readonly fused: boolean;
+  readonly note: string | null;
+}
+
+export const nothingSettled: Settled = { missing: 0, tombstoned: 0, restored: 0, fused: false, note: null };
+
+/** Whether so much is missing that a broken answer is likelier than so many deletions (settings `sync.deletes`). */
+export function tripsFuse(
+  count: { missing: number; stored: number; returned: number },
+  limits: { maxShare: number; maxRows: number },
+): boolean {
+  if (count.missing === 0) return false;
+  if (count.returned === 0) return true;
+  return count.missing > limits.maxRows && count.missing > limits.maxShare * count.stored;
+}
+
+/** The ids that one reading of a list returned, and whether the list stayed the same meanwhile. */
+export interface ReturnedIds {
+  readonly ids: ReadonlySet<string>;
+  readonly verified: boolean;
+}
+
+const unlistedSql = sqlFile('sync/unlisted');
+
+/**
+ * Tombstones what a list lost, and restores what it returned again. What a verified scan misses is asked for by id: only
+ * a 404 makes a tombstone, and an item that is answered exists, but is not listed any more. A 404 proves nothing where
+ * listed items are answered 404 as well; then the list is read `again`, since totals can agree by accident, and the item
+ * must be missing twice.
+ */
+export async function settle(
+  context: Context,
+  list: List,
+  returned: ReturnedIds,
+  again: () => Promise<ReturnedIds>,
+): Promise<Settled> {
+  const { presence } = list;
+  if (presence === null) return nothingSettled;
+  const { missing, stored } = await missingFrom(context, list, returned.ids);
+  const restored = await restore(context, presence);
+  if (!returned.verified) return { ...nothingSettled, restored };
+  const count = { missing: missing.length, stored, returned: returned.ids.size };
+  if (!context.acceptDeletes && tripsFuse(count, context.config.sync.deletes)) {
+    const note = `${missing.length} of ${stored} stored items are missing: nothing was deleted (--accept-deletes allows it)`;
+    return { ...nothingSettled, missing: missing.length, restored, fused: true, note };
+  }
+  const unlisted = await context.store.all<UnlistedItem>(unlistedSql, {
+    presence,
+    max_age_seconds: maxAgeSeconds(detailOf(context.resources, list), context.config),
+    now: new Date(context.clock.now()),
+  });
+  const unanswered = new Set(missing.flatMap((item) => (item.unanswered ? [item.id] : [])));
+  const unproven: NotFound[] = [];
+  let tombstoned = 0;
+  for (const item of [...missing, ...unlisted]) {
+    const notFound = await fetchById(context, list, presence, item);
+    if (notFound === null) continue;
+    if (notFound.reason !== undefined || unanswered.has(notFound.id)) {
+      unproven.push(notFound);
+      continue;
+    }
+    await tombstone(context, list, presence, notFound);
+    tombstoned += 1;
+  }
+  const second = unproven.length > 0 ? await again() : returned;
+  for (const notFound of unproven) {
+    if (!second.verified || second.ids.has(notFound.id)) continue;
+    await tombstone(context, list, presence, notFound);
+    tombstoned += 1;
+  }
+  return { ...nothingSettled, missing: missing.length, tombstoned, restored };
+}
+
+const returnedSql = sqlFile('sync/returned');
+
+async function restore(context: Context, presence: string): Promise<number> {
+  const returned = await context.store.all<{ id: string; detail_unavailable_reason: string | null }>(
+    returnedSql,
+    { presence },
+  );
+  if (returned.length === 0) return 0;
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  for (const { id, detail_unavailable_reason: reason } of returned) {
+    landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
+  }
+  await context.batcher.add(landing);
+  return returned.length;
+}
+
+/** An item that was answered 404 by id: when, and with which `data.reason`. */
+interface NotFound {
+  readonly id: string;
+  readonly at: Date;
+  readonly reason: string | undefined;
+}
+
+/** An item that is not listed, and since when. */
+interface UnlistedItem {
+  readonly id: string;
+  readonly since?: string;
+}
+
+/** Fetches one item by id and lands the answer; returns the 404 when there is none. */
+async function fetchById(
+  context: Context,
+  list: List,
+  presence: string,
+  { id, since }: UnlistedItem,
+): Promise<NotFound | null> {
+  const detail = detailOf(context.resources, list);
+  try {
+    const options = { priority: Priority.essential, signal: context.stop };
+    const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
+    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
+    landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
+    const askedAt = answer.arrivedAt.toISOString();
+    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
+    landing.document(presence, { id, parentId: null }, unlisted);
+    await context.batcher.add(landing);
+    return null;
+  } catch (error) {
+    // A 404 without the documented error body comes from something in front of the API, and proves nothing.
+    if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
+    return { id, at: new Date(context.clock.now()), reason: error.reason };
+  }
+}
+
+async function tombstone(
+  context: Context,
+  list: List,
+  presence: string,
+  { id, at, reason }: NotFound,
+): Promise<void> {
+  const landing = new Landing(at, context.schemaDrift);
+  const deleted = { deletedAt: at.toISOString(), deletedReason: reason ?? 'not_found' };
+  landing.document(presence, { id, parentId: null }, { ...present, ...deleted });
+  landing.removed.push(...(await documentsRemovedWith(context, list, id)));
+  // If it comes back, its children are due as if they had never been fetched.
+  for (const child of context.resources.children) {
+    if (child.list.name !== list.name) continue;
+    landing.coverage.push({
+      endpoint: child.name,
+      entityId: id,
+      fetchedAt: at,
+      fingerprint: null,
+      status: 404,
+      error: null,
+      reason: 'gone',
+    });
+  }
+  await context.batcher.add(landing);
+}
+
+const removedWithSql = sqlFile('sync/removed_with');
+
+function documentsRemovedWith(context: Context, list: List, id: string): Promise<DocumentKey[]> {
+  return context.store.all<DocumentKey>(removedWithSql, { ...kindsRemovedWith(context.resources, list), id });
+}
+
+/** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */
+function kindsRemovedWith({ children, embedded }: Resources, { name: list }: List) {
+  const inside = Object.entries(embedded).map(([name, entry]) => ({
+    ...entry,
+    name,
+    removedWithParent: true,
+  }));
+  const kinds = [...children, ...inside];
+  return {
+    belonging: kinds.flatMap((kind) => (kind.parent === list && kind.removedWithParent ? kind.name : [])),
+    naming: kinds.flatMap((kind) => (kind.membersOf === list ? kind.name : [])),
+  };
+}
