@@ -1,6 +1,7 @@
-import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
+import { RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
 import type { Context } from './context.js';
+import { isAboutOneRequest } from './fetch.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
@@ -25,7 +26,7 @@ export async function readLists(
       scans.push(scan);
       context.observer.phaseEnd(summaryOf(scan));
     } catch (error) {
-      if (!isAboutTheList(error)) throw error;
+      if (!isAboutOneRequest(error)) throw error;
       if (isNotOffered(list, error)) {
         context.observer.phaseEnd('not offered');
         await noteNotOffered(context, list, error);
@@ -83,12 +84,6 @@ function summaryOf(scan: ScanReport): string {
   if (scan.restored > 0) parts.push(`${scan.restored} back`);
   if (scan.fused) parts.push(`${scan.missing} missing, not deleted`);
   return parts.join(', ');
-}
-
-function isAboutTheList(error: unknown): error is SignalhouseError {
-  return (
-    error instanceof ContractError || error instanceof RejectedError || error instanceof UnavailableError
-  );
 }
 
 /** A list that never existed is worth a note; where items of it are stored, it has gone, and they will age. */

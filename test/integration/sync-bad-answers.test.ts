@@ -147,7 +147,7 @@ describe('answers that are not those of the API', () => {
     expect(report.failures).toEqual([
       expect.objectContaining({
         endpoint: 'channels',
-        message: expect.stringMatching(/not offer this list any more .*: the 4 items known of it stay/),
+        message: expect.stringMatching(/not offer this list any more .*; its 4 stored items stay/),
       }),
     ]);
     expect(await pulling.differences()).toEqual([]);

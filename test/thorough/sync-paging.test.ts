@@ -73,11 +73,11 @@ describe('lists that do not page as they should', () => {
     expect(report.scans).toEqual([
       expect.objectContaining({ endpoint: 'topics', verified: false, attempts: 3, tombstoned: 0 }),
     ]);
-    expect(report.notes.join()).toMatch(/it says 1\d and showed 4/);
+    expect(report.notes.join()).toMatch(/its total is 1\d, and it returned 4/);
     const status = JSON.parse((await pulling.start(['status', '--json']).ended).stdout);
     expect(status.contents.lists).toEqual([
       expect.objectContaining({
-        ...{ endpoint: 'topics', verified_at: null, note: expect.stringMatching(/it says 1\d and showed 4/) },
+        ...{ endpoint: 'topics', verified_at: null, note: expect.stringMatching(/its total is 1\d, and it returned 4/) },
       }),
     ]);
   });

@@ -227,7 +227,7 @@ describe('the summary of the status', () => {
           lists: [
             {
               ...{ endpoint: 'topics', read_at: '2026-11-20T11:00:00.000Z', verified_at: null },
-              ...{ total_count: null, ids: 1_200, note: 'it says 1205 and showed 1200' },
+              ...{ total_count: null, ids: 1_200, note: 'its total is 1205, and it returned 1200' },
             },
           ],
           children: [
@@ -263,7 +263,7 @@ describe('the summary of the status', () => {
       'queued 12 conflict 2',
       'nightly: next 2026-11-21 03:00:00Z, OVERDUE since 2026-11-20 03:00:00Z; never ran',
       'topics 1,200 1 h 00 min ago never',
-      'topics: the last scan is not verified; it says 1205 and showed 1200',
+      'topics: the last scan is not verified; its total is 1205, and it returned 1200',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
       'messages: 2 records, e.g. author.id: expected',
       'and 2 more',
