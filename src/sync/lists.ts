@@ -1,7 +1,7 @@
 import { RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
 import type { Context } from './context.js';
-import { isAboutOneRequest } from './fetch.js';
+import { isAboutOneRequest } from './fetch-child.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
