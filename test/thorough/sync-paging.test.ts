@@ -77,7 +77,11 @@ describe('lists that do not page as they should', () => {
     const status = JSON.parse((await pulling.start(['status', '--json']).ended).stdout);
     expect(status.contents.lists).toEqual([
       expect.objectContaining({
-        ...{ endpoint: 'topics', verified_at: null, note: expect.stringMatching(/its total is 1\d, and it returned 4/) },
+        ...{
+          endpoint: 'topics',
+          verified_at: null,
+          note: expect.stringMatching(/its total is 1\d, and it returned 4/),
+        },
       }),
     ]);
   });
