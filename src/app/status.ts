@@ -18,7 +18,7 @@ export interface StatusReport extends Facts {
   readonly exitCode: ExitCode;
 }
 
-export interface NextRun {
+interface NextRun {
   readonly name: string;
   readonly run: Job['run'];
   /** When it starts next; null when it never does. */

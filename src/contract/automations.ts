@@ -6,7 +6,7 @@ import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
  * Exactly one of five variants. Only the type value `cron` is shown; the others are told apart by their fields,
  * so any type text is taken (docs/assumptions.md).
  */
-export const schedule = z.union([
+const schedule = z.union([
   z.strictObject({ type: z.string(), expr: z.string().min(1) }),
   z.strictObject({ type: z.string(), rrule: z.string().min(1) }),
   z.strictObject({ type: z.string(), at: dateTime }),

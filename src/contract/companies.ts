@@ -23,7 +23,6 @@ export const company = z.looseObject({
   name: text,
   primaryDomain: text,
 });
-export type Company = z.infer<typeof company>;
 
 /** One item of `GET /companies`. */
 export const companyListItem = z.looseObject({
@@ -37,7 +36,6 @@ export const companyListItem = z.looseObject({
   personCount: integer,
   primaryDomain: text,
 });
-export type CompanyListItem = z.infer<typeof companyListItem>;
 
 /** `GET /companies/{companyId}/activity`. */
 export const companyActivity = z.looseObject({
@@ -55,7 +53,7 @@ export const companyIdentity = z.looseObject({
 });
 
 /** One item of `PATCH /companies/bulk`; required-ness is not shown, only the id is needed to mean anything. */
-export const companyChange = z.object({
+const companyChange = z.object({
   companyId: id,
   name: z.string().optional(),
   logoUrl: z.string().optional(),
@@ -63,7 +61,6 @@ export const companyChange = z.object({
   primaryDomain: z.string().optional(),
   connections: companyConnections.optional(),
 });
-export type CompanyChange = z.infer<typeof companyChange>;
 
 export const changeCompanies = z.object({ companies: z.array(companyChange).min(1) });
 export const changedCompanies = z.looseObject({

@@ -104,7 +104,6 @@ function hidden<P extends z.ZodObject = typeof none, B extends z.ZodType = typeo
 export type ParamsOf<N extends EndpointName> = Part<N, 'params'>;
 export type QueryOf<N extends EndpointName> = Partial<Part<N, 'query'>>;
 export type BodyOf<N extends EndpointName> = Part<N, 'body'>;
-export type AnswerOf<N extends EndpointName> = z.infer<(typeof endpoints)[N]['response']>;
 
 type Part<N extends EndpointName, K extends string> =
   (typeof endpoints)[N] extends Record<K, infer S>

@@ -18,10 +18,7 @@ export const dateTime = z
   .meta({ format: 'date-time' });
 
 /** Fields typed only as "timestamp", or not typed at all: a date-time string, or a number of (milli)seconds. */
-export const timestamp = z.union([dateTime, z.number()]);
-
-/** `^[a-z0-9]+(?:-[a-z0-9]+)*$` everywhere; read as any text, so that one odd source does not cost a record. */
-export const sourceName = z.string();
+const timestamp = z.union([dateTime, z.number()]);
 
 export const count = z.number().int();
 

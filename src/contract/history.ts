@@ -15,13 +15,12 @@ export const historyRecord = z.looseObject({
   previousValues: freeForm,
   user: maybe(actor),
 });
-export type HistoryRecord = z.infer<typeof historyRecord>;
 
 const named = z.looseObject({ id, name: text });
 const titled = z.looseObject({ id, title: text });
 
 /** `mergedInto`: where the entity itself went. One of the three targets is set, by the kind of entity. */
-export const mergedInto = z.looseObject({
+const mergedInto = z.looseObject({
   id: text,
   mergedAt: when,
   user: maybe(actor),
@@ -31,7 +30,7 @@ export const mergedInto = z.looseObject({
 });
 
 /** One item of `merges`: what was merged into the entity. */
-export const merge = z.looseObject({
+const merge = z.looseObject({
   id: text,
   mergedAt: when,
   user: maybe(actor),

@@ -11,7 +11,6 @@ export const author = z.looseObject({
   sourceAvatarUrl: text,
   sourceName: text,
 });
-export type Author = z.infer<typeof author>;
 
 const messageFields = {
   id,
@@ -34,7 +33,7 @@ const messageFields = {
 };
 
 /** `replyTo` and `thread`: a message without channel, reactions, quoteHighlights (and without further nesting). */
-export const messageCopy = z.looseObject(messageFields);
+const messageCopy = z.looseObject(messageFields);
 
 export const message = z.looseObject({
   ...messageFields,
@@ -46,7 +45,6 @@ export const message = z.looseObject({
   replyTo: maybe(messageCopy),
   thread: maybe(messageCopy),
 });
-export type Message = z.infer<typeof message>;
 
 export const group = z.looseObject({
   id,
@@ -56,13 +54,12 @@ export const group = z.looseObject({
   title: text,
   similarityAtAssignment: number,
 });
-export type Group = z.infer<typeof group>;
 
 /** One conversation of a topic: `GET /topics/{topicId}/groups`, messages oldest first. */
 export const topicGroup = z.looseObject({ group, messages: z.array(message) });
 
 /** The topic that a conversation of a company or person belongs to. */
-export const groupTopic = z.looseObject({
+const groupTopic = z.looseObject({
   topicId: text,
   topicTitle: text,
   topicType: text,

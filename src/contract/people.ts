@@ -5,7 +5,7 @@ import { personHistoryLimit } from './limits.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byPerson, paging, type ResourceEntry } from './resource-entry.js';
 
-export const personConnections = z.looseObject({
+const personConnections = z.looseObject({
   github: text,
   linkedin: text,
   phone: text,
@@ -47,7 +47,6 @@ export const person = z.looseObject({
   sources: texts,
   weeklyActivity: numbers,
 });
-export type Person = z.infer<typeof person>;
 
 /** `GET /people/{personId}/identities`: not shown; assumed to be like a company's External identity. */
 export const identity = z.looseObject({

@@ -19,7 +19,7 @@ export interface ReadEndpoint {
 export type Key = readonly [string, ...string[]];
 
 /** A field of a list's item, as a JSON path. */
-export type ItemPath = `$.${string}`;
+type ItemPath = `$.${string}`;
 
 /** The parts of an item that are documents of their own (`embedded` in resources.ts). */
 export type Embeds = 'authors_and_persons' | 'employees';
@@ -68,7 +68,7 @@ export type AnswerForm =
     };
 
 /** Where a history names the entities of a merge. */
-export interface Merges {
+interface Merges {
   /** The kind of document that holds what a history answer says besides its records. */
   readonly kind: string;
   /** The merged entities' ids in one item of `merges`, as a JSON path. */

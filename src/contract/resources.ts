@@ -38,10 +38,9 @@ const embedded = {
 } as const satisfies Record<string, EmbeddedEntry>;
 
 type Entries = typeof entries;
-export type ResourceName = keyof Entries;
+type ResourceName = keyof Entries;
 export type ListName = { [N in ResourceName]: Entries[N] extends { parent: null } ? N : never }[ResourceName];
 export type ChildName = Exclude<ResourceName, ListName>;
-export type EmbeddedName = keyof typeof embedded;
 
 /** The read endpoints by the name under which they are called. */
 export type ReadEndpoints = {

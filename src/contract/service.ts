@@ -3,7 +3,6 @@ import { flag, id, integer, text, when } from './fields.js';
 import { paging, type ResourceEntry } from './resource-entry.js';
 
 export const organization = z.looseObject({ id, name: text, slug: text });
-export type Organization = z.infer<typeof organization>;
 
 /** `GET /whoami`. */
 export const whoamiAnswer = z.looseObject({ organization });

@@ -6,9 +6,9 @@ import { bySlug, type EmbeddedEntry, type ResourceEntry } from './resource-entry
 export const storyBuckets = ['archived', 'everything', 'for-you', 'unread'] as const;
 
 /** A layout is kept as it is: its element types beyond the four shown are not known. */
-export const layout = z.looseObject({ elements: z.record(z.string(), z.unknown()), root: z.string() });
+const layout = z.looseObject({ elements: z.record(z.string(), z.unknown()), root: z.string() });
 
-export const storyArchive = z.looseObject({
+const storyArchive = z.looseObject({
   actor: maybe(z.looseObject({ type: text, name: text, image: text, userId: text })),
   archivedAt: when,
   reason: text,
@@ -16,7 +16,7 @@ export const storyArchive = z.looseObject({
 
 export const sourceRef = z.looseObject({ id: z.string(), label: text, type: text });
 
-export const draft = z.looseObject({
+const draft = z.looseObject({
   slug: z.string().min(1),
   title: text,
   summary: text,
@@ -44,12 +44,12 @@ export const storyListItem = z.looseObject({
   viewerRelevance: maybe(relevance),
 });
 
-export const storyDetail = z.looseObject({
+const storyDetail = z.looseObject({
   ...storyFields,
   relevantMembers: maybe(z.array(relevance)),
 });
 
-export const storiesAnswer = z.looseObject({
+const storiesAnswer = z.looseObject({
   stories: z.array(storyListItem),
   archivedCount: integer,
   everythingCount: integer,

@@ -6,14 +6,13 @@ import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry 
 
 export const priorities = ['very_low', 'low', 'default', 'high', 'very_high'] as const;
 export const priority = z.enum(priorities);
-export type Priority = z.infer<typeof priority>;
 
 /** The lifecycle states that a client may set. `unknown` is assessed by the service alone. */
 export const settableLifecycleStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
-export const settableLifecycleState = z.enum(settableLifecycleStates);
+const settableLifecycleState = z.enum(settableLifecycleStates);
 export const lifecycleStates = [...settableLifecycleStates, 'unknown'] as const;
 
-export const graphStatuses = ['active', 'superseded', 'archived'] as const;
+const graphStatuses = ['active', 'superseded', 'archived'] as const;
 
 /** The reason of a 404 for a topic that was archived in the v1 to v2 migration (Versioning). */
 export const migratedReason = 'archived_in_v1_to_v2_migration';
@@ -41,7 +40,6 @@ export const topic = z.looseObject({
   createdAt: when,
   updatedAt: when,
 });
-export type Topic = z.infer<typeof topic>;
 
 /** A person as embedded in a topic of the list. */
 export const topicListPerson = z.looseObject({
@@ -76,7 +74,6 @@ export const topicListItem = z.looseObject({
   timeRangeEnd: moment,
   updatedAt: when,
 });
-export type TopicListItem = z.infer<typeof topicListItem>;
 
 /** Person inside a topic: `GET /topics/{topicId}/people`. */
 export const topicPerson = z.looseObject({
@@ -91,7 +88,6 @@ export const topicPerson = z.looseObject({
   sources: texts,
   title: text,
 });
-export type TopicPerson = z.infer<typeof topicPerson>;
 
 /** The body of `PATCH /topics/{topicId}`: at least one field; `issueType` and `keywords` are always refused. */
 export const topicChange = z.object({
