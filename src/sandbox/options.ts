@@ -18,7 +18,7 @@ export interface SandboxKey {
 }
 
 /** The rate limit: `requests` in each window of `windowMs`, which starts with a key's first request in it. */
-export interface SandboxRate {
+interface SandboxRate {
   readonly requests: number;
   readonly windowMs: number;
   readonly kind: 'fixed';
@@ -101,14 +101,14 @@ export interface SandboxSettings {
 }
 
 /** The organization of the second default key; it is empty. */
-export const otherOrganization: StoredOrganization = {
+const otherOrganization: StoredOrganization = {
   id: 'org_other',
   name: 'Another Organization',
   slug: 'another-organization',
 };
 
 /** One key of each sort: valid, of another organization, a service JWT, revoked, expired. */
-export const defaultKeys: readonly SandboxKey[] = [
+const defaultKeys: readonly SandboxKey[] = [
   { key: 'svc_sandbox' },
   { key: 'svc_other_organization', organization: otherOrganization },
   { key: 'svc_jwt', kind: 'jwt' },

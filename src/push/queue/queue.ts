@@ -167,7 +167,7 @@ export class Queue {
 }
 
 /** The changes of a warehouse, live or published, by id. */
-export async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
+async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
   const rows = await store.all<{ change: string }>(changesSql);
   return new Map(
     rows.map((row) => {
@@ -177,7 +177,7 @@ export async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<st
   );
 }
 
-export function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
+function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
   return [...changes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 

@@ -10,7 +10,7 @@ import type { StoredMessage, StoredTopic, World } from './types.js';
  */
 
 /** How many weeks `weeklyActivity` covers, the current week last (assumed). */
-export const activityWeeks = 12;
+const activityWeeks = 12;
 
 export interface TopicCounts extends Readonly<TopicTally> {
   /** Every conversation of the topic. */

@@ -48,11 +48,6 @@ export function indexesOf(world: World): Indexes {
   return indexes;
 }
 
-/** Drops everything derived. Call it after you changed the world without the functions of `changes/`. */
-export function dropIndexes(world: World): void {
-  built.delete(world);
-}
-
 function build(world: World): Indexes {
   const indexes: Indexes = {
     messagesByAuthor: new Map(),

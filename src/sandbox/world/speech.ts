@@ -8,7 +8,7 @@ import { capitalized, type Kind, type Subject } from './topics.js';
 type ByKind = Readonly<Record<Kind, readonly string[]>>;
 
 /** The first message of a conversation. */
-export const openers: ByKind = {
+const openers: ByKind = {
   bug: [
     'It looks like {subject}.',
     'We noticed {day} that {subject}.',
@@ -65,7 +65,7 @@ export const openers: ByKind = {
 };
 
 /** The opener comes back with more. */
-export const details: ByKind = {
+const details: ByKind = {
   bug: [
     'It happens in about one of {n} attempts.',
     'Here is what I see: the request is sent, and nothing comes back.',
@@ -108,7 +108,7 @@ export const details: ByKind = {
 };
 
 /** Others join in. */
-export const echoes: ByKind = {
+const echoes: ByKind = {
   bug: [
     'Same here, on {browser}.',
     'We see this too, with {n} people affected.',
@@ -141,7 +141,7 @@ export const echoes: ByKind = {
 };
 
 /** Staff answers. */
-export const answers: ByKind = {
+const answers: ByKind = {
   bug: [
     'Thanks for the report. Could you tell us which version and browser you use?',
     'I can reproduce this, and have opened {ticket}.',
@@ -182,7 +182,7 @@ export const answers: ByKind = {
 };
 
 /** Notes for the team only (`isInternal`). */
-export const notes: readonly string[] = [
+const notes: readonly string[] = [
   'Internal: this account renews in {n} days, please handle with care.',
   'Internal: same as {ticket}.',
   'Internal: asked engineering, answer expected {day}.',
@@ -191,7 +191,7 @@ export const notes: readonly string[] = [
   'Internal: do not promise a date, {area} is being rewritten.',
 ];
 
-export const thanks: readonly string[] = [
+const thanks: readonly string[] = [
   'Thanks, that solved it!',
   'Great, thank you for the quick answer.',
   'That works. You can close this.',
@@ -201,7 +201,7 @@ export const thanks: readonly string[] = [
   'Understood. Please keep me posted.',
 ];
 
-export const botLines: readonly string[] = [
+const botLines: readonly string[] = [
   'Thanks for your message! Our team usually answers within {n} minutes.',
   'This conversation was linked to {ticket}.',
   '{ticket} changed from In progress to Done.',
@@ -209,7 +209,7 @@ export const botLines: readonly string[] = [
   'A new release, {version}, mentions this issue.',
 ];
 
-export const greetings: readonly string[] = [
+const greetings: readonly string[] = [
   'Hi,',
   'Hello team,',
   'Hi there!',
@@ -219,7 +219,7 @@ export const greetings: readonly string[] = [
 ];
 
 /** Sentences that may follow the main sentence of an opener. */
-export const effects: readonly string[] = [
+const effects: readonly string[] = [
   'It blocks {n} people in our {team} team.',
   'We are on {version}, {browser}.',
   'This is urgent, we have a deadline {day}.',
@@ -232,7 +232,7 @@ export const effects: readonly string[] = [
 ];
 
 /** The same concerns in other languages and scripts. */
-export const foreign: readonly string[] = [
+const foreign: readonly string[] = [
   'こんにちは。{area} についてですが、うまく動きません。ご確認をお願いします 🙏',
   '您好,我们在使用 {area} 时遇到问题,请帮忙看看。谢谢!',
   '안녕하세요, {area} 관련해서 문의드립니다. 확인 부탁드려요.',
@@ -248,7 +248,7 @@ export const foreign: readonly string[] = [
 ];
 
 /** Content that careless programs handle wrongly: markup, code, quotes, formulas, combining marks. */
-export const awkward: readonly string[] = [
+const awkward: readonly string[] = [
   '<p>See <b>{area}</b> &amp; the <a href="https://status.example/incidents?id={n}&amp;x=1">status page</a>.</p>',
   "<script>alert('hello from a signature')</script> Sent from my phone",
   '```json\n{ "error": "{code}", "retry": false, "path": "C:\\\\temp\\\\export.csv" }\n```\nThat is what the API answers.',
@@ -261,7 +261,7 @@ export const awkward: readonly string[] = [
   'Line one\r\nLine two\r\n\r\n\tIndented line, then trailing spaces   \r\n-- \r\nJo, {team}',
 ];
 
-export const slots: Readonly<Record<string, readonly string[]>> = {
+const slots: Readonly<Record<string, readonly string[]>> = {
   day: [
     'today',
     'yesterday',

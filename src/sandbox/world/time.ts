@@ -12,7 +12,7 @@ export function weekStart(at: number): number {
 }
 
 /** How busy the hour of `at` is, 0..1: weekdays over weekends, office hours (UTC) over nights. */
-export function busyness(at: number): number {
+function busyness(at: number): number {
   const hour = Math.floor(at / hourMs) % 24;
   const weekday = Math.floor((at - weekStart(at)) / dayMs);
   const ofHour = hour >= 8 && hour < 18 ? 1 : hour >= 6 && hour < 22 ? 0.35 : 0.08;

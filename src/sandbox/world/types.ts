@@ -49,7 +49,7 @@ export interface StoredGroup {
   messageIds: string[];
 }
 
-export interface StoredReaction {
+interface StoredReaction {
   identifier: string;
   unicode: string | null;
   count: number;
@@ -147,7 +147,7 @@ export interface StoredStory {
   viewerMemberId: string | null;
 }
 
-export interface StoredAutomation {
+interface StoredAutomation {
   id: string;
   body: Record<string, unknown>;
 }

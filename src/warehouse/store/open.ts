@@ -4,14 +4,14 @@ import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
 import { checkModels } from '../load/checks.js';
-import { type Models, readModels, tableColumns } from '../load/models.js';
+import { readModels, tableColumns } from '../load/models.js';
 import { sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
-import { openOrRestore, type Restored } from './restore.js';
+import { openOrRestore } from './restore.js';
 import { markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
 
@@ -132,5 +132,3 @@ async function refusePending(session: Session, migrations: readonly Migration[])
     },
   );
 }
-
-export type { Models, Restored };
