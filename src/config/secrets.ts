@@ -14,7 +14,7 @@ export interface ServeSecrets {
 
 /** The variable of each secret. The variable with `_FILE` appended names a file; the secret itself overrides it. */
 export const secretVariables = ['SIGNALHOUSE_SERVE_TOKEN', 'SIGNALHOUSE_WEBHOOK_URL'] as const;
-export type SecretVariable = (typeof secretVariables)[number];
+type SecretVariable = (typeof secretVariables)[number];
 
 interface Place {
   readonly env: NodeJS.ProcessEnv;
@@ -32,7 +32,7 @@ export function readServeSecrets(place: Place, problems: Problem[]): ServeSecret
 const shortestToken = 16;
 
 /** What is wrong with a token, or undefined; never quotes it. */
-export function tokenProblem(token: string): string | undefined {
+function tokenProblem(token: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(token)) return 'the token contains white space or non-ASCII characters';
   if (token.length >= shortestToken) return undefined;
   return `the token must have at least ${shortestToken} characters (openssl rand -hex 24 makes a good one)`;

@@ -4,7 +4,7 @@ import type { Facts } from '../base/facts.js';
 import type { Log } from '../base/log.js';
 
 /** Facts as they were a moment ago, and when that was. */
-export interface CachedFacts {
+interface CachedFacts {
   readonly facts: Facts;
   /** Milliseconds since the epoch. */
   readonly readAt: number;

@@ -158,7 +158,7 @@ interface Question {
 }
 
 /** Run after the first pull. */
-export const questions: readonly Question[] = [
+const questions: readonly Question[] = [
   {
     title: 'Which open topics reach the most companies?',
     sql: `SELECT title, priority, companies, people, messages_last_7_days AS "7 days"

@@ -67,7 +67,7 @@ class Pieces {
 }
 
 /** A column of an answer: its name, and its type as DuckDB writes it. */
-export interface AnswerColumn {
+interface AnswerColumn {
   readonly name: string;
   readonly type: string;
 }
@@ -77,7 +77,7 @@ type Row = readonly Json[];
 const numbers = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/;
 
 /** An answer as an aligned table. */
-export function answerTable(columns: readonly AnswerColumn[], rows: readonly Row[], width?: number): string {
+function answerTable(columns: readonly AnswerColumn[], rows: readonly Row[], width?: number): string {
   const heads = columns.map(({ name, type }) => ({ name, right: numbers.test(type) }));
   return table(
     heads,
@@ -87,22 +87,22 @@ export function answerTable(columns: readonly AnswerColumn[], rows: readonly Row
 }
 
 /** A row as a line of CSV (RFC 4180): an empty field is NULL, a quoted one an empty text. */
-export function csvLine(row: readonly Json[]): string {
+function csvLine(row: readonly Json[]): string {
   return row.map((value) => (value === '' ? '""' : quotedWhereNeeded(textOf(value, '')))).join(',');
 }
 
 /** A row as a line of a Markdown table. */
-export function markdownLine(row: readonly Json[]): string {
+function markdownLine(row: readonly Json[]): string {
   return `| ${row.map((value) => markdownCell(textOf(value, ''))).join(' | ')} |`;
 }
 
 /** The line below the header of a Markdown table, which aligns the columns. */
-export function markdownRule(columns: readonly AnswerColumn[]): string {
+function markdownRule(columns: readonly AnswerColumn[]): string {
   return `|${columns.map(({ type }) => (numbers.test(type) ? '---:' : '---')).join('|')}|`;
 }
 
 /** Names for the fields of JSON objects: a repeated name gets a number. */
-export function uniqueNames(columns: readonly AnswerColumn[]): string[] {
+function uniqueNames(columns: readonly AnswerColumn[]): string[] {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
     let unique = name;

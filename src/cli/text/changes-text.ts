@@ -67,7 +67,7 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
 }
 
 /** A value for people. */
-export function valueText(value: Value | undefined): string {
+function valueText(value: Value | undefined): string {
   if (value === undefined) return '(not known)';
   if (value === null || value === '') return '(none)';
   return typeof value === 'boolean' ? String(value).toUpperCase() : value;

@@ -97,7 +97,7 @@ export function table(
 }
 
 /** Narrows the widest columns evenly until the sum fits, but none below the least width. */
-export function narrowed(wanted: readonly number[], room: number): number[] {
+function narrowed(wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
   while (over > 0) {

@@ -89,7 +89,7 @@ function rowsText({ rows }: SyncReport): string {
 }
 
 /** Only scans that need attention: the others are in the row counts. */
-export function scansText(scans: readonly ScanReport[]): string {
+function scansText(scans: readonly ScanReport[]): string {
   return list(
     scans
       .filter((scan) => !scan.verified || !scan.complete || scan.fused)

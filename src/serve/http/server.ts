@@ -13,7 +13,7 @@ import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
-export interface HttpLimits {
+interface HttpLimits {
   readonly maxSheetBytes: number;
   /** Timeout for the headers of a request. */
   readonly headersMs: number;
@@ -25,7 +25,7 @@ export interface HttpLimits {
   readonly connections: number;
 }
 
-export const defaultLimits: HttpLimits = {
+const defaultLimits: HttpLimits = {
   maxSheetBytes: 5_000_000,
   headersMs: 5_000,
   requestMs: 15_000,
@@ -35,7 +35,7 @@ export const defaultLimits: HttpLimits = {
 };
 
 /** The part of the scheduler that HTTP uses. */
-export interface ScheduleDoor {
+interface ScheduleDoor {
   view(): ScheduleView;
   ask(job: string): Asked;
 }

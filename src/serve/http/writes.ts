@@ -10,7 +10,7 @@ export type Sheet =
   | { readonly kind: 'csv'; readonly text: string };
 
 /** The result of a sheet, which is the body of the answer. */
-export interface IntakeAnswer {
+interface IntakeAnswer {
   /** How many changes were queued. */
   readonly queued: number;
   /** Why rows were not queued, one entry per row. */

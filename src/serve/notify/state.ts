@@ -6,7 +6,7 @@ import type { RunRecord } from '../schedule/record.js';
 import type { Store } from '../store.js';
 
 /** The states of a job or of a resource. */
-export const levels = ['ok', 'incomplete', 'failed', 'stale'] as const;
+const levels = ['ok', 'incomplete', 'failed', 'stale'] as const;
 export type Level = (typeof levels)[number];
 
 /** What a notification is about: a job, or the freshness of a resource; its state, and the state last notified. */

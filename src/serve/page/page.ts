@@ -86,7 +86,7 @@ function verdict(wrong: readonly string[], facts: Facts | null): Html {
 }
 
 /** What needs attention, one sentence each; empty when all is well. */
-export function attention(
+function attention(
   facts: Facts | null,
   schedule: ScheduleView,
   problem: string | null,

@@ -146,7 +146,7 @@ function budgetChart({ slices, sliceMinutes }: RecentRequests): Html {
 }
 
 /** The chart in one sentence. */
-export function summary({ slices, sliceMinutes }: RecentRequests): string {
+function summary({ slices, sliceMinutes }: RecentRequests): string {
   if (slices.length === 0) return 'No data for the last hours.';
   const total = slices.reduce((sum, { requests }) => sum + requests, 0);
   const refused = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);

@@ -5,7 +5,7 @@ import { lastWallUntil, momentOf, wallAt } from './zone.js';
  * A cron expression, parsed by node-cron. Its timer is not used: it depends on the machine's clock, skips the times that a
  * daylight-saving change leaves out, and forgets what was due while the process was down.
  */
-export interface Cron {
+interface Cron {
   /** Wall times later than `wall`, in order; endless unless none is left within `years`. */
   after(wall: number): Iterable<number>;
   /** Wall times up to `wall` and at it, latest first. */
@@ -24,7 +24,7 @@ export function cronProblem(expression: string): string | undefined {
 }
 
 /** Parses an expression. Throws RangeError for one with a cronProblem. */
-export function cronOf(expression: string): Cron {
+function cronOf(expression: string): Cron {
   const cached = crons.get(expression);
   if (cached) return cached;
   const made = read(expression);

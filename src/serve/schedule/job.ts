@@ -2,7 +2,7 @@ import type { Problem } from '../../base/errors.js';
 import { cronProblem, nextRun, type Timetable } from './cron.js';
 import { isZone } from './zone.js';
 
-export const jobKinds = ['sync', 'push', 'sync+push', 'export'] as const;
+const jobKinds = ['sync', 'push', 'sync+push', 'export'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
 /** One job of the settings. */

@@ -4,11 +4,11 @@ import { ExitCode } from '../../base/errors.js';
 import type { Store } from '../store.js';
 
 /** Why a run started: it was due, it was missed, somebody requested it, or `serve --once`. */
-export const triggers = ['schedule', 'catch-up', 'manual', 'once'] as const;
+const triggers = ['schedule', 'catch-up', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
 
 /** How a job ends by itself; `stopped` means at its caps, with everything committed. */
-export type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
+type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
 
 /** What a job returns. */
 export interface JobResult {
@@ -19,7 +19,7 @@ export interface JobResult {
 }
 
 /** `interrupted`: ended by a shutdown, runs again at the next start; `skipped`: never started. */
-export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
+const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** One run of a job, or one that was skipped. */
@@ -38,7 +38,7 @@ export interface RunRecord {
 }
 
 /** How many runs are remembered. */
-export const historyLength = 50;
+const historyLength = 50;
 
 /** What the scheduler remembers across restarts. */
 export interface ScheduleMemory {

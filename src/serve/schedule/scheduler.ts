@@ -323,12 +323,12 @@ export interface Entry {
   progress: Progress | null;
 }
 
-export function liveRun({ job, trigger, dueAt, since, progress }: Entry): LiveRun {
+function liveRun({ job, trigger, dueAt, since, progress }: Entry): LiveRun {
   return { job: job.name, trigger, dueAt: dueAt === null ? null : iso(dueAt), since: iso(since), progress };
 }
 
 /** The result of a job that threw: stopped, or failed with what to do next. */
-export function thrown(error: unknown): JobResult {
+function thrown(error: unknown): JobResult {
   if (error instanceof StoppedError) {
     return { outcome: 'stopped', exitCode: ExitCode.done, message: messageOf(error) };
   }
