@@ -6,7 +6,7 @@ import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
 import { list, pairs, sections, table } from './layout.js';
 
-/** Changes as a table, and how many there are when these are not all. */
+/** Changes as a table, and how many more there are. */
 export function changesTable({
   total,
   changes,
@@ -40,7 +40,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['before', change.remoteBefore && valuesText(change.remoteBefore)],
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
-    ['overwrite', change.overwrite ? 'yes: it wins over what somebody else changed' : null],
+    ['overwrite', change.overwrite ? 'yes: it overwrites what somebody else changed' : null],
     ['by', `${change.requestedBy}, ${at(change.queuedAt)}`],
     ['source', placeOf(change)],
     ['settled', change.settledAt && at(change.settledAt)],
@@ -55,15 +55,15 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   ]);
 }
 
-/** What came of a decision about changes. */
+/** The outcome of cancelling or retrying changes. */
 export function decisionsText(decisions: readonly Decision[], done: string): string {
-  if (decisions.length === 0) return 'no such changes';
+  if (decisions.length === 0) return 'no matching changes';
   const refused = decisions.filter((one) => !one.done);
-  const lines = refused.map(({ id, reason }) => `${id}: ${reason ?? 'it cannot be done'}`);
+  const lines = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
   const text = `${counted(decisions.length - refused.length, 'change')} ${done}`;
   return refused.length === 0
     ? text
-    : `${text}\n\n${counted(refused.length, 'change')} left as they are\n${list(lines)}`;
+    : `${text}\n\n${counted(refused.length, 'change')} not ${done}\n${list(lines)}`;
 }
 
 /** A value for people. */
@@ -88,8 +88,8 @@ function valuesText(values: Values): string {
 }
 
 function baseText({ baseFrom, baseAt, overwrite }: Change): string {
-  if (overwrite) return 'as a push found it';
-  const from = baseFrom === 'file' ? 'as the sheet showed it' : 'as the warehouse had it';
+  if (overwrite) return 'as found by a push';
+  const from = baseFrom === 'file' ? 'from the sheet' : 'from the warehouse';
   return baseAt === null ? from : `${from}, ${at(baseAt)}`;
 }
 

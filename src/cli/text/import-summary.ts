@@ -10,7 +10,7 @@ import type {
 import { list, pairs, sections, table } from './layout.js';
 import { some, wide } from './sync-summary.js';
 
-/** What an import would do, for the person who is asked whether it shall. */
+/** What an import would do, for the question whether to do it. */
 export function previewText(prepared: PreparedImport): string {
   return sections([
     [`${prepared.source}: what would be queued`, pairs(facts(prepared))],
@@ -18,10 +18,10 @@ export function previewText(prepared: PreparedImport): string {
   ]);
 }
 
-/** What an import did. When its preview was printed already, only what is new. */
-export function importSummary(report: ImportReport, isShown: boolean): string {
+/** What an import did. Without the preview when that was printed before. */
+export function importSummary(report: ImportReport, isPreviewShown: boolean): string {
   const head = `${report.source}: ${outcomeText(report)}`;
-  if (isShown) return head;
+  if (isPreviewShown) return head;
   return sections([[head, pairs(facts(report))], ...bodyOf(report), ['What next', list(nextSteps(report))]]);
 }
 
@@ -30,7 +30,7 @@ type Shown = Pick<ImportReport, 'preview' | 'problems' | 'rows' | 'notes' | 'req
 function bodyOf(shown: Shown): [string, string][] {
   return [
     ['Changes', kindsText(shown.preview.kinds)],
-    ['In conflict already', rowsText(shown, 'conflict')],
+    ['Already in conflict', rowsText(shown, 'conflict')],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     ['Notes', list(shown.notes)],
   ];
@@ -40,7 +40,7 @@ function outcomeText({ outcome, queued }: ImportReport): string {
   const texts = {
     queued: `${counted(queued.length, 'change')} queued`,
     nothing_new: 'nothing new to queue',
-    refused: 'nothing was queued, because rows are wrong',
+    refused: 'nothing was queued because rows are wrong',
     dry_run: 'dry run, nothing was queued',
     declined: 'nothing was queued',
   };
@@ -49,8 +49,8 @@ function outcomeText({ outcome, queued }: ImportReport): string {
 
 function facts({ preview, requestedBy }: Shown): [string, string][] {
   const { rows, changes, requests, minutes, superseded } = preview;
-  const told: [string, number, string][] = [
-    ['unchanged', rows.unchanged, 'it is so already'],
+  const counts: [string, number, string][] = [
+    ['unchanged', rows.unchanged, 'already up to date'],
     ['duplicates', rows.duplicate, 'an open change wants the same'],
     ['imported before', rows.imported_before, 'from the same file'],
     ['in conflict', rows.conflict, 'see below'],
@@ -58,11 +58,11 @@ function facts({ preview, requestedBy }: Shown): [string, string][] {
   ];
   return [
     ['changes', count(changes)],
-    ...told.flatMap(([name, number, why]): [string, string][] =>
+    ...counts.flatMap(([name, number, why]): [string, string][] =>
       number === 0 ? [] : [[name, `${counted(number, 'row')} (${why})`]],
     ),
     ...(superseded > 0
-      ? ([['replaces', `${counted(superseded, 'earlier change')} of the queue`]] as [string, string][])
+      ? ([['replaces', `${counted(superseded, 'earlier change')} in the queue`]] as [string, string][])
       : []),
     ...(changes > 0 ? [costOf(requests, minutes), baseOf(preview)] : []),
     ['by', requestedBy],
@@ -75,18 +75,18 @@ function costOf(
 ): [string, string] {
   const parts = `${count(writes)} to write, ${count(reads)} to read`;
   return [
-    'a push takes',
+    'push cost',
     `${counted(total, 'request')} (${parts}), about ${duration(minutes * 60_000)} at the budget`,
   ];
 }
 
-/** What "somebody else changed it meanwhile" will be told by. */
+/** The values that show whether somebody else has changed something in between. */
 function baseOf({ base }: ImportReport['preview']): [string, string] {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(new Date(oldest), Date.now()).replace(/ ago$/, '')} old`;
   const parts = [
     ...(file > 0 ? [`the base columns of the file (${count(file)})`] : []),
-    ...(warehouse > 0 ? [`the warehouse as it is now${age} (${count(warehouse)})`] : []),
+    ...(warehouse > 0 ? [`the current warehouse${age} (${count(warehouse)})`] : []),
   ];
   return ['compared with', parts.join(' and ')];
 }
@@ -118,9 +118,9 @@ function problemText({ row, column, value, problem, allowed }: ImportProblem): s
 
 function nextSteps({ outcome, queued, problems, preview }: ImportReport): string[] {
   return [
-    ...(outcome === 'queued' ? [`signalhouse push sends ${queued.length === 1 ? 'it' : 'them'}.`] : []),
+    ...(outcome === 'queued' ? [`Run signalhouse push to send ${queued.length === 1 ? 'it' : 'them'}.`] : []),
     ...(problems.length > 0 && outcome === 'refused' && preview.changes > 0
-      ? ['Mend the rows and import the file again, or queue the good ones with --skip-invalid.']
+      ? ['Fix the rows and import the file again, or queue the valid rows with --skip-invalid.']
       : []),
   ];
 }

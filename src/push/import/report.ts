@@ -173,7 +173,7 @@ function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): Cha
 }
 
 function valueText(value: Value | undefined): string {
-  if (value === undefined) return '(unknown)';
+  if (value === undefined) return '(not known)';
   return value === null || value === ''
     ? '(none)'
     : String(value).replace(/^(true|false)$/, (it) => it.toUpperCase());

@@ -10,8 +10,8 @@ import { decisionsText } from '../../text/changes-text.js';
 import { statuses } from './filters.js';
 
 const selecting = {
-  status: { type: 'array', string: true, requiresArg: true, describe: 'All of this status' },
-  source: { type: 'string', requiresArg: true, describe: 'All of this file' },
+  status: { type: 'array', string: true, requiresArg: true, describe: 'All changes with this status' },
+  source: { type: 'string', requiresArg: true, describe: 'All changes of this file' },
   wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
 } as const;
 
@@ -22,18 +22,18 @@ const selection = {
   wait: toggle.default(false),
 };
 
-const ids = { ids: { type: 'string', array: true, describe: 'Ids, as `changes list` shows them' } } as const;
+const ids = { ids: { type: 'string', array: true, describe: 'Ids from `changes list`' } } as const;
 
 export const cancel = command({
   name: 'cancel',
   usage: '[ids..]',
-  summary: 'Take changes back that are queued, in conflict or failed',
+  summary: 'Cancel changes that are queued, in conflict or failed',
   positionals: ids,
   options: selecting,
   examples: [
     ['signalhouse changes cancel 20261120101500123-000001-ab12', 'One change'],
-    ['signalhouse changes cancel --source topics.xlsx', 'Everything of a file that is still open'],
-    ['signalhouse changes cancel --status conflict', 'Leave it to the colleagues'],
+    ['signalhouse changes cancel --source topics.xlsx', 'All open changes of a file'],
+    ['signalhouse changes cancel --status conflict', 'Keep what colleagues set'],
   ],
   flags: z.object(selection),
   async run({ wait, ...given }, context) {
@@ -46,16 +46,16 @@ export const cancel = command({
 export const retry = command({
   name: 'retry',
   usage: '[ids..]',
-  summary: 'Queue changes again that met a conflict or failed',
+  summary: 'Queue changes again that are in conflict or failed',
   positionals: ids,
   options: {
     ...selecting,
-    overwrite: { type: 'boolean', describe: 'Win over what somebody else changed' },
+    overwrite: { type: 'boolean', describe: 'Overwrite what somebody else changed' },
   },
   examples: [
     ['signalhouse changes retry 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse changes retry --status conflict --overwrite', 'Overwrite what colleagues changed'],
-    ['signalhouse changes retry --status failed --source topics.xlsx', 'What failed of a file'],
+    ['signalhouse changes retry --status failed --source topics.xlsx', 'The failed changes of a file'],
   ],
   flags: z.object({ ...selection, overwrite: toggle.default(false) }),
   async run({ wait, overwrite, ...given }, context) {
@@ -74,11 +74,11 @@ function selectionOf(given: {
   const filtered = status !== undefined || source !== undefined;
   if (ids.length > 0 === filtered) {
     const problem = filtered
-      ? 'and --status or --source: give one or the other'
-      : 'are missing, and so are --status and --source';
-    throw new UsageError('Which changes are meant is not clear.', [{ setting: 'ids', problem }]);
+      ? 'cannot be combined with --status or --source'
+      : 'are missing: pass ids, --status or --source';
+    throw new UsageError('Cannot tell which changes to select.', [{ setting: 'ids', problem }]);
   }
-  // A change keeps the name of its file, not where that was.
+  // A change stores the name of its file without the folder.
   return { ids, filter: { status, source: source === undefined ? undefined : basename(source) } };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Status } from '../../../push/change.js';
 import { names } from '../../flags.js';
 
-/** The states of a change; the compiler says so when one is missing. */
+/** The states of a change; a missing one does not compile. */
 const all: Readonly<Record<Status, true>> = {
   queued: true,
   sending: true,
@@ -13,12 +13,12 @@ const all: Readonly<Record<Status, true>> = {
   superseded: true,
   cancelled: true,
 };
-const known = Object.keys(all) as Status[];
+const allStatuses = Object.keys(all) as Status[];
 
-/** States by their names, as `a,b` or by repeating the flag. */
-export const statuses = names.pipe(z.array(z.enum(known, `must be one of ${known.join(', ')}`)));
+/** States by name, as `a,b` or by repeating the flag. */
+export const statuses = names.pipe(z.array(z.enum(allStatuses, `must be one of ${allStatuses.join(', ')}`)));
 
-/** A day, a moment, or how long ago: `2026-11-20`, `2026-11-20T10:00Z`, `36h`, `7d`. */
+/** A day, a time, or how long ago: `2026-11-20`, `2026-11-20T10:00Z`, `36h`, `7d`. */
 export const since = z.string('is given more than once').transform((value, context): Date => {
   const [, amount, unit] = /^(\d+)([mhdw])$/.exec(value.trim()) ?? [];
   const ms = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit ?? ''];

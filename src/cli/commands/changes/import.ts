@@ -10,20 +10,24 @@ import { importSummary, previewText } from '../../text/import-summary.js';
 export const importCommand = command({
   name: 'import',
   usage: '[file]',
-  summary: 'Put the changes of a sheet into the queue, after showing them',
+  summary: 'Queue the changes in a spreadsheet, after a preview',
   positionals: { file: { type: 'string', describe: '.xlsx, .csv or .tsv; - reads from stdin' } },
   options: {
     sql: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a file' },
-    by: { type: 'string', requiresArg: true, describe: 'Who wants it (default: the user of this machine)' },
+    by: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Who requests the changes (default: the user of this machine)',
+    },
     yes: { type: 'boolean', describe: 'Do not ask' },
-    'skip-invalid': { type: 'boolean', describe: 'Queue the good rows although others are wrong' },
+    'skip-invalid': { type: 'boolean', describe: 'Queue the valid rows even when others are wrong' },
     'dry-run': { type: 'boolean', describe: 'Only show what would be queued' },
     wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
   },
   examples: [
-    ['signalhouse changes import topics.xlsx', 'Shows what would change, and asks'],
+    ['signalhouse changes import topics.xlsx', 'Show what would change, and ask'],
     ['signalhouse changes import list.csv --yes --by kim', 'Without a question'],
-    ['signalhouse changes import list.csv --skip-invalid', 'The good rows'],
+    ['signalhouse changes import list.csv --skip-invalid', 'Only the valid rows'],
     [
       'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
       'A decision as SQL',
@@ -43,9 +47,8 @@ export const importCommand = command({
   async run({ file, sql, by, yes, skipInvalid, dryRun, wait }, context) {
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
-    const ground = setUp(context);
     const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
-    // What is piped in takes the place of the keyboard.
+    // Input from a pipe leaves no keyboard to answer with.
     const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
     let isShown = false;
     const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
@@ -53,7 +56,7 @@ export const importCommand = command({
       isShown = true;
       return confirmed(`Queue ${prepared.newChanges.length === 1 ? 'this change' : 'these changes'}?`);
     };
-    const report = await importChanges(ground, from, options, asks ? confirm : undefined);
+    const report = await importChanges(setUp(context), from, options, asks ? confirm : undefined);
     if (context.json) printJson(report);
     else print(importSummary(report, isShown));
     return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
@@ -63,13 +66,13 @@ export const importCommand = command({
 function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];
   if (file !== undefined && sql !== undefined)
-    problems.push({ setting: '--sql', problem: 'and a file are both given: give one of them' });
+    problems.push({ setting: '--sql', problem: 'cannot be combined with a file' });
   if (file === undefined && sql === undefined)
-    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or give --sql' });
+    problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or pass --sql' });
   const isPiped = file === '' || file === '-';
   if (isPiped && process.stdin.isTTY)
-    problems.push({ setting: 'file', problem: 'is -, and nothing is piped in' });
-  if (problems.length > 0) throw new UsageError('What to import is not clear.', problems);
+    problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
+  if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
   if (sql !== undefined) return { sql };
   return isPiped ? { stdin: process.stdin } : { path: file as string };
 }

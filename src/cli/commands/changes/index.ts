@@ -5,14 +5,14 @@ import { list } from './list.js';
 import { sheet } from './sheet.js';
 import { show } from './show.js';
 
-/** Everything about changes but sending them, which is `push`. */
+/** Everything about changes except sending them, which is `push`. */
 export const changes: Group = {
   name: 'changes',
-  summary: 'Re-prioritize from a spreadsheet: write one, import it, look after the queue',
+  summary: 'Re-prioritize from a spreadsheet: write it, import it, manage the queue',
   commands: [sheet, importCommand, list, show, cancel, retry],
   examples: [
     ['signalhouse changes sheet --out topics.xlsx', 'A sheet to edit'],
-    ['signalhouse changes import topics.xlsx', 'What was edited, into the queue'],
-    ['signalhouse push', 'Send it'],
+    ['signalhouse changes import topics.xlsx', 'Queue the edits'],
+    ['signalhouse push', 'Send them'],
   ],
 };

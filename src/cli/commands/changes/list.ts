@@ -9,7 +9,7 @@ import { since, statuses } from './filters.js';
 
 export const list = command({
   name: 'list',
-  summary: 'What is queued, and what became of what was; the youngest first',
+  summary: 'List queued and settled changes, newest first',
   options: {
     status: {
       type: 'array',
@@ -17,17 +17,17 @@ export const list = command({
       requiresArg: true,
       describe: 'queued, sending, applied, unchanged, conflict, failed, superseded, cancelled',
     },
-    topic: { type: 'string', requiresArg: true, describe: 'The id of a topic' },
-    company: { type: 'string', requiresArg: true, describe: 'The id of a company' },
+    topic: { type: 'string', requiresArg: true, describe: 'A topic id' },
+    company: { type: 'string', requiresArg: true, describe: 'A company id' },
     source: { type: 'string', requiresArg: true, describe: 'The name of the file, SQL or standard input' },
-    by: { type: 'string', requiresArg: true, describe: 'Who wanted it' },
+    by: { type: 'string', requiresArg: true, describe: 'Who requested it' },
     since: { type: 'string', requiresArg: true, describe: 'Queued since, e.g. 2026-11-20, 7d or 36h' },
-    limit: { type: 'number', requiresArg: true, describe: 'Changes at most (default 50)' },
+    limit: { type: 'number', requiresArg: true, describe: 'Maximum number of changes (default 50)' },
   },
   examples: [
-    ['signalhouse changes list', 'The youngest 50'],
-    ['signalhouse changes list --status conflict,failed', 'What waits for a decision'],
-    ['signalhouse changes list --source topics.xlsx --json', 'Of one file, for a program'],
+    ['signalhouse changes list', 'The newest 50'],
+    ['signalhouse changes list --status conflict,failed', 'Changes that need a decision'],
+    ['signalhouse changes list --source topics.xlsx --json', 'Changes of one file, for a program'],
   ],
   flags: z.object({
     status: statuses.optional(),
@@ -40,8 +40,8 @@ export const list = command({
   }),
   async run({ limit, ...filter }, context) {
     if (filter.topic !== undefined && filter.company !== undefined) {
-      const problem = 'and --topic: a change is about one of them';
-      throw new UsageError('Nothing can be about both.', [{ setting: '--company', problem }]);
+      const problem = 'cannot be combined with --topic: a change is about one or the other';
+      throw new UsageError('Cannot tell which changes to list.', [{ setting: '--company', problem }]);
     }
     const { listChanges } = await import('../../../app/changes.js');
     const found = await listChanges(setUp(context), filter, limit);

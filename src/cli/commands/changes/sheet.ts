@@ -21,11 +21,11 @@ type Flags = z.infer<typeof flags>;
 
 export const sheet = command({
   name: 'sheet',
-  summary: 'Write a sheet of topics (or companies) to edit: .xlsx or .csv',
+  summary: 'Write topics (or companies) to a spreadsheet to edit: .xlsx or .csv',
   options: {
     out: { type: 'string', requiresArg: true, describe: 'The file to write, ending in .xlsx or .csv' },
     where: { type: 'string', requiresArg: true, describe: 'An SQL condition on topics (or companies)' },
-    query: { type: 'string', requiresArg: true, describe: 'A file with a SELECT that gives topic_id' },
+    query: { type: 'string', requiresArg: true, describe: 'A file with a SELECT that returns topic_id' },
     companies: { type: 'boolean', describe: 'Companies instead of topics' },
     columns: {
       type: 'array',
@@ -33,12 +33,12 @@ export const sheet = command({
       requiresArg: true,
       describe: 'Only these columns, e.g. title,priority',
     },
-    force: { type: 'boolean', describe: 'Replace a file that is there' },
+    force: { type: 'boolean', describe: 'Replace an existing file' },
   },
   examples: [
-    ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to be edited'],
+    ['signalhouse changes sheet --out topics.xlsx', 'The backlog, ready to edit'],
     ['signalhouse changes sheet --out bugs.csv --where "issue_type = \'bug_report\'"', 'Some of the topics'],
-    ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'Rows of your own SQL'],
+    ['signalhouse changes sheet --out mine.xlsx --query mine.sql', 'The rows of your own SQL'],
     ['signalhouse changes sheet --out vip.xlsx --companies', 'Companies'],
   ],
   flags,
@@ -52,19 +52,19 @@ export const sheet = command({
   },
 });
 
-/** What exactly is to be written, or every reason why that is not clear. */
+/** The options of the sheet. Raises UsageError with every problem at once. */
 function optionsOf({ out, where, query, companies, columns, force }: Flags): EditSheetOptions {
   const problems: Problem[] = [];
   if (out === undefined) problems.push({ setting: '--out', problem: 'is required: the file to write' });
   else if (!['.xlsx', '.csv'].includes(extname(out).toLowerCase()))
     problems.push({
       setting: '--out',
-      problem: 'must end in .xlsx or .csv: the ending says how it is written',
+      problem: 'must end in .xlsx or .csv: the ending decides the format',
     });
   if (where !== undefined && query !== undefined)
-    problems.push({ setting: '--query', problem: 'and --where both choose the rows: give one of them' });
+    problems.push({ setting: '--query', problem: 'cannot be combined with --where: both select the rows' });
   const sql = query === undefined ? undefined : queryIn(query, problems);
-  if (problems.length > 0 || out === undefined) throw new UsageError('What to write is not clear.', problems);
+  if (problems.length > 0 || out === undefined) throw new UsageError('Cannot tell what to write.', problems);
   const selection =
     sql !== undefined
       ? ({ by: 'query', sql } as const)
@@ -77,7 +77,7 @@ function optionsOf({ out, where, query, companies, columns, force }: Flags): Edi
 function queryIn(path: string, problems: Problem[]): string {
   try {
     const sql = readFileSync(path, 'utf8');
-    if (sql.trim() === '') problems.push({ setting: '--query', problem: `there is nothing in ${path}` });
+    if (sql.trim() === '') problems.push({ setting: '--query', problem: `${path} is empty` });
     return sql;
   } catch (error) {
     problems.push({ setting: '--query', problem: messageOf(error) });
@@ -93,8 +93,8 @@ function madeText({ path, entityType, rows, leftOut, oldest }: EditSheet): strin
   ];
   if (leftOut > 0)
     lines.push(
-      `${counted(leftOut, noun, plural)} left out: unknown, deleted or merged, which nobody can change.`,
+      `${counted(leftOut, noun, plural)} left out: unknown, deleted or merged, so they cannot be changed.`,
     );
-  lines.push(`Edit it, save it, then: signalhouse changes import ${path}`);
+  lines.push(`Edit and save it, then run: signalhouse changes import ${path}`);
   return lines.join('\n');
 }

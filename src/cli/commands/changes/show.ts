@@ -9,8 +9,8 @@ import { changeText } from '../../text/changes-text.js';
 export const show = command({
   name: 'show',
   usage: '<id>',
-  summary: 'Everything about one change, with every request that was made for it',
-  positionals: { id: { type: 'string', describe: 'The id, as `changes list` shows it' } },
+  summary: 'Show one change with every request that was made for it',
+  positionals: { id: { type: 'string', describe: 'The id from `changes list`' } },
   examples: [
     ['signalhouse changes show 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse changes show 20261120101500123-000001-ab12 --json', 'For a program'],
@@ -21,7 +21,7 @@ export const show = command({
     const change = await showChange(setUp(context), id);
     if (!change) {
       throw new UsageError(`There is no change ${id}.`, [], {
-        hint: 'signalhouse changes list shows them with their ids.',
+        hint: 'signalhouse changes list shows the ids.',
       });
     }
     if (context.json) printJson(change);
