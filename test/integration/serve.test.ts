@@ -105,7 +105,9 @@ describe('serve', () => {
         schedule.history.some(({ outcome }) => outcome === 'done') && (facts?.rows.topics ?? 0) > 0,
     );
     const topics = first.facts?.rows.topics;
-    expect(first.schedule.history.at(-1)).toMatchObject({ job: 'often', trigger: 'catch-up' });
+    // On a busy machine, a due time may be skipped (and recorded) before the first run ends.
+    const runs = first.schedule.history.filter(({ outcome }) => outcome !== 'skipped');
+    expect(runs.at(-1)).toMatchObject({ job: 'often', trigger: 'catch-up' });
     expect(await pulling.differences()).toEqual([]);
 
     // Beside it: a question, and a command that takes the warehouse and waits its turn.
