@@ -70,11 +70,6 @@ export class Warehouse {
     return this.#session.run(sql, params);
   }
 
-  /** Rows one after the other in bounded memory; other calls may run in between. */
-  stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
-    return this.#session.stream<T>(sql, params);
-  }
-
   /** Runs several statements in one transaction; inside, use only the handle that is passed in. */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
     return this.#session.transaction(work);

@@ -57,7 +57,7 @@ export type Diff = readonly {
 }[];
 
 /** Answers later than `after` and not later than `upTo`; null means no bound. */
-export interface TimeRange {
+interface TimeRange {
   readonly after: Date | null;
   readonly upTo: Date | null;
 }

@@ -22,7 +22,7 @@ export interface DocumentModel extends ModelBase, DocumentHeader {
 }
 
 /** A table computed whole from other tables. */
-export interface DerivedModel extends ModelBase {
+interface DerivedModel extends ModelBase {
   readonly from: 'tables';
   readonly derived: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { Statements } from '../store/session.js';
 import { type Versions, validityColumns, versionsOf } from './models.js';
 
 /** What happened to rows of a table whose versions are kept, each as SQL text. */
-export interface RowChanges {
+interface RowChanges {
   /** The rows that are new or differ from what they were, with the columns of their table. */
   readonly changed: string;
   /** The rows that were deleted: their id, and when they were last seen (`synced_at`), in this order. */

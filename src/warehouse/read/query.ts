@@ -69,12 +69,7 @@ export class Snapshot {
 
 /** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
 export async function openPublished(dataDir: string, limits: Limits): Promise<Snapshot> {
-  return openReadOnly(publishedIn(dataDir), limits);
-}
-
-/** Opens any database file read-only. */
-export async function openReadOnly(path: string, limits: Limits): Promise<Snapshot> {
-  return new Snapshot(await openSealed(path, limits));
+  return new Snapshot(await openSealed(publishedIn(dataDir), limits));
 }
 
 /** The statement's own names: two columns may have the same one. */

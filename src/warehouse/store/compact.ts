@@ -13,7 +13,7 @@ export interface CompactWhen {
   readonly freeMegabytes: number;
 }
 
-export interface Compacted {
+interface Compacted {
   /** Bytes of the live file. */
   readonly before: number;
   readonly after: number;

@@ -23,7 +23,7 @@ export function outOfMemory(error: unknown): boolean {
 }
 
 /** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
-export function freeBytes(path: string): number | undefined {
+function freeBytes(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path);
     return bavail * bsize;

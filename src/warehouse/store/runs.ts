@@ -29,7 +29,7 @@ export interface RunEnd {
 }
 
 /** A run id such as `20261120T101500123Z-4f2a`: sorts by time, and does not repeat within a millisecond. */
-export function newRunId(startedAt: Date): string {
+function newRunId(startedAt: Date): string {
   return `${startedAt.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
 }
 

@@ -35,7 +35,7 @@ export interface Database {
   closeSync(): void;
 }
 
-export interface TableName {
+interface TableName {
   /** `temp` for temporary tables; the warehouse's own catalog otherwise. */
   readonly catalog?: 'temp';
   readonly schema?: string;
@@ -102,24 +102,6 @@ export class Session implements Statements {
     );
   }
 
-  /**
-   * Rows one chunk (2,048 rows) at a time, in bounded memory. Reads on a connection of its own, so that the consumer
-   * may use the session between two rows; it does not see uncommitted changes.
-   */
-  async *stream<T = Record<string, unknown>>(sql: string, params?: Params): AsyncGenerator<T, void, void> {
-    this.#throwWhenClosed();
-    const connection = await this.#database.connect();
-    try {
-      const { values, types } = bindings(params ?? []);
-      const result = await connection.stream(sql, values, types);
-      for await (const rows of result.yieldConvertedRowObjects(forProgram)) yield* rows as T[];
-    } catch (error) {
-      throw storageFault(error, this.#dataDir);
-    } finally {
-      connection.closeSync();
-    }
-  }
-
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -147,7 +129,7 @@ export class Session implements Statements {
 }
 
 /** Statements directly on a connection; the caller must run them one at a time. */
-export function statementsOn(connection: DuckDBConnection): Statements {
+function statementsOn(connection: DuckDBConnection): Statements {
   return {
     run: async (sql, params) => {
       const { values, types } = bindings(params ?? []);

@@ -51,13 +51,12 @@ describe('opening', () => {
     await again.close();
   });
 
-  test('times are UTC, also for streams, whatever the machine has set', async () => {
+  test('times are UTC, whatever the machine has set', async () => {
     const warehouse = await open();
     const sql =
       "SELECT '2026-07-01 12:00:00+02'::TIMESTAMPTZ::VARCHAR AS said, '2026-07-01 12:00:00+02'::TIMESTAMPTZ AS at";
     const expected = { said: '2026-07-01 10:00:00+00', at: new Date('2026-07-01T10:00:00Z') };
     expect(await warehouse.all(sql)).toEqual([expected]);
-    for await (const row of warehouse.stream(sql)) expect(row).toEqual(expected);
     await warehouse.close();
   });
 
