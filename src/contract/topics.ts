@@ -10,7 +10,6 @@ export const priority = z.enum(priorities);
 /** The lifecycle states that a client may set. `unknown` is assessed by the service alone. */
 export const settableLifecycleStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
 const settableLifecycleState = z.enum(settableLifecycleStates);
-export const lifecycleStates = [...settableLifecycleStates, 'unknown'] as const;
 
 const graphStatuses = ['active', 'superseded', 'archived'] as const;
 

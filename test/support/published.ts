@@ -14,7 +14,7 @@ export interface Reader {
 }
 
 /** Opens the published file of a data directory, or another one in it. */
-export async function openReader(dataDir: string, file = 'signals.duckdb'): Promise<Reader> {
+async function openReader(dataDir: string, file = 'signals.duckdb'): Promise<Reader> {
   const instance = await DuckDBInstance.create(join(dataDir, file), {
     access_mode: 'READ_ONLY',
     threads: '1',

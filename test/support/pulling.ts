@@ -24,7 +24,7 @@ export const town: Partial<WorldSizes> = {
 };
 
 /** One that is pulled in a second, and has some of everything. */
-export const smallTown: Partial<WorldSizes> = {
+const smallTown: Partial<WorldSizes> = {
   seed: 5,
   topics: 20,
   people: 26,

@@ -6,7 +6,7 @@ import type { EditedColumn, Header } from './header.js';
 import type { ImportProblem } from './report.js';
 
 /** One field that a row sets. */
-export interface Edit {
+interface Edit {
   readonly value: Value;
   /** What the person saw there, when the file has a base column for it and that is filled. */
   readonly base?: Value;

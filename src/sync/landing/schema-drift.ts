@@ -14,7 +14,7 @@ export interface Issue {
 }
 
 /** A field that the document does not name: its path (lists without positions) and its value. */
-export interface UnknownField {
+interface UnknownField {
   readonly path: string;
   readonly value: unknown;
 }

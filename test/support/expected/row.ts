@@ -8,7 +8,7 @@ export type Row = Record<string, Value>;
 export type Check = (value: Value) => boolean;
 
 export const anything: Check = () => true;
-export const notNull: Check = (value) => value !== null;
+const notNull: Check = (value) => value !== null;
 
 /** The rows that one published table must hold. */
 export interface ExpectedTable {
@@ -43,7 +43,7 @@ export function nested(prefix: string, names: readonly string[], wire: unknown):
   return Object.fromEntries(names.map((name) => [`${prefix}_${snake(name)}`, from[name] ?? null]));
 }
 
-export function snake(name: string): string {
+function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

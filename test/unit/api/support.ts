@@ -4,7 +4,7 @@ import { silentLog } from '../../../src/base/log.js';
 export const key = 'svc_a-very-secret-key-123456';
 
 /** Settings under which a test waits for nothing but the server. */
-export function options(baseUrl: string, more: Partial<ApiOptions> = {}): ApiOptions {
+function options(baseUrl: string, more: Partial<ApiOptions> = {}): ApiOptions {
   return {
     baseUrl,
     apiKey: key,

@@ -30,7 +30,7 @@ export interface Model {
 }
 
 /** The files of a folder of sql/, in the order of their names. */
-export function sqlFiles(folder: string): { name: string; sql: string }[] {
+function sqlFiles(folder: string): { name: string; sql: string }[] {
   return readdirSync(`${sqlDir}${folder}`)
     .sort()
     .map((file) => ({
@@ -54,7 +54,7 @@ export const models: Model[] = sqlFiles('models').map(({ name, sql }) => {
   };
 });
 
-export const start = Date.parse('2026-01-01T00:00:00Z');
+const start = Date.parse('2026-01-01T00:00:00Z');
 /** The time `at` seconds after the start, as a Date in the rows. */
 export const instant = (at: number) => new Date(start + at * 1000);
 

@@ -50,7 +50,7 @@ export async function town(dataDir?: string): Promise<Warehouse> {
 }
 
 /** An empty queue: nothing of it reaches the table. */
-export function queueOn(warehouse: Warehouse): Promise<Queue> {
+function queueOn(warehouse: Warehouse): Promise<Queue> {
   return Queue.open(warehouse, emptyDir(), systemClock);
 }
 
