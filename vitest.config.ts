@@ -37,6 +37,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          isolate: false,
           globalSetup,
           // dist is loaded by Node alone.
           server: { deps: { external: [/\/dist\//] } },

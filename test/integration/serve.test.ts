@@ -60,7 +60,7 @@ async function until<T>(ask: () => Promise<T>, enough: (value: T) => boolean): P
   for (;;) {
     const value = await ask();
     if (enough(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
@@ -88,7 +88,7 @@ describe('serve', () => {
     const pulling = Pulling.into(folders, sandbox, {
       serve: {
         jobs: [
-          { name: 'often', run: 'sync+push', cron: '*/12 * * * * *' },
+          { name: 'often', run: 'sync+push', cron: '*/20 * * * * *' },
           { name: 'dump', run: 'export', ...yearly },
         ],
         freshness: { topics: 24, people: 0.0001 },
@@ -239,7 +239,7 @@ describe('serve', () => {
       expect(status.contents?.left?.due).toBeGreaterThan(0);
       expect(status.jobs?.[0]).toMatchObject({
         overdueSince: expect.any(String),
-        last: { outcome: 'interrupted' },
+        last: { outcome: 'interrupted', trigger: 'catch-up' },
       });
       // The same, by somebody else's clock.
       const once = await pulling.start(['serve', '--once', '--json']).ended;
