@@ -3,8 +3,8 @@ import { dateTime, freeForm, id, maybe, text, texts, when } from './fields.js';
 import { bySlug, paging, type ResourceEntry } from './resource-entry.js';
 
 /**
- * Exactly one of five variants. Only the type value `cron` is shown; the others are told apart by their fields,
- * so any type text is taken (docs/assumptions.md).
+ * Exactly one of five variants. Only the type value `cron` is shown; the others differ in their fields,
+ * so any text is accepted (docs/assumptions.md).
  */
 const schedule = z.union([
   z.strictObject({ type: z.string(), expr: z.string().min(1) }),

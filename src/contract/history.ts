@@ -39,7 +39,7 @@ const merge = z.looseObject({
   sourcePersons: maybe(z.array(named)),
 });
 
-/** What a history answer says besides its records. `actions` (topics only) is documented as always empty. */
+/** What a history answer holds besides its records. `actions` (topics only) is documented as always empty. */
 export const historySummary = z.looseObject({
   mergedInto: maybe(mergedInto),
   merges: maybe(z.array(merge)),

@@ -1,4 +1,4 @@
-/** The limits and rules of the service that both sides hold to (Limits). */
+/** The limits and rules of the service (Limits), for the client and the sandbox. */
 
 /** Idempotency-Key: at most this many characters. */
 export const idempotencyKeyLength = 255;
@@ -9,7 +9,7 @@ export const idempotencyWindowMs = 24 * 60 * 60 * 1000;
 /** Requests per key in one window, and the window. */
 export const rateLimit = { requests: 120, windowMs: 60_000 } as const;
 
-/** `GET /stories` shows at most this many of a bucket. */
+/** `GET /stories` returns at most this many of a bucket. */
 export const storiesLimit = 100;
 
 /** `GET /people/{personId}/history`: largest `limit`. */

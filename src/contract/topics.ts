@@ -7,7 +7,7 @@ import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry 
 export const priorities = ['very_low', 'low', 'default', 'high', 'very_high'] as const;
 export const priority = z.enum(priorities);
 
-/** The lifecycle states that a client may set. `unknown` is assessed by the service alone. */
+/** The lifecycle states that a client may set. Only the service sets `unknown`. */
 export const settableLifecycleStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
 const settableLifecycleState = z.enum(settableLifecycleStates);
 

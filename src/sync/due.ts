@@ -159,7 +159,7 @@ function conditionsOf(child: Child, settings: SyncSettings): { sql: string[]; pa
     params.migrated_reason = migratedReason;
   }
   if (child.name === 'person_groups' && settings.sync.personGroups !== 'all') {
-    // Whether a person has a company is known from the detail, or from a list that has the field. Until then nothing is due.
+    // The detail says whether a person has a company, or a list that has the field. Until then nothing is due.
     sql.push(
       settings.sync.personGroups === 'never'
         ? 'false'

@@ -19,13 +19,13 @@ const ids = (landing: Landing, endpoint: string) =>
   landing.documents.filter((one) => one.endpoint === endpoint).map(({ id }) => id);
 
 describe('Landing', () => {
-  test('sets a bad item aside with its path and reason, and lands the rest', () => {
+  test('rejects a bad item with its path and reason, and lands the rest', () => {
     const landing = topics({ id: 'a', eventCount: 1 }, { id: 'b', eventCount: 'many' }, { id: 'c' });
     expect(ids(landing, 'topics')).toEqual(['a', 'c']);
     expect(landing.rejections).toMatchObject([{ endpoint: 'topics', id: 'b', path: 'eventCount' }]);
   });
 
-  test('rejects what has no id, and what is no object', () => {
+  test('rejects an item without an id, and one that is not an object', () => {
     const landing = topics({ title: 'no id' }, 7, null, { id: '' }, { id: 12 }, { id: 'a' });
     expect(ids(landing, 'topics')).toEqual(['a']);
     expect(landing.rejections).toHaveLength(5);
@@ -51,7 +51,7 @@ describe('Landing', () => {
   });
 });
 
-describe('what is a document of its own inside another', () => {
+describe('documents inside another', () => {
   const rejected = (landing: Landing) =>
     landing.rejections.map(({ endpoint, id, path }) => ({ endpoint, id, path }));
 
@@ -157,11 +157,11 @@ describe('landList', () => {
   });
 });
 
-describe('the shapes of a run', () => {
-  test('a form that changed is recognized over many answers of one item, and what was set aside lands too', () => {
-    const shapes = new SchemaDrift();
+describe('the schema drift of a run', () => {
+  test('a changed form is recognized over many answers of one item, and what was rejected for it lands too', () => {
+    const schemaDrift = new SchemaDrift();
     const landings = Array.from({ length: 5 }, (_, index) => {
-      const landing = new Landing(new Date(at.getTime() + index), shapes);
+      const landing = new Landing(new Date(at.getTime() + index), schemaDrift);
       landing.items('topics', topicListItem, [{ id: `t${index}`, eventCount: 'many' }], key);
       return landing;
     });
@@ -174,10 +174,10 @@ describe('the shapes of a run', () => {
     ]);
   });
 
-  test('a documented field that none of many items has is noted; of few items nothing is said', () => {
+  test('a documented field that none of many items has is noted; few items prove nothing', () => {
     const noted = (items: number) => {
-      const shapes = new SchemaDrift();
-      const landing = new Landing(at, shapes);
+      const schemaDrift = new SchemaDrift();
+      const landing = new Landing(at, schemaDrift);
       const full = Object.fromEntries(Object.keys(topicListItem.shape).map((field) => [field, null]));
       const { summary: _, ...without } = full;
       landing.items(

@@ -10,40 +10,40 @@ import { SeenContent } from '../../../../src/sync/landing/seen-content.js';
 const companyGroups = { name: 'company_groups', ...entries.company_groups };
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
-describe('Recent', () => {
-  test('the same said again is said, other words are not, and are remembered instead', () => {
-    const recent = new SeenContent();
-    expect(recent.hasSeen('g', ['a'], at(1))).toBe(false);
-    expect(recent.hasSeen('g', ['a'], at(2))).toBe(true);
-    expect(recent.hasSeen('h', ['a'], at(2))).toBe(false);
-    expect(recent.hasSeen('g', ['b'], at(3))).toBe(false);
-    expect(recent.hasSeen('g', ['a'], at(4))).toBe(false);
-    expect(recent.hasSeen('g', ['a'], at(4))).toBe(true);
+describe('SeenContent', () => {
+  test('the same content again was seen; other content was not, and is remembered instead', () => {
+    const seen = new SeenContent();
+    expect(seen.hasSeen('g', ['a'], at(1))).toBe(false);
+    expect(seen.hasSeen('g', ['a'], at(2))).toBe(true);
+    expect(seen.hasSeen('h', ['a'], at(2))).toBe(false);
+    expect(seen.hasSeen('g', ['b'], at(3))).toBe(false);
+    expect(seen.hasSeen('g', ['a'], at(4))).toBe(false);
+    expect(seen.hasSeen('g', ['a'], at(4))).toBe(true);
   });
 
-  test('an answer that was overtaken by a younger one is neither said nor remembered', () => {
-    const recent = new SeenContent();
-    recent.hasSeen('g', ['young'], at(9));
-    expect(recent.hasSeen('g', ['old'], at(1))).toBe(false);
-    expect(recent.hasSeen('g', ['young'], at(1))).toBe(false);
-    expect(recent.hasSeen('g', ['young'], at(10))).toBe(true);
+  test('an answer older than the last one was not seen, and is not remembered', () => {
+    const seen = new SeenContent();
+    seen.hasSeen('g', ['young'], at(9));
+    expect(seen.hasSeen('g', ['old'], at(1))).toBe(false);
+    expect(seen.hasSeen('g', ['young'], at(1))).toBe(false);
+    expect(seen.hasSeen('g', ['young'], at(10))).toBe(true);
   });
 
-  test('what is forgotten is not said', () => {
-    const recent = new SeenContent();
-    for (const id of ['g', 'h', 'i']) recent.hasSeen(id, [], at(1));
-    recent.forget(['g']);
-    expect(['g', 'h', 'i'].map((id) => recent.hasSeen(id, [], at(2)))).toEqual([false, true, true]);
-    recent.forgetAll();
-    expect(['g', 'h', 'i'].map((id) => recent.hasSeen(id, [], at(3)))).toEqual([false, false, false]);
+  test('forgotten content was not seen', () => {
+    const seen = new SeenContent();
+    for (const id of ['g', 'h', 'i']) seen.hasSeen(id, [], at(1));
+    seen.forget(['g']);
+    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, [], at(2)))).toEqual([false, true, true]);
+    seen.forgetAll();
+    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, [], at(3)))).toEqual([false, false, false]);
   });
 });
 
 test('a conversation that comes a second time lands without its messages, unless they differ', () => {
-  const recent = new SeenContent();
+  const seen = new SeenContent();
   const message = (content: string) => ({ id: 'm1', content, author: { id: 'a1' } });
   const land = (second: number, endpoint: 'topic_groups' | 'company_groups', content: string) => {
-    const landing = new Landing(at(second), new SchemaDrift(), recent);
+    const landing = new Landing(at(second), new SchemaDrift(), seen);
     landGroups(landing, { name: endpoint, ...entries[endpoint] }, 'parent', [
       { group: { id: 'g1' }, messages: [message(content)], topic: {} },
     ]);
@@ -68,28 +68,28 @@ describe('a conversation whose messages are still text', () => {
       return JSON.parse(rest.toString(), restoreLists(cut));
     });
   const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
-  const land = (second: number, recent: SeenContent, items: unknown[]) => {
-    const landing = new Landing(at(second), new SchemaDrift(), recent);
+  const land = (second: number, seen: SeenContent, items: unknown[]) => {
+    const landing = new Landing(at(second), new SchemaDrift(), seen);
     expect(landGroups(landing, companyGroups, 'c1', items)).toEqual(items.map((_, index) => `g${index + 1}`));
     releaseMessages(items);
     return landing.documents.map(({ endpoint, id, body }) => `${endpoint} ${id} ${body}`);
   };
 
-  test('lands as it does otherwise, and not at all when it was said', () => {
-    const recent = new SeenContent();
+  test('lands as parsed messages do, and not at all when it was seen', () => {
+    const seen = new SeenContent();
     const parsed = [{ group: { id: 'g1' }, topic: {}, messages: JSON.parse(good) }];
-    const landed = land(1, recent, texts(good));
+    const landed = land(1, seen, texts(good));
     expect(landed).toEqual(land(1, new SeenContent(), parsed));
     expect(landed).toHaveLength(3);
-    expect(land(2, recent, texts(good))).toHaveLength(1);
-    expect(land(3, recent, texts(good.replace('Hello', 'Hello!')))).toHaveLength(2);
+    expect(land(2, seen, texts(good))).toHaveLength(1);
+    expect(land(3, seen, texts(good.replace('Hello', 'Hello!')))).toHaveLength(2);
   });
 
-  test('lands not at all when it is malformed inside, and neither does what came with it', () => {
-    const recent = new SeenContent();
-    expect(() => land(1, recent, texts(good, '[nothing]'))).toThrow(ContractError);
-    // Whoever asks again gets all of it.
-    expect(land(2, recent, texts(good))).toHaveLength(3);
+  test('does not land when it is malformed inside, nor does anything that came with it', () => {
+    const seen = new SeenContent();
+    expect(() => land(1, seen, texts(good, '[nothing]'))).toThrow(ContractError);
+    // The next answer lands whole.
+    expect(land(2, seen, texts(good))).toHaveLength(3);
   });
 
   test('is rejected as the JSON that it is', () => {
