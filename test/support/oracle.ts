@@ -7,7 +7,7 @@ import { companyTables, peopleTables } from './expected/people.js';
 import type { Check, ExpectedTable, Row, Value } from './expected/row.js';
 import { topicTables } from './expected/topics.js';
 import { type Reader, read } from './published.js';
-import { misremembered, remembered } from './remembered.js';
+import { versionProblems, versionTables } from './version-tables.js';
 
 export interface Comparison {
   /**
@@ -32,7 +32,7 @@ export async function differences(
 ): Promise<string[]> {
   const expected = expectedTables(sandbox);
   return read(dataDir, async (reader) => {
-    const found = [...(await uncomparedTables(reader, expected)), ...(await misremembered(reader))];
+    const found = [...(await uncomparedTables(reader, expected)), ...(await versionProblems(reader))];
     for (const table of expected) found.push(...(await tableDifferences(reader, table, comparing)));
     return found.slice(0, comparing.most ?? 40);
   });
@@ -56,7 +56,7 @@ async function uncomparedTables(reader: Reader, expected: readonly ExpectedTable
   const tables = await reader.rows<{ table_name: string }>(
     "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal",
   );
-  const compared = new Set([...expected, ...remembered].map(({ table }) => table));
+  const compared = new Set([...expected, ...versionTables].map(({ table }) => table));
   return tables.flatMap(({ table_name: name }) => (compared.has(name) ? [] : [`${name}: is not compared`]));
 }
 

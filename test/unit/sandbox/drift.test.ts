@@ -22,7 +22,7 @@ const untouched = generate({
   templates: 1,
 });
 
-async function town(drift?: DriftRuleInput, pageBase: 0 | 1 = 1): Promise<Sandbox> {
+async function startDrifting(drift?: DriftRuleInput, pageBase: 0 | 1 = 1): Promise<Sandbox> {
   const rate = { requests: 100_000, windowMs: 1000 };
   const options = { rate, pageSize: size, pageBase, ...(drift ? { drift } : {}) };
   const sandbox = await launch(options, structuredClone(untouched));
@@ -61,7 +61,7 @@ async function whole(sandbox: Sandbox, path: string) {
 
 describe.each(driftLists)('drift of %s', (list) => {
   it('changes a list before every page but the first', async () => {
-    const sandbox = await town({ ...still, insert: 1 });
+    const sandbox = await startDrifting({ ...still, insert: 1 });
     const path = await pathOf(sandbox, list);
     const { totalCount } = await page(sandbox, path, 1);
     expect((await page(sandbox, path, 1)).totalCount).toBe(totalCount);
@@ -71,13 +71,13 @@ describe.each(driftLists)('drift of %s', (list) => {
   });
 
   it('removes items for good', async () => {
-    const sandbox = await town({ ...still, remove: 3, times: 1 });
+    const sandbox = await startDrifting({ ...still, remove: 3, times: 1 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
     await page(sandbox, path, 2);
     const after = await whole(sandbox, path);
     const gone = before.filter((id) => !after.includes(id));
-    // The organization itself is not removed when chance picks it.
+    // The organization itself is not removed even when it is drawn.
     expect(gone).toHaveLength(sandbox.drift().done.remove);
     expect(gone.length).toBeGreaterThan(1);
     for (const id of gone) {
@@ -87,7 +87,7 @@ describe.each(driftLists)('drift of %s', (list) => {
   });
 
   it('hides items for some turns, which can still be read by id', async () => {
-    const sandbox = await town({ ...still, hide: 2, hiddenFor: 3 });
+    const sandbox = await startDrifting({ ...still, hide: 2, hiddenFor: 3 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
     const shown = await page(sandbox, path, 2);
@@ -105,7 +105,7 @@ describe.each(driftLists)('drift of %s', (list) => {
   });
 
   it('moves items to the front, so that a reader sees some of them again', async () => {
-    const sandbox = await town({ ...still, move: 1, times: 1 });
+    const sandbox = await startDrifting({ ...still, move: 1, times: 1 });
     const path = await pathOf(sandbox, list);
     const before = await whole(sandbox, path);
     await page(sandbox, path, 2);
@@ -116,7 +116,7 @@ describe.each(driftLists)('drift of %s', (list) => {
   });
 
   it('leaves the other lists alone', async () => {
-    const sandbox = await town({ lists: driftLists.filter((other) => other !== list), insert: 1 });
+    const sandbox = await startDrifting({ lists: driftLists.filter((other) => other !== list), insert: 1 });
     const path = await pathOf(sandbox, list);
     await page(sandbox, path, 2);
     expect(sandbox.drift().turns).toEqual({ topics: 0, companies: 0, people: 0, groups: 0 });
@@ -127,7 +127,7 @@ describe('drift', () => {
   it('is the same for the same seed', async () => {
     const rule = { insert: 0.7, remove: 0.6, hide: 1.3, move: 0.9, seed: 12 };
     const read = async (given: DriftRuleInput) => {
-      const sandbox = await town(given);
+      const sandbox = await startDrifting(given);
       const seen: unknown[] = [];
       for (const list of ['topics', 'people', 'companies'] as const) {
         for (let number = 1; number < 6; number += 1)
@@ -141,7 +141,7 @@ describe('drift', () => {
   });
 
   it('counts pages from 0 where the service does', async () => {
-    const sandbox = await town({ insert: 1 }, 0);
+    const sandbox = await startDrifting({ insert: 1 }, 0);
     await page(sandbox, '/topics?', 0);
     expect(sandbox.drift().turns.topics).toBe(0);
     await page(sandbox, '/topics?', 1);
@@ -149,7 +149,7 @@ describe('drift', () => {
   });
 
   it('comes before every n-th page, and only a limited number of times', async () => {
-    const sandbox = await town({ ...still, insert: 1, everyRequests: 3, times: 2 });
+    const sandbox = await startDrifting({ ...still, insert: 1, everyRequests: 3, times: 2 });
     const totals: number[] = [];
     for (let number = 2; number <= 12; number += 1)
       totals.push((await page(sandbox, '/topics?', 2)).totalCount);
@@ -158,14 +158,14 @@ describe('drift', () => {
   });
 
   it('never removes the company that is the organization itself', async () => {
-    const sandbox = await town({ ...still, remove: 10 });
+    const sandbox = await startDrifting({ ...still, remove: 10 });
     for (let turn = 0; turn < 5; turn += 1) await page(sandbox, '/companies?', 2);
     expect([...sandbox.world.companies.values()].map(({ isOrgCompany }) => isOrgCompany)).toEqual([true]);
     expect(sandbox.drift().done.remove).toBe(19);
   });
 
   it('does not touch another organization', async () => {
-    const sandbox = await town({ insert: 1 });
+    const sandbox = await startDrifting({ insert: 1 });
     const key = 'svc_other_organization';
     const { body } = await call(sandbox, '/topics?page=2', { key });
     expect(body).toMatchObject({ data: [], totalCount: 0 });
@@ -173,7 +173,7 @@ describe('drift', () => {
   });
 
   it('starts and stops by request; hidden items are listed again', async () => {
-    const sandbox = await town();
+    const sandbox = await startDrifting();
     const before = await whole(sandbox, '/topics?');
     await page(sandbox, '/topics?', 2);
     expect(await whole(sandbox, '/topics?')).toEqual(before);
@@ -191,7 +191,7 @@ describe('drift', () => {
   });
 
   it('has a default for every field, and refuses unknown fields', async () => {
-    const sandbox = await town();
+    const sandbox = await startDrifting();
     expect((await control(sandbox, '/drift', { method: 'POST' })).body.rule).toMatchObject({
       lists: ['topics', 'companies', 'people', 'groups'],
       insert: 0.5,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-/** A good request for every endpoint, in an order in which each still finds what it needs. */
+/** A valid request for every endpoint, in an order in which each finds what it needs. */
 function requests(): Record<EndpointName, { path: string; body?: unknown }> {
   const { exports, login, archived } = small.topics;
   const { ada, bob, staff } = small.people;

@@ -20,7 +20,7 @@ const status = async (path: string) => (await call(sandbox, path)).status;
 const bump = () =>
   call(sandbox, `/topics/${small.topics.exports.id}`, { method: 'PATCH', body: { priority: 'high' } });
 
-/** What became of a request: its status, or `no answer`. */
+/** The outcome of a request: its status, or `no answer`. */
 async function outcome(path: string): Promise<number | 'no answer'> {
   return status(path).catch(() => 'no answer' as const);
 }

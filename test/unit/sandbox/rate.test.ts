@@ -99,7 +99,7 @@ it('measures the most requests in any window, however aligned', () => {
           meter.record('key');
           return now;
         });
-        // The slow and obvious way: a window that begins with each request in turn.
+        // The slow and simple way: one window for each request, beginning with it.
         const most = Math.max(
           0,
           ...stamps.map((from) => stamps.filter((at) => at >= from && at < from + windowMs).length),

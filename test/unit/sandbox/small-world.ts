@@ -19,7 +19,7 @@ import type { StoredAuthor, StoredGroup, StoredTopic, World } from '../../../src
 const colleague = { by: 'user', userId: 'member-1' } as const;
 const start = Date.UTC(2026, 5, 15);
 
-/** An organization small enough to know by heart: every resource and every state of a topic is in it. */
+/** A very small organization that has every resource and every state of a topic. */
 export function smallWorld() {
   const world = emptyWorld({ id: 'org_small', name: 'Small & Co', slug: 'small' }, start);
   world.members.set('member-1', { id: 'member-1', name: 'Mia Member', image: null });
@@ -90,7 +90,7 @@ function topic(world: World, title: string, summary: string, keywords: string[])
   return createTopic(world, { title, summary, keywords, issueType: 'bug_report' }, colleague);
 }
 
-/** A conversation with one message of each of these, each answering the one before. */
+/** A conversation with one message of each author; each message answers the one before. */
 function conversation(world: World, of: StoredTopic | null, authors: StoredAuthor[]): StoredGroup {
   const group = addGroup(world, {
     channelId: 'a0000000-0000-4000-8000-000000000001',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where `value` holds keys that `schema` does not name; the contract itself lets any key pass. */
+/** Where `value` holds keys that `schema` does not name; the contract itself accepts any key. */
 export function undocumented(schema: z.ZodType, value: unknown, path = ''): string[] {
   if (value === null || value === undefined) return [];
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {

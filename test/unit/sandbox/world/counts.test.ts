@@ -44,7 +44,7 @@ describe('derived numbers', () => {
         allNumbers(world);
         for (const code of codes) {
           mutate(world, code);
-          // Ask in between, so that something is kept that the next change has to drop.
+          // Read in between, so that the cache holds numbers that the next change has to drop.
           if (code % 3 === 0) allNumbers(world);
         }
         expect(allNumbers(world)).toEqual(allNumbers(structuredClone(world)));

@@ -70,7 +70,7 @@ describe('generate', () => {
       }),
       {
         numRuns: 60,
-        // A topic that was noticed a millisecond after it had last moved.
+        // A topic that was created a millisecond after its last message.
         examples: [
           [
             {
@@ -204,7 +204,7 @@ describe('a generated organization', () => {
         `a title starting with ${start}`,
       ).toBe(true);
     }
-    // A lone surrogate or an unfilled slot would be our own mistake.
+    // A lone surrogate or an unfilled slot would be a bug of the generator.
     const text = contentOf(world);
     expect(text).not.toMatch(/\\ud[89a-f]/);
     expect(

@@ -1,6 +1,6 @@
 import type { World } from '../../../../src/sandbox/world/types.js';
 
-/** Everything in the world that contradicts something else; empty when all is well. */
+/** The contradictions in a world; empty when there are none. */
 export function contradictions(world: World): string[] {
   const found: string[] = [];
   const check = (holds: boolean, what: string) => {
@@ -98,7 +98,7 @@ export function contradictions(world: World): string[] {
   return found;
 }
 
-/** The world's content as text, without its present. */
+/** The content of a world as text, without its present. */
 export function contentOf(world: World): string {
   return JSON.stringify(world, (key, value) =>
     value instanceof Map ? [...value] : key === 'now' && typeof value === 'number' ? undefined : value,

@@ -1,7 +1,7 @@
 import { defaultSizes } from '../../../../src/sandbox/world/generate.js';
 import type { WorldSizes } from '../../../../src/sandbox/world/types.js';
 
-/** Small enough to be made many times over, large enough to have some of everything. */
+/** Small enough to be generated many times, large enough to contain every kind of entity. */
 export const smallSizes: WorldSizes = {
   ...defaultSizes,
   topics: 40,

@@ -1,16 +1,16 @@
 import type { Reader } from './published.js';
 
-/** The tables that say how rows looked before: no API has them, so they are held to the rows that it has. */
-export const remembered = [
+/** The tables of earlier versions of rows. No API returns these, so they are checked against the current rows. */
+export const versionTables = [
   { table: 'topic_versions', of: 'topics', key: 'topic_id' },
   { table: 'company_versions', of: 'companies', key: 'company_id' },
   { table: 'people_versions', of: 'people', key: 'person_id' },
 ] as const;
 
-/** Rows whose last version is not what they are, and intervals with a gap, an overlap or nothing in them. */
-export async function misremembered(reader: Reader): Promise<string[]> {
+/** Rows that differ from their last version, and intervals with a gap, an overlap or no length. */
+export async function versionProblems(reader: Reader): Promise<string[]> {
   const found: string[] = [];
-  for (const { table, of, key } of remembered) {
+  for (const { table, of, key } of versionTables) {
     const columns = (await reader.columns(table)).filter(
       (name) => ![key, 'valid_from', 'valid_to', 'run_id'].includes(name),
     );
@@ -24,8 +24,8 @@ export async function misremembered(reader: Reader): Promise<string[]> {
         SELECT ${key} AS id, valid_from, valid_to, lead(valid_from) OVER (PARTITION BY ${key} ORDER BY valid_from) AS next
           FROM ${table})
        WHERE valid_to IS DISTINCT FROM next OR valid_to <= valid_from`);
-    for (const { id } of unlike) found.push(`${table} ${id}: is not how it looks in ${of}`);
-    for (const { id } of broken) found.push(`${table} ${id}: its intervals do not join`);
+    for (const { id } of unlike) found.push(`${table} ${id}: the last version differs from ${of}`);
+    for (const { id } of broken) found.push(`${table} ${id}: its intervals are not consecutive`);
   }
   return found;
 }
