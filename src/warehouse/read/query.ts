@@ -9,7 +9,7 @@ import { filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, storageFault } from '../store/faults.js';
 import { forPeople, parsedJson } from '../store/session.js';
 
-export interface Column {
+interface Column {
   readonly name: string;
   /** In DuckDB's form, e.g. `TIMESTAMP WITH TIME ZONE`. */
   readonly type: string;

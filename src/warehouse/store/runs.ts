@@ -3,7 +3,7 @@ import { sqlFile } from '../sql.js';
 import type { Session } from './session.js';
 
 /** How a run of a command ended. */
-export type Outcome = 'done' | 'stopped' | 'incomplete' | 'failed' | 'interrupted';
+type Outcome = 'done' | 'stopped' | 'incomplete' | 'failed' | 'interrupted';
 
 export interface RunStart {
   readonly command: string;

@@ -195,7 +195,7 @@ function timestamps(): (date: Date) => DuckDBTimestampTZValue {
 }
 
 /** What can be bound to a statement. A list binds as VARCHAR[]. */
-export type Value = string | number | bigint | boolean | null | Date | readonly string[];
+type Value = string | number | bigint | boolean | null | Date | readonly string[];
 /** Bound to `$1, $2 …` (array) or to `$name` (object). */
 export type Params = readonly Value[] | Readonly<Record<string, Value>>;
 
