@@ -51,6 +51,18 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Later' }]);
   });
 
+  test('a batch leaves no temporary table in memory', async () => {
+    const documents = [doc('topics', 't1', 0, { title: 'a' }), doc('topic_groups', 'g1', 0, {}, 't1')];
+    await warehouse.load(batchOf(runId, { documents }));
+    const changed = [doc('topics', 't1', 5, { title: 'b' }), doc('topic', 't1', 6, { title: 'c' })];
+    await warehouse.load(
+      batchOf(runId, { documents: changed, sets: [members('topic_groups', 't1', 10, [])] }),
+    );
+    await warehouse.publish();
+    await warehouse.rebuild();
+    expect(await warehouse.all('SELECT table_name FROM duckdb_tables() WHERE temporary')).toEqual([]);
+  });
+
   test('a batch with a body that is not JSON is refused as a whole', async () => {
     const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
     const coverage = [
