@@ -52,7 +52,7 @@ export const companyIdentity = z.looseObject({
   platformUsername: text,
 });
 
-/** One item of `PATCH /companies/bulk`; required-ness is not shown, only the id is needed to mean anything. */
+/** One item of `PATCH /companies/bulk`; which fields are required is not shown; only the id is needed. */
 const companyChange = z.object({
   companyId: id,
   name: z.string().optional(),

@@ -86,7 +86,7 @@ export interface ChildEntry extends Entry {
   /** The query parameter that names the parent, where the path does not. */
   readonly parentParameter?: string;
   /**
-   * More query parameters, to be shown everything. The document does not promise them, so a request that is answered 400
+   * More query parameters, so that the answer is complete. The document does not promise them, so a request that is answered 400
    * is sent again without them.
    */
   readonly extraQuery?: Readonly<Record<string, string | number | readonly string[]>>;
@@ -111,7 +111,7 @@ export interface ChildEntry extends Entry {
   readonly digitsOnly?: true;
   /** Not asked for when the list item has all of these fields: every field that the detail documents. */
   readonly skippedWhenListHas?: readonly string[];
-  /** Answers 404 for a topic archived in the v1 to v2 migration, so it is not asked for once the detail said so. */
+  /** Answers 404 for a topic archived in the v1 to v2 migration, so it is not fetched once the detail has answered that. */
   readonly goneInMigration?: true;
   /** Whether its documents are removed when the parent is gone. What they say about the parent itself is kept. */
   readonly removedWithParent: boolean;

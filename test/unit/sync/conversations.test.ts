@@ -5,7 +5,7 @@ const at = (...ends: unknown[]) =>
   ends.map((endTimestamp) => ({ group: { id: 'g', endTimestamp }, messages: [] }));
 
 describe('NewestFirst', () => {
-  test('holds over pages as long as nothing is younger than what came before', () => {
+  test('holds over pages as long as no item is newer than the one before', () => {
     const order = new NewestFirst();
     order.read(at('2026-01-03T00:00:00Z', '2026-01-02T00:00:00Z'));
     order.read(at('2026-01-02T00:00:00Z', '2025-12-31T23:00:00-05:00'));
@@ -16,7 +16,7 @@ describe('NewestFirst', () => {
     expect(order.holds).toBe(false);
   });
 
-  test('numbers are read as well, and what cannot be read proves nothing', () => {
+  test('numbers count as times, and an unreadable time proves nothing', () => {
     const numbers = new NewestFirst();
     numbers.read(at(1_767_225_600_000, 1_767_139_200_000));
     expect(numbers.holds).toBe(true);
@@ -27,7 +27,7 @@ describe('NewestFirst', () => {
     }
   });
 
-  test('the order of the last own message is one as well, whatever others wrote since', () => {
+  test('the order of the last own message counts too, whatever others wrote since', () => {
     const said = (...messages: [author: string, at: string][]) => ({
       group: { id: 'g', endTimestamp: messages.at(-1)?.[1] },
       messages: messages.map(([id, createdAt]) => ({ author: { id }, createdAt })),

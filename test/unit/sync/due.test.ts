@@ -71,7 +71,7 @@ function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>)
 }
 
 describe('due', () => {
-  test("a history: a topic's moment of change counts, unless it is that of its last message", async () => {
+  test("a history: a topic's updatedAt counts, unless it is the time of its last message", async () => {
     const known = { title: 'a title', updatedAt: '2026-02-01', timeRangeEnd: '2026-01-31' };
     await load([item('topics', 'same', known)]);
     const fingerprint = (await fingerprints('topic_history')).get('same') ?? '';
@@ -95,7 +95,7 @@ describe('due', () => {
     ]);
   });
 
-  test('what was never fetched, what changed, and what is too old; nothing else', async () => {
+  test('children that were never fetched, changed, or are too old; nothing else', async () => {
     const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
     await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));
     const fingerprint = await fingerprints('topic');
@@ -130,7 +130,7 @@ describe('due', () => {
     });
   });
 
-  test('only the fields that betray a change of the child count', async () => {
+  test('only the change fields of the child count', async () => {
     const before = { updatedAt: '1', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
     await load([item('topics', 't', before)]);
     const known = (await fingerprints('topic_groups')).get('t') ?? '';
@@ -176,7 +176,7 @@ describe('due', () => {
     expect(await swept(10.1)).toBe(300);
   });
 
-  test('what is gone, or listed no more, is asked for nothing', async () => {
+  test('nothing is due of an item that is deleted or not listed any more', async () => {
     await load([
       ...['there', 'gone', 'unlisted', 'unavailable'].map((id) => item('topics', id)),
       item('topic_presence', 'gone', { deletedAt: '2026-01-01T00:00:00Z' }),
@@ -189,7 +189,7 @@ describe('due', () => {
     expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
   });
 
-  test('conversations of people: of those without a company, once that is known', async () => {
+  test('conversations of people: only of people without a company, once that is known', async () => {
     const people = [
       item('people', 'alone', { company: null }),
       item('people', 'employed', { company: { id: 'c' } }),
@@ -206,7 +206,7 @@ describe('due', () => {
     expect([await asked('all'), await asked('never')]).toEqual([3, 0]);
   });
 
-  test('ids of digits where the path takes no others; no detail where the list says it all', async () => {
+  test('only ids of digits where the path takes no others; no detail where the list item has every field', async () => {
     await load([item('people', '12'), item('people', 'p-1')]);
     expect(brief(await dueOf('person_history'))).toEqual(['12 never']);
     const whole = Object.fromEntries(
@@ -216,7 +216,7 @@ describe('due', () => {
     expect(brief(await dueOf('channel'))).toEqual(['part never']);
   });
 
-  test('nothing is asked without a reason, and nothing that has one is forgotten', async () => {
+  test('nothing is due without a reason, and everything that has one is due', async () => {
     const state = fc.record({
       covered: fc.constantFrom('no', 'good', 'refused', 'unanswered'),
       changed: fc.boolean(),
@@ -294,7 +294,7 @@ describe('the order', () => {
     requests: fc.constant(1),
   });
 
-  test('never before changed before sweep, then by weight, VIPs and what was active last first', () => {
+  test('never before changed before sweep, then by weight, VIPs, and last activity', () => {
     fc.assert(
       fc.property(fc.array(task), (tasks) => {
         const rank = { never: 0, changed: 1, sweep: 2 };
@@ -318,7 +318,7 @@ describe('the order', () => {
 describe('the sweep', () => {
   const defaults = loadConfig({ env: {} });
 
-  test('costs a day, for each child, its items by three quarters of its age', () => {
+  test('costs per day, for each child, its items divided by three quarters of its age', () => {
     const topic = children.filter(({ name }) => name === 'topic');
     expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (14 * 0.75));
     const both = children.filter(({ name }) => name === 'topic' || name === 'company');
@@ -326,13 +326,13 @@ describe('the sweep', () => {
     expect(sweepPerDay({}, children, defaults)).toBe(0);
   });
 
-  test('one run a day may make what its caps and its rate allow', () => {
+  test('one run a day may make as many requests as its caps and its rate allow', () => {
     expect(allowedPerDay({}, defaults)).toBe(120 * 1_440);
     expect(allowedPerDay({ maxMinutes: 50 }, defaults)).toBe(6_000);
     expect(allowedPerDay({ maxMinutes: 50, maxRequests: 100 }, defaults)).toBe(100);
   });
 
-  test('says what it can keep when it cannot keep what is asked for', () => {
+  test('says which ages it can keep when it cannot keep those in the settings', () => {
     expect(sweepNote(100, 100)).toBeNull();
     expect(sweepNote(250, 100)).toContain('ages 2.5 times as long');
     expect(sweepNote(250, 0)).toContain('no requests remain after the lists');

@@ -52,7 +52,7 @@ describe('PhaseTracker', () => {
     ]);
   });
 
-  test('cut short, it says how much is left', () => {
+  test('a run that stops says how much is left', () => {
     const { told, observer } = listener();
     const tasks = [task('topic', 'never'), task('topic', 'never')];
     const tracker = new PhaseTracker(observer, tasks);

@@ -184,7 +184,7 @@ const paging = fc.record({ base: fc.constantFrom<0 | 1>(0, 1), size: fc.integer(
 const count = fc.integer({ min: 0, max: 60 });
 
 describe('reading a list that shifts', () => {
-  test('one that holds still verifies at once, with exactly its ids, whatever its pages', async () => {
+  test('one that does not change verifies at once, with exactly its ids, whatever its pages', async () => {
     const anyPaging = fc.record({
       base: fc.constantFrom<0 | 1>(0, 1),
       size: fc.integer({ min: 1, max: 80 }),
@@ -218,7 +218,7 @@ describe('reading a list that shifts', () => {
     );
   });
 
-  test('however it shifts, nothing is shown that was never there, and as much as it says', async () => {
+  test('however it shifts, no id is returned that was never there, and as many as its total', async () => {
     await fc.assert(
       fc.asyncProperty(count, paging, turnsOf(everything, 12), async (items, pages, turns) => {
         const list = new ShiftingList(items, pages);
@@ -232,7 +232,7 @@ describe('reading a list that shifts', () => {
     );
   });
 
-  test('once it comes to rest, it verifies', async () => {
+  test('it verifies once it stops changing', async () => {
     await fc.assert(
       fc.asyncProperty(count, paging, turnsOf(everything, 12), async (items, pages, turns) => {
         const list = new ShiftingList(items, pages);
@@ -246,7 +246,7 @@ describe('reading a list that shifts', () => {
   });
 });
 
-describe('settling what such a list does not show', () => {
+describe('settling what is missing from such a list', () => {
   let warehouse: Warehouse;
   beforeAll(async () => {
     warehouse = await open();
@@ -282,7 +282,7 @@ describe('settling what such a list does not show', () => {
     ],
   ];
 
-  test('what is answered by id is there, only not listed, until it is listed again', async () => {
+  test('an item that is answered by id is unlisted, until it is listed again', async () => {
     const list = new ShiftingList(20, { base: 1, size: 5 });
     await run(list, 1);
     list.script(accident);
@@ -293,7 +293,7 @@ describe('settling what such a list does not show', () => {
     expect(list.asked).toBe(2);
   });
 
-  test('what was answered while it was not listed, and is removed then, is found out in the next run', async () => {
+  test('an unlisted item that is then deleted is tombstoned in the next run', async () => {
     const list = new ShiftingList(20, { base: 1, size: 5 });
     await run(list, 1);
     list.script(accident);
@@ -304,7 +304,7 @@ describe('settling what such a list does not show', () => {
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual(['t1', 't6']);
   });
 
-  test('what is listed no more is asked about in each run of an hour, then ever more rarely', async () => {
+  test('an unlisted item is fetched in each run of an hour, then less and less often', async () => {
     const list = new ShiftingList(20, { base: 1, size: 5 });
     await run(list, 1);
     list.hidden.push(...list.listed.splice(4, 1));
@@ -320,7 +320,7 @@ describe('settling what such a list does not show', () => {
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
   });
 
-  test('a 404 of what is listed all the same proves nothing: it must be missing twice', async () => {
+  test('the 404 of an item that is listed as well proves nothing: it must be missing twice', async () => {
     const list = new ShiftingList(20, { base: 1, size: 10 });
     list.migrated.add('t11');
     await run(list, 1);
@@ -336,7 +336,7 @@ describe('settling what such a list does not show', () => {
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual(['t1', 't11']);
   });
 
-  test('so it is where the 404 gives no reason, but was answered while the item was listed', async () => {
+  test('the same holds for a 404 without a reason that was answered while the item was listed', async () => {
     const list = new ShiftingList(20, { base: 1, size: 5 });
     list.unanswered.add('t6');
     await run(list, 1);
@@ -350,7 +350,7 @@ describe('settling what such a list does not show', () => {
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
   });
 
-  test('what is shown again loses its tombstone even when the list did not hold still', async () => {
+  test('an item that is returned again loses its tombstone even when the list changed meanwhile', async () => {
     const list = new ShiftingList(20, { base: 0, size: 5 });
     await run(list, 1);
     list.listed.splice(list.listed.indexOf('t9'), 1);
@@ -363,7 +363,7 @@ describe('settling what such a list does not show', () => {
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
   });
 
-  test('a reading that is believed by accident buries nothing alive, and the next one puts it right', async () => {
+  test('a reading that verifies by accident tombstones nothing that exists, and the next one corrects the rest', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 12, max: 40 }),

@@ -5,7 +5,7 @@ const limits = { maxShare: 0.2, maxRows: 20 };
 
 describe('the fuse', () => {
   test.each([
-    [{ missing: 0, stored: 0, returned: 0 }, false, 'nothing known, nothing shown'],
+    [{ missing: 0, stored: 0, returned: 0 }, false, 'nothing stored, nothing returned'],
     [{ missing: 5, stored: 5, returned: 0 }, true, 'empty where there were rows, however few'],
     [{ missing: 20, stored: 40, returned: 20 }, false, 'half of them, but not more than 20'],
     [{ missing: 21, stored: 1_000, returned: 979 }, false, 'more than 20, but not a fifth'],
