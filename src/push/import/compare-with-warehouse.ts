@@ -32,8 +32,8 @@ interface Row {
 }
 
 const queries: Readonly<Record<EntityType, string>> = {
-  topic: sqlFile('push/known_topics'),
-  company: sqlFile('push/known_companies'),
+  topic: sqlFile('push/import_topics'),
+  company: sqlFile('push/import_companies'),
 };
 
 /** Looks all ids up in one query; the result leaves out ids that the warehouse does not have. */
@@ -52,8 +52,8 @@ function storedEntity(entityType: EntityType, row: Row): StoredEntity {
     ? `was superseded by the service${successor === null ? '' : `; ${successor} replaced it`}`
     : null;
   const values = Object.fromEntries(
-    Object.entries(JSON.parse(row.values) as Record<string, { known: boolean; value: Value }>).flatMap(
-      ([name, { known, value }]) => (known ? [[name, value]] : []),
+    Object.entries(JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>).flatMap(
+      ([name, { is_fetched: isFetched, value }]) => (isFetched ? [[name, value]] : []),
     ),
   );
   const syncedAt = row.synced_at?.toISOString() ?? null;

@@ -39,7 +39,7 @@ export const cancel = command({
   async run({ wait, ...given }, context) {
     const { cancelChanges } = await import('../../../app/changes.js');
     const decisions = await cancelChanges(setUp(context), selectionOf(given), { wait });
-    return told(decisions, 'cancelled', context);
+    return report(decisions, 'cancelled', context);
   },
 });
 
@@ -61,7 +61,7 @@ export const retry = command({
   async run({ wait, overwrite, ...given }, context) {
     const { retryChanges } = await import('../../../app/changes.js');
     const decisions = await retryChanges(setUp(context), selectionOf(given), { wait, overwrite });
-    return told(decisions, 'queued again', context);
+    return report(decisions, 'queued again', context);
   },
 });
 
@@ -82,7 +82,7 @@ function selectionOf(given: {
   return { ids, filter: { status, source: source === undefined ? undefined : basename(source) } };
 }
 
-function told(decisions: readonly Decision[], done: string, { json }: Context): ExitCode {
+function report(decisions: readonly Decision[], done: string, { json }: Context): ExitCode {
   if (json) printJson({ decisions });
   else print(decisionsText(decisions, done));
   return decisions.every((one) => one.done) ? ExitCode.done : ExitCode.incomplete;

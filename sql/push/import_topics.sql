@@ -1,12 +1,12 @@
--- What is known of the topics in $ids. Whether a topic is archived stands on its own page alone: before that was
--- fetched, nothing is known of it.
+-- The topics in $ids, with their values. Only a topic's own page shows whether it is archived: before that page is
+-- fetched, the value is not known.
 SELECT
   topics.id,
   to_json({
-    'priority': {'known': true, 'value': topics.priority},
-    'lifecycle_state': {'known': true, 'value': topics.lifecycle_state},
-    'archived': {'known': own.id IS NOT NULL, 'value': topics.archived_at IS NOT NULL},
-    'archived_reason': {'known': own.id IS NOT NULL, 'value': topics.archived_reason}
+    'priority': {'is_fetched': true, 'value': topics.priority},
+    'lifecycle_state': {'is_fetched': true, 'value': topics.lifecycle_state},
+    'archived': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_at IS NOT NULL},
+    'archived_reason': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_reason}
   })::VARCHAR AS "values",
   topics.synced_at,
   topics.deleted_at IS NOT NULL AS is_deleted,

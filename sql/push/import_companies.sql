@@ -1,0 +1,26 @@
+-- The companies in $ids, with their values. Only a company's own page shows its connections.
+SELECT
+  companies.id,
+  to_json({
+    'name': {'is_fetched': true, 'value': companies.name},
+    'primary_domain': {'is_fetched': true, 'value': companies.primary_domain},
+    'logo_url': {'is_fetched': true, 'value': companies.logo_url},
+    'is_vip': {'is_fetched': companies.is_vip IS NOT NULL, 'value': companies.is_vip},
+    'connections_email': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_email},
+    'connections_github': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_github},
+    'connections_linkedin': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_linkedin},
+    'connections_phone': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_phone},
+    'connections_twitter': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_twitter}
+  })::VARCHAR AS "values",
+  companies.synced_at,
+  companies.deleted_at IS NOT NULL AS is_deleted,
+  companies.deleted_reason,
+  companies.merged_into_id,
+  survivors.name AS merged_into_title,
+  companies.detail_unavailable_reason,
+  false AS is_superseded,
+  NULL::VARCHAR AS successor_id
+FROM companies
+LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
+LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
+WHERE companies.id IN (SELECT unnest($ids));
