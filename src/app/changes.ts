@@ -7,8 +7,7 @@ import { type ImportOptions, type PreparedImport, prepareImport } from '../push/
 import type { ImportReport } from '../push/import/report.js';
 import { fromSheet, fromSql, fromStream, type ImportSource } from '../push/import/source.js';
 import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
-import type { Queue } from '../push/queue/queue.js';
-import { readQueue } from '../push/queue/queue.js';
+import { type Queue, readQueue } from '../push/queue/queue.js';
 import {
   attemptsOf,
   type ChangeAttempt,
@@ -17,11 +16,13 @@ import {
   type TitledChange,
   withTitles,
 } from '../push/queue/view.js';
+import { readSheet } from '../sheet/read.js';
+import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
-import { ask } from './snapshot.js';
+import { withSnapshot } from './snapshot.js';
 import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
@@ -47,7 +48,7 @@ export async function importChanges(
   // Read before the lock is taken: a file that cannot be read blocks nobody.
   const source =
     'sql' in from
-      ? await ask(setup, (snapshot) => fromSql(snapshot, from.sql))
+      ? await withSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
       : 'path' in from
         ? await fromSheet(from)
         : 'source' in from
@@ -129,10 +130,35 @@ export async function showChange(
 
 /** `signalhouse changes sheet`. */
 export function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
-  return ask(setup, (snapshot) => writeEditSheet(snapshot, options));
+  return withSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
 }
 
 async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
   if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
-  return ask(setup, work);
+  return withSnapshot(setup, work);
+}
+
+/** An edit of the demo's product manager. */
+interface Edit {
+  readonly title: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Edits a sheet of `changes sheet` for the demo: sets the priority of the first `count` topics that have another one to
+ * `to`, and saves the file. Returns the edits.
+ */
+export async function raisePriorities(path: string, count: number, to: string): Promise<Edit[]> {
+  const grid = await readSheet({ path });
+  const column = (name: string) => grid.columns.indexOf(name);
+  const edits: Edit[] = [];
+  const rows = grid.rows.map((row) => {
+    const from = String(row.cells[column('priority')] ?? '');
+    if (edits.length === count || from === to) return row;
+    edits.push({ title: String(row.cells[column('title')] ?? ''), from, to });
+    return { ...row, cells: row.cells.map((cell, at) => (at === column('priority') ? to : cell)) };
+  });
+  await writeGrid(path, { ...grid, rows }, [], { overwrite: true });
+  return edits;
 }

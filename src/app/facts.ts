@@ -8,7 +8,7 @@ import { readQueue } from '../push/queue/queue.js';
 import { readContents, readFiles } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
-import { ask } from './snapshot.js';
+import { withSnapshot } from './snapshot.js';
 import { type LiveSpending, recentRequests, spendingNow } from './spending.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
@@ -24,7 +24,7 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const contents = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
   const changes = isPublished
-    ? await ask(setup, (snapshot) => readQueue(snapshot, config.dataDir))
+    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config.dataDir))
     : await readQueue(null, config.dataDir);
   const queue: Record<string, number> = {};
   for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;

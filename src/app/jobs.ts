@@ -135,9 +135,9 @@ type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'
 
 function resultOf({ outcome, exitCode, stoppedBy }: Report, text: string): JobResult {
   // A run may stop at its cap and be incomplete as well: then the latter counts.
-  const told = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
+  const effective = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
   const why = stoppedBy === null ? '' : `stopped (${stoppedBy}); `;
-  return { outcome: told, exitCode, message: why + text };
+  return { outcome: effective, exitCode, message: why + text };
 }
 
 function pulledText({ requests, rows, rejected, failures, scans, left }: SyncReport): string {

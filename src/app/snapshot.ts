@@ -6,7 +6,10 @@ import { readingLimitsOf, type Setup } from './setup.js';
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
 
 /** The published snapshot, for reading. Throws StorageError when there is none. */
-export async function ask<T>({ config }: Setup, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+export async function withSnapshot<T>(
+  { config }: Setup,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
   return Scope.run(async (scope) => {
     const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
     scope.defer('snapshot', () => snapshot.close());

@@ -15,7 +15,7 @@ import { bytes, counted, duration } from '../base/units.js';
 import { loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import { programVersion } from './setup.js';
-import { shown } from './text/layout.js';
+import { printable } from './text/layout.js';
 
 /** One line of what the doctor found. */
 export interface Check {
@@ -84,13 +84,13 @@ function isComplete(found: Found): found is Access {
 /** The settings and their problems. Without an address and a key, the local checks still run. */
 function settings(sources: Sources): { checks: Check[]; access: Found | null } {
   // The checks report everything; log lines would repeat it.
-  const told = (secrets: readonly string[]) => ({
+  const logging = (secrets: readonly string[]) => ({
     log: createLog({ level: 'fatal', pretty: false, secrets }),
     programVersion: programVersion(),
   });
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
-    const access = { config, credentials, ...told([credentials.apiKey]) };
+    const access = { config, credentials, ...logging([credentials.apiKey]) };
     return { checks: [ok('settings', 'complete and valid'), ...keyFile(config.api.keyFile)], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -98,7 +98,7 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       fail('settings', `${setting}: ${problem}`, null, ExitCode.usage),
     );
     try {
-      return { checks, access: { config: loadConfig(sources), ...told([]) } };
+      return { checks, access: { config: loadConfig(sources), ...logging([]) } };
     } catch {
       return { checks, access: null };
     }
@@ -164,7 +164,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; probe: P
       probe: found,
       checks: [
         ok('key', `accepted by ${access.credentials.baseUrl}`),
-        ok('organization', shown(name)),
+        ok('organization', printable(name)),
         clock(found.clockAheadMs),
         paging(found, access),
       ],

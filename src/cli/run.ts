@@ -5,7 +5,7 @@ import { readFlags } from './flags.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { programVersion } from './setup.js';
-import { shown, wrap } from './text/layout.js';
+import { printable, wrap } from './text/layout.js';
 
 /**
  * Runs a command line and returns its exit code. The one place where errors become text on stderr, or JSON on stdout
@@ -82,7 +82,7 @@ export function failureText(failure: Failure, columns: number): string {
 }
 
 function paragraph(text: string, columns: number): string[] {
-  return text.split('\n').flatMap((line) => wrap(shown(line.replaceAll('\t', '  ')), columns));
+  return text.split('\n').flatMap((line) => wrap(printable(line.replaceAll('\t', '  ')), columns));
 }
 
 function indented(text: string, columns: number): string[] {

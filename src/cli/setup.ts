@@ -8,22 +8,22 @@ import type { Context } from './command.js';
 import { TerminalProgress } from './progress/terminal.js';
 
 /** What a command works with: its settings, its log, and a progress line if stderr is a terminal. */
-export type Ground<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
+export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
-export function setUp({ sources }: Context): Ground<Setup> {
+export function setUp({ sources }: Context): CommandSetup<Setup> {
   const config = loadConfig(sources);
-  return { config, programVersion: programVersion(), ...told(config.log.level, []) };
+  return { config, programVersion: programVersion(), ...logging(config.log.level, []) };
 }
 
 /** For a command that talks to the API: address and key are required as well. */
-export function setUpAccess({ sources }: Context): Ground<Access> {
+export function setUpAccess({ sources }: Context): CommandSetup<Access> {
   const { config, credentials } = loadConfigWithCredentials(sources);
   return {
     config,
     credentials,
     programVersion: programVersion(),
-    ...told(config.log.level, [credentials.apiKey]),
+    ...logging(config.log.level, [credentials.apiKey]),
   };
 }
 
@@ -31,12 +31,12 @@ export function setUpAccess({ sources }: Context): Ground<Access> {
 export function setUpServe({ sources }: Context, check: Parameters<typeof loadServeConfig>[1]): ServeAccess {
   const { config, credentials, secrets } = loadServeConfig(sources, check);
   const hidden = [credentials.apiKey, secrets.token, secrets.webhookUrl].filter((one) => one !== undefined);
-  const { log } = told(config.log.level, hidden);
+  const { log } = logging(config.log.level, hidden);
   return { config, credentials, secrets, programVersion: programVersion(), log };
 }
 
 /** Log and progress share the terminal: a log line is written above the progress line. */
-function told(level: string, secrets: readonly string[]): Pick<Ground<Setup>, 'log' | 'progress'> {
+function logging(level: string, secrets: readonly string[]): Pick<CommandSetup<Setup>, 'log' | 'progress'> {
   const pretty = process.stderr.isTTY === true;
   const progress = pretty ? new TerminalProgress(process.stderr) : undefined;
   const around = progress && ((write: () => void) => progress.around(write));

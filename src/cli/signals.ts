@@ -45,7 +45,7 @@ export function interruption(shutdownMs: number, say: (text: string) => void): I
 }
 
 /** Resolves on the first signal that asks this process to end; a second one exits it. */
-export function ended(): Promise<void> {
+export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false;
     for (const name of signals) {

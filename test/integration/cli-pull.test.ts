@@ -215,7 +215,10 @@ describe('while a sync runs', () => {
       waiting.child.stderr?.on('data', (text: string) => text.includes('; waiting') && resolve());
     });
     child.kill('SIGINT');
-    child.stderr?.on('data', (text: string) => text.includes('again to give it up') && child.kill('SIGINT'));
+    child.stderr?.on(
+      'data',
+      (text: string) => text.includes('again to stop at once') && child.kill('SIGINT'),
+    );
     expect((await ended).code).toBe(0);
     expect((await waiting.ended).code).toBe(0);
     await faults([]);

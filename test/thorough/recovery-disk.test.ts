@@ -48,7 +48,7 @@ describe('one signal after the other', () => {
     const victim = killing.directory('yesterday', folders.make());
     killing.sandbox.addFaults([{ kind: 'hang', match: { route: 'topic_groups' } }]);
     const { child, ended } = victim.pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
-    const cues = ['"phase":"topic_groups', 'finishing what is in flight', 'giving up what is in flight'];
+    const cues = ['"phase":"topic_groups', 'finishing what is in flight', 'abandoning what is in flight'];
     let sent = 0;
     child.stderr?.on('data', (text: string) => {
       while (sent < cues.length && text.includes(cues[sent] ?? '')) sent += Number(child.kill('SIGTERM'));

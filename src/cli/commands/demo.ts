@@ -8,7 +8,7 @@ import { command } from '../command.js';
 import { Children, DemoError } from '../demo/children.js';
 import { play, squeezed } from '../demo/play.js';
 import { print, printJson } from '../output.js';
-import { ended } from '../signals.js';
+import { untilSignal } from '../signals.js';
 
 export const demo = command({
   name: 'demo',
@@ -24,7 +24,7 @@ export const demo = command({
     const { dataDir } = loadConfig({ env: {}, flags: given, cwd });
     emptyDemoFolder(dataDir);
     const stop = new AbortController();
-    void ended().then(() => stop.abort(new DemoError('The demo was stopped.')));
+    void untilSignal().then(() => stop.abort(new DemoError('The demo was stopped.')));
     const children = new Children(settingsFor(dataDir), stop.signal);
     const started = performance.now();
     try {

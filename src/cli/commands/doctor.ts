@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { command } from '../command.js';
 import { type Check, exitCodeOf } from '../doctor.js';
 import { print, printJson } from '../output.js';
-import { shown, wrap } from '../text/layout.js';
+import { printable, wrap } from '../text/layout.js';
 
 export const doctor = command({
   name: 'doctor',
@@ -23,9 +23,9 @@ export const doctor = command({
 });
 
 function line({ name, state, text, hint }: Check): string {
-  const says = wrap(shown(text), 56);
-  const does = hint === null ? [] : wrap(shown(hint), 54).map((one) => `  ${one}`);
-  const [first = '', ...rest] = [...says, ...does];
+  const textLines = wrap(printable(text), 56);
+  const hintLines = hint === null ? [] : wrap(printable(hint), 54).map((one) => `  ${one}`);
+  const [first = '', ...rest] = [...textLines, ...hintLines];
   return [
     `${state.padEnd(4)}  ${name.padEnd(14)}  ${first}`,
     ...rest.map((one) => `${' '.repeat(22)}${one}`),

@@ -58,11 +58,11 @@ export const exportCommand = command({
   async run(given, context) {
     const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const task = taskOf(given);
-    const ground = setUp(context);
+    const setup = setUp(context);
     const done =
       'dir' in task
-        ? await exportEverything(ground, task.dir, given.force)
-        : [await exportOne(ground, task.what, { ...task, force: given.force })];
+        ? await exportEverything(setup, task.dir, given.force)
+        : [await exportOne(setup, task.what, { ...task, force: given.force })];
     if (context.json) printJson(done);
     else print(doneText(done));
     return ExitCode.done;

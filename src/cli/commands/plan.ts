@@ -29,14 +29,14 @@ export async function runPlan(
   context: Context,
 ): Promise<ExitCode> {
   const { plan: makePlan } = await import('../../app/runs.js');
-  const ground = setUpAccess(context);
-  const { config, log, progress } = ground;
+  const setup = setUpAccess(context);
+  const { config, log, progress } = setup;
   const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
   try {
     const { stop, kill } = signals;
     const options = { ...flags, wait: flags.wait ?? false, stop, kill };
-    const report = await makePlan(ground satisfies Access, options, (api) =>
-      observerOf(api, ground, config.api.concurrency),
+    const report = await makePlan(setup satisfies Access, options, (api) =>
+      observerOf(api, setup, config.api.concurrency),
     );
     progress?.close();
     if (context.json) printJson(report);

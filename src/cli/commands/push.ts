@@ -45,21 +45,21 @@ export const push = command({
   }),
   async run({ dryRun, ...flags }, context) {
     const app = await import('../../app/runs.js');
-    const ground = setUpAccess(context);
-    const { config, log, progress } = ground;
+    const setup = setUpAccess(context);
+    const { config, log, progress } = setup;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
     const { stop, kill } = signals;
     try {
       const observe = (api: Parameters<typeof observerOf>[0]) =>
-        observerOf(api, ground, config.api.concurrency);
+        observerOf(api, setup, config.api.concurrency);
       if (dryRun) {
-        const preview = await app.pushPreview(ground, { onConflict: flags.onConflict, stop, kill }, observe);
+        const preview = await app.pushPreview(setup, { onConflict: flags.onConflict, stop, kill }, observe);
         progress?.close();
         if (context.json) printJson(preview);
         else print(previewSummary(preview));
         return ExitCode.done;
       }
-      const report = await app.push(ground, { ...flags, stop, kill }, observe);
+      const report = await app.push(setup, { ...flags, stop, kill }, observe);
       progress?.close();
       process.exitCode = report.exitCode;
       if (context.json) printJson(report);

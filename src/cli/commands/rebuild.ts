@@ -18,10 +18,10 @@ export const rebuild = command({
   flags: z.object({ wait: toggle.default(false) }),
   async run({ wait }, context) {
     const { withWarehouse } = await import('../../app/worker.js');
-    const ground = setUp(context);
-    const { log, progress } = ground;
+    const setup = setUp(context);
+    const { log, progress } = setup;
     try {
-      const { rebuilt, published } = await withWarehouse(ground, { wait }, async (warehouse) => {
+      const { rebuilt, published } = await withWarehouse(setup, { wait }, async (warehouse) => {
         log.info('rebuilding every table from the raw documents');
         progress?.phase('rebuild', null);
         const result = await warehouse.rebuild(({ table: name, done, total }) => {

@@ -10,8 +10,8 @@ import type { Sandbox } from '../../sandbox/start.js';
 import { command } from '../command.js';
 import { range, text, toggle, whole } from '../flags.js';
 import { print, printJson } from '../output.js';
-import { ended } from '../signals.js';
-import { shown } from '../text/layout.js';
+import { untilSignal } from '../signals.js';
+import { printable } from '../text/layout.js';
 
 const form = z.enum(['paged', 'property', 'array'], 'must be paged, property or array');
 
@@ -101,7 +101,7 @@ export const sandbox = command({
     const log = createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
     const options = optionsOf(given);
     // Before the start, so that Ctrl-C also works while the data is generated.
-    const end = ended();
+    const end = untilSignal();
     const { startSandbox } = await import('../../sandbox/start.js');
     const server = await startSandbox({ ...options, log }).catch((error: unknown) => {
       throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? portTaken(given) : error;
@@ -187,7 +187,7 @@ function portTaken({ host, port }: Flags): UsageError {
 function greeting({ baseUrl, origin, apiKey, world }: Sandbox): string {
   const { organization, topics, people, companies, messages } = world;
   return `The sandbox listens on ${baseUrl}
-  ${shown(organization.name)}: ${topics.size} topics, ${people.size} people, ${companies.size} companies, ${messages.size} messages
+  ${printable(organization.name)}: ${topics.size} topics, ${people.size} people, ${companies.size} companies, ${messages.size} messages
 
 In another terminal:
   export SIGNALHOUSE_BASE_URL=${baseUrl}

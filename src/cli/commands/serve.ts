@@ -48,7 +48,9 @@ export const serve = command({
     ];
     const access = setUpServe({ json, sources: { ...sources, flags: given } }, app.serveProblems);
     const { config, log } = access;
-    const signals = interruption((config.serve.shutdownSeconds + grace) * 1000, (said) => log.warn(said));
+    const signals = interruption((config.serve.shutdownSeconds + grace) * 1000, (message) =>
+      log.warn(message),
+    );
     try {
       if (once) {
         const { runs, exitCode } = await app.serveOnce(access, signals);

@@ -38,7 +38,7 @@ export const sql = command({
     limit: whole().optional(),
   }),
   async run({ query, file, format: asked, limit: most }, context) {
-    const { ask } = await import('../../app/snapshot.js');
+    const { withSnapshot: ask } = await import('../../app/snapshot.js');
     const format = asked ?? (context.json ? 'json' : 'table');
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);

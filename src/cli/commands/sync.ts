@@ -38,17 +38,17 @@ export const sync = command({
     if (dryRun) return runPlan(flags, context);
     // Loaded only now, so that --help does not load a database.
     const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
-    const ground = setUpAccess(context);
-    const { config, log, progress } = ground;
+    const setup = setUpAccess(context);
+    const { config, log, progress } = setup;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
     try {
       const { stop, kill } = signals;
       const options = { ...flags, stop, kill };
       const observe = (api: Parameters<typeof observerOf>[0]) =>
-        observerOf(api, ground, config.api.concurrency);
+        observerOf(api, setup, config.api.concurrency);
       const report = push
-        ? await syncAndPush(ground, { ...options, requestedBy: osUser() }, observe)
-        : await runSync(ground, options, observe);
+        ? await syncAndPush(setup, { ...options, requestedBy: osUser() }, observe)
+        : await runSync(setup, options, observe);
       progress?.close();
       // Set before printing: a reader that closes the pipe must not change the exit code.
       process.exitCode = report.exitCode;

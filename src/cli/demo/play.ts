@@ -135,7 +135,7 @@ async function reprioritize(
   const sheet = join(dataDir, 'topics.xlsx');
   say('  $ signalhouse changes sheet --out topics.xlsx');
   await children.run(['changes', 'sheet', '--out', sheet, '--force']);
-  const { raisePriorities } = await import('../../app/demo-sheet.js');
+  const { raisePriorities } = await import('../../app/changes.js');
   const edits = await raisePriorities(sheet, edited, 'very_high');
   say(
     `  In it, ${edits.map(({ title, from, to }) => `"${title}" goes from ${from} to ${to}`).join(',\n  ')}.\n`,

@@ -1,6 +1,6 @@
 import type { RunObserver } from '../../base/observer.js';
 import { count, duration } from '../../base/units.js';
-import { cut, shown } from '../text/layout.js';
+import { cut, printable } from '../text/layout.js';
 import { type BudgetView, etaMs, type Pace } from './eta.js';
 
 /** Where the progress is drawn: a terminal's stderr. */
@@ -73,7 +73,7 @@ export class TerminalProgress implements RunObserver {
   }
 
   #line(text: string): void {
-    this.around(() => this.#screen.write(`${cut(shown(text), this.#columns)}\n`));
+    this.around(() => this.#screen.write(`${cut(printable(text), this.#columns)}\n`));
   }
 
   #draw(): void {

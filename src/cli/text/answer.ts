@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.js';
 import { print, tableWidth } from '../output.js';
-import { shown, table } from './layout.js';
+import { printable, table } from './layout.js';
 
 export const answerFormats = ['table', 'csv', 'json', 'markdown'] as const;
 type AnswerFormat = (typeof answerFormats)[number];
@@ -127,6 +127,6 @@ function markdownCell(text: string): string {
   return text
     .replace(/[&<>|]/g, (character) => entities[character] ?? character)
     .split(/\r\n|\r|\n/)
-    .map(shown)
+    .map(printable)
     .join('<br>');
 }

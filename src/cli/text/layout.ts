@@ -9,7 +9,7 @@ export function widthOf(text: string): number {
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
  * reverse the reading order. Such characters are escaped.
  */
-export function shown(text: string): string {
+export function printable(text: string): string {
   return text.replace(hostile, (character) => {
     const named = escapes[character];
     return named ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -79,8 +79,8 @@ export function table(
   rows: readonly (readonly string[])[],
   width?: number,
 ): string {
-  const heads = columns.map((column) => shown(column.name));
-  const cells = rows.map((row) => columns.map((_, index) => shown(row[index] ?? '')));
+  const heads = columns.map((column) => printable(column.name));
+  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')));
   const wanted = heads.map((head, index) =>
     cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
   );
@@ -131,7 +131,9 @@ export function indent(text: string): string {
 /** Sentences as a list, each with a dash, wrapped so that they fit into 80 columns under a heading. */
 export function list(items: readonly string[]): string {
   return items
-    .flatMap((item) => wrap(shown(item), 76).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)))
+    .flatMap((item) =>
+      wrap(printable(item), 76).map((line, index) => (index === 0 ? `- ${line}` : `  ${line}`)),
+    )
     .join('\n');
 }
 
@@ -140,7 +142,7 @@ export function pairs(rows: readonly (readonly [name: string, value: string])[])
   const width = Math.max(0, ...rows.map(([name]) => name.length));
   return rows
     .flatMap(([name, value]) =>
-      wrap(shown(value), 76 - width).map(
+      wrap(printable(value), 76 - width).map(
         (line, index) => `${(index === 0 ? name : '').padEnd(width)}  ${line}`,
       ),
     )

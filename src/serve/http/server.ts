@@ -5,7 +5,7 @@ import type { Facts } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import { pageAssets, statusPage } from '../page/page.js';
-import type { Asked } from '../schedule/scheduler.js';
+import type { RequestedRun } from '../schedule/scheduler.js';
 import type { ScheduleView } from '../schedule/view.js';
 import { answerTo, refuseConnection } from './errors.js';
 import { hostGuard, secure } from './guard.js';
@@ -35,9 +35,9 @@ const defaultLimits: HttpLimits = {
 };
 
 /** The part of the scheduler that HTTP uses. */
-interface ScheduleDoor {
+interface ScheduleControl {
   view(): ScheduleView;
-  ask(job: string): Asked;
+  ask(job: string): RequestedRun;
 }
 
 export interface ServerOptions {
@@ -51,7 +51,7 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   readonly intake?: Intake | undefined;
   readonly facts: FactsCache;
-  readonly schedule: ScheduleDoor;
+  readonly schedule: ScheduleControl;
   readonly metrics: Metrics;
   readonly version: string;
   readonly log: Log;

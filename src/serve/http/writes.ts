@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { isObject } from '../../base/json.js';
-import type { Asked } from '../schedule/scheduler.js';
+import type { RequestedRun } from '../schedule/scheduler.js';
 import { HttpError } from './errors.js';
 import { bearer } from './guard.js';
 
@@ -22,7 +22,7 @@ export type Intake = (sheet: Sheet, by: string) => Promise<IntakeAnswer>;
 
 export interface WriteOptions {
   readonly token: string;
-  readonly ask: (job: string) => Asked;
+  readonly ask: (job: string) => RequestedRun;
   /** Without it, POST /changes does not exist. */
   readonly intake?: Intake | undefined;
   readonly maxSheetBytes: number;

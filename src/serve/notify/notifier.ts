@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
 import type { RunRecord } from '../schedule/record.js';
 import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
-import { afterLook, afterRun, afterTelling, type NotifyState, type NotifyStore, untold } from './state.js';
+import { afterCheck, afterDelivery, afterRun, type NotifyState, type NotifyStore, pending } from './state.js';
 
 export interface NotifierOptions {
   /** webhook(), or another way to deliver. */
@@ -77,7 +77,7 @@ export class Notifier {
   async #look(): Promise<void> {
     const cached = await this.#options.facts.latest();
     const freshness = cached?.facts.freshness ?? [];
-    await this.#then(() => afterLook(this.#state, freshness, this.#clock.now(), this.#watchingSince));
+    await this.#then(() => afterCheck(this.#state, freshness, this.#clock.now(), this.#watchingSince));
   }
 
   /** In sequence: changes the state, stores it, and sends what is not sent yet. */
@@ -93,7 +93,7 @@ export class Notifier {
     const { deliver, log, facts } = this.#options;
     const organization = facts.last?.facts.contents?.organization;
     const from = organization?.name ?? organization?.id ?? 'Signalhouse';
-    for (const subject of untold(this.#state)) {
+    for (const subject of pending(this.#state)) {
       if (this.#stop.signal.aborted) return;
       try {
         await deliver(messageAbout(subject, from), this.#stop.signal);
@@ -104,7 +104,7 @@ export class Notifier {
         // The next one would probably fail too; all are sent again at the next check.
         return;
       }
-      await this.#keep(afterTelling(this.#state, subject));
+      await this.#keep(afterDelivery(this.#state, subject));
     }
   }
 

@@ -50,7 +50,7 @@ export function afterRun(state: NotifyState, { job, outcome, endedAt, message }:
  * The state with the freshness of every resource at `now`. The age of a resource that was never complete counts from
  * `watchingSince`: a first pull may take as long as the objective allows.
  */
-export function afterLook(
+export function afterCheck(
   state: NotifyState,
   freshness: readonly Freshness[],
   now: number,
@@ -68,12 +68,12 @@ export function afterLook(
 }
 
 /** The subjects whose level differs from the last notified one. */
-export function untold(state: NotifyState): Subject[] {
+export function pending(state: NotifyState): Subject[] {
   return Object.values(state).filter(({ level, told }) => level !== told);
 }
 
 /** The state after a message about a subject was delivered. */
-export function afterTelling(state: NotifyState, { kind, name, level }: Subject): NotifyState {
+export function afterDelivery(state: NotifyState, { kind, name, level }: Subject): NotifyState {
   const key = keyOf(kind, name);
   const subject = state[key];
   return subject ? { ...state, [key]: { ...subject, told: level } } : state;

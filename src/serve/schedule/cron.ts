@@ -35,8 +35,8 @@ function cronOf(expression: string): Cron {
 function read(expression: string): Cron {
   const { valid, fields } = validateDetailed(expression);
   if (!valid || !fields) throw new RangeError(`${expression}: ${cronProblem(expression)}`);
-  // Both day fields must match, and they have forms of their own (L, 15W, 1#2): node-cron judges them. It does so in
-  // UTC, since what it is shown are wall times.
+  // Both day fields must match, and they have special forms (L, 15W, 1#2), so node-cron matches them. It does so in
+  // UTC, because it gets wall times.
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });
   void task.destroy();
   const ascending = {

@@ -51,7 +51,7 @@ export interface SchedulerOptions {
 }
 
 /** The answer to a requested run. */
-export type Asked = 'accepted' | 'unknown' | 'busy' | 'stopping';
+export type RequestedRun = 'accepted' | 'unknown' | 'busy' | 'stopping';
 
 /** The wall clock is checked at least this often: it may be set, and timers do not run while a machine sleeps. */
 const lookMs = 30_000;
@@ -111,7 +111,7 @@ export class Scheduler {
   }
 
   /** Queues a run of a job; `busy` when it is already running or waiting. */
-  ask(name: string): Asked {
+  ask(name: string): RequestedRun {
     const job = this.#options.jobs.find((one) => one.name === name);
     if (!job) return 'unknown';
     if (this.#stop.signal.aborted) return 'stopping';
@@ -272,8 +272,8 @@ export class Scheduler {
 
   /** A run that was told to stop has not done its work. */
   #outcomeOf({ outcome }: JobResult): Outcome {
-    const told = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
-    return told && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
+    const wasStopped = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
+    return wasStopped && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
   }
 
   async #settle(record: RunRecord): Promise<void> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LockedError, UsageError } from '../../../../src/base/errors.js';
 import { buildServer, type ServerOptions } from '../../../../src/serve/http/server.js';
 import type { Intake, Sheet } from '../../../../src/serve/http/writes.js';
-import type { Asked } from '../../../../src/serve/schedule/scheduler.js';
+import type { RequestedRun } from '../../../../src/serve/schedule/scheduler.js';
 import { serving } from '../serving.js';
 
 const token = 'a-token-of-some-length';
@@ -52,7 +52,7 @@ describe('the token', () => {
     const asked: string[] = [];
     const schedule = {
       ...serving().schedule,
-      ask: (job: string): Asked => {
+      ask: (job: string): RequestedRun => {
         asked.push(job);
         return 'accepted';
       },

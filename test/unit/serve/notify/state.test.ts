@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { messageAbout } from '../../../../src/serve/notify/deliver.js';
 import {
-  afterLook,
+  afterCheck,
+  afterDelivery,
   afterRun,
-  afterTelling,
   type Level,
   type NotifyState,
   notifyState,
-  untold,
+  pending,
 } from '../../../../src/serve/notify/state.js';
 import type { Outcome } from '../../../../src/serve/schedule/record.js';
 import { now, someRun } from '../serving.js';
@@ -23,8 +23,8 @@ const topics = (hoursAgo: number | null) => ({
 
 /** Tells everything that is to tell, and gives back what that was. */
 function telling(state: NotifyState): [NotifyState, string[]] {
-  const all = untold(state);
-  return [all.reduce(afterTelling, state), all.map((subject) => messageAbout(subject, 'Acme').event)];
+  const all = pending(state);
+  return [all.reduce(afterDelivery, state), all.map((subject) => messageAbout(subject, 'Acme').event)];
 }
 
 describe('jobs', () => {
@@ -45,42 +45,42 @@ describe('jobs', () => {
     let state = afterRun({}, run('failed'));
     state = afterRun(state, run('failed', 'push'));
     state = afterRun(state, run('done', 'export'));
-    expect(untold(state).map(({ name }) => name)).toEqual(['nightly', 'push']);
+    expect(pending(state).map(({ name }) => name)).toEqual(['nightly', 'push']);
   });
 
   it('are told of as they are now when what was to be told did not arrive', () => {
     const failing = afterRun({}, run('failed'));
-    expect(untold(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([
+    expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([
       { level: 'failed', detail: 'another reason', since: someRun.endedAt },
     ]);
-    expect(untold(afterRun(failing, run('done')))).toEqual([]);
+    expect(pending(afterRun(failing, run('done')))).toEqual([]);
   });
 });
 
 describe('data', () => {
   it('is stale once its objective has passed, and fresh again', () => {
-    let state = afterLook({}, [topics(0.5)], now, now);
-    expect(untold(state)).toEqual([]);
-    state = afterLook(state, [topics(2)], now, now);
-    const [subject] = untold(state);
+    let state = afterCheck({}, [topics(0.5)], now, now);
+    expect(pending(state)).toEqual([]);
+    state = afterCheck(state, [topics(2)], now, now);
+    const [subject] = pending(state);
     expect(subject).toMatchObject({
       level: 'stale',
       detail: 'was last complete 2 h 00 min ago (objective: 1 h 00 min)',
     });
     [state] = telling(state);
-    expect(afterLook(state, [topics(3)], now, now)).toBe(state);
-    expect(telling(afterLook(state, [topics(0)], now, now))[1]).toEqual(['recovered']);
+    expect(afterCheck(state, [topics(3)], now, now)).toBe(state);
+    expect(telling(afterCheck(state, [topics(0)], now, now))[1]).toEqual(['recovered']);
   });
 
   it('may take the time of its objective for the first filling, and no more', () => {
-    expect(untold(afterLook({}, [topics(null)], now, now - 0.9 * hour))).toEqual([]);
-    expect(untold(afterLook({}, [topics(null)], now, now - 1.1 * hour))).toMatchObject([
+    expect(pending(afterCheck({}, [topics(null)], now, now - 0.9 * hour))).toEqual([]);
+    expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour))).toMatchObject([
       { detail: expect.stringContaining('never complete') },
     ]);
   });
 
   it('without an objective is never told of', () => {
-    expect(afterLook({}, [{ ...topics(9_999), objectiveMinutes: null }], now, now)).toEqual({});
+    expect(afterCheck({}, [{ ...topics(9_999), objectiveMinutes: null }], now, now)).toEqual({});
   });
 });
 
@@ -94,7 +94,7 @@ describe('whatever happens', () => {
         for (const [next, arrives] of events) {
           state = notifyState.parse(JSON.parse(JSON.stringify(afterRun(state, run(next)))));
           if (!arrives) continue;
-          heard.push(...untold(state).map(({ level }) => level));
+          heard.push(...pending(state).map(({ level }) => level));
           [state] = telling(state);
           // Whoever hears everything knows how it is.
           expect(heard.at(-1)).toBe(state['job:nightly']?.level ?? 'ok');
@@ -107,7 +107,7 @@ describe('whatever happens', () => {
 
 describe('the words', () => {
   it('call no channel and are of a length', () => {
-    const [subject] = untold(
+    const [subject] = pending(
       afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
     );
     const { text, ...rest } = messageAbout(subject!, 'Acme <b>');
