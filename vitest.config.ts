@@ -51,6 +51,7 @@ export default defineConfig({
           include: ['test/thorough/**/*.test.ts'],
           globalSetup,
           provide: { asProcesses: true },
+          testTimeout: 900_000,
         },
       },
       {
@@ -79,6 +80,7 @@ export default defineConfig({
           globalSetup: ['test/support/run-folder.ts'],
           setupFiles: ['test/support/after-file.ts'],
           provide: { isThorough: true },
+          testTimeout: 1_800_000,
         },
       },
     ],

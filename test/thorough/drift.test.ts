@@ -19,7 +19,7 @@ const pulls: readonly { drift: DriftRuleInput; args: readonly string[] }[] = [
   { drift: { ...restless, seed: 5 }, args: ['--max-requests', '150'] },
 ];
 
-describe('lists that drift while they are read', { timeout: 120_000 }, () => {
+describe('lists that drift while they are read', () => {
   const folders = new Folders();
   let sandbox: Sandbox;
   let pulling: Pulling;
