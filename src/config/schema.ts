@@ -96,6 +96,11 @@ const sync = {
     .enum(['without_company', 'all', 'never'])
     .default('without_company')
     .describe("People whose conversations are fetched by person; a company's people come with the company."),
+  maxItemBytes: positive
+    .default(16_777_216)
+    .describe(
+      'Maximum size of one item (a message, a topic …). A larger one is rejected alone, with its size, into ops.rejected_records.',
+    ),
   scanAttempts: positive
     .max(10)
     .default(3)
