@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { command } from '../command.js';
-import { type Check, exitCodeOf } from '../doctor.js';
+import type { Check } from '../doctor.js';
 import { print, printJson } from '../output.js';
 import { printable, wrap } from '../text/layout.js';
 
@@ -13,7 +13,7 @@ export const doctor = command({
   ],
   flags: z.object({}),
   async run(_flags, context) {
-    const { examine } = await import('../doctor.js');
+    const { examine, exitCodeOf } = await import('../doctor.js');
     const checks = await examine(context);
     const exitCode = exitCodeOf(checks);
     if (context.json) printJson({ exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) });
