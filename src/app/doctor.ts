@@ -6,6 +6,7 @@ import { Scope } from '../base/scope.js';
 import { type Identity, whoAmI } from '../run/identity.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
+import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { type Access, connect, limitsOf, type Setup } from './setup.js';
@@ -48,10 +49,14 @@ export interface Inspection {
   readonly files: { readonly worker: number | null; readonly published: number | null };
 }
 
-/** Opens the live file for reading. Null when there is none yet. Throws LockedError and StorageError. */
+/**
+ * Opens the live file for reading. Null when there is none yet. Throws LockedError, and StorageError when it cannot be
+ * opened or may not be written.
+ */
 export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
   const { worker, published } = filesOf(config.dataDir);
   if (!existsSync(worker)) return null;
+  refuseUnwritable(config.dataDir);
   return Scope.run(async (scope) => {
     const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
     scope.defer('warehouse', () => warehouse.close());

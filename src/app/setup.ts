@@ -5,6 +5,7 @@ import { Api } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
+import { machineMemory, memoryBounds, sizeText } from '../warehouse/store/memory.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 
@@ -49,12 +50,22 @@ export function connect(access: Access): Api {
   return client;
 }
 
-/** The limits of DuckDB for the worker. */
-export function limitsOf({ dataDir, warehouse }: Config) {
-  return { dataDir, memoryLimit: warehouse.memoryLimit, threads: warehouse.threads };
+/** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
+export function limitsOf({ dataDir, warehouse, publish }: Config) {
+  const memoryLimit = memoryOf(warehouse.memoryLimit, 'worker');
+  return {
+    dataDir,
+    memoryLimit,
+    threads: warehouse.threads,
+    publishMode: Number.parseInt(String(publish.mode), 8),
+  };
 }
 
 /** The limits of DuckDB for queries, which may need more memory than the worker. */
-export function readingLimitsOf(config: Config) {
-  return { ...limitsOf(config), memoryLimit: config.warehouse.queryMemoryLimit };
+export function readingLimitsOf({ dataDir, warehouse }: Config) {
+  return { dataDir, memoryLimit: memoryOf(warehouse.queryMemoryLimit, 'query'), threads: warehouse.threads };
+}
+
+function memoryOf(setting: string, of: 'worker' | 'query'): string {
+  return setting.toLowerCase() === 'auto' ? sizeText(memoryBounds(machineMemory())[of]) : setting;
 }

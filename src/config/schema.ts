@@ -57,17 +57,18 @@ const rateLimit = section({
   windowMs: milliseconds.default(60_000).describe('Length of the window in milliseconds.'),
 });
 
-const memory = z.string().regex(/^\d+(\.\d+)?\s?([KMGT]i?B)$/i, 'must be a size such as 128MB or 2GB');
+const memory = z
+  .string()
+  .regex(/^(auto|\d+(\.\d+)?\s?([KMGT]i?B))$/i, 'must be auto or a size such as 128MB or 2GB')
+  .default('auto');
 
 const warehouse = section({
-  memoryLimit: memory
-    .default('128MB')
-    .describe(
-      'Memory limit of DuckDB; what does not fit is spilled to a temporary folder in the data directory.',
-    ),
-  queryMemoryLimit: memory
-    .default('1GB')
-    .describe('Memory limit of sql, export and status, which read the published file while the worker runs.'),
+  memoryLimit: memory.describe(
+    'Memory limit of DuckDB, such as 512MB. auto is a quarter of the memory of the machine or container, but at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
+  ),
+  queryMemoryLimit: memory.describe(
+    'Memory limit of sql, export and status, which read the published file while the worker runs. auto is half of the memory of the machine or container, but at least 256 MB.',
+  ),
   threads: positive
     .max(256)
     .default(2)
@@ -139,6 +140,20 @@ const sync = {
     .default(25)
     .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
 };
+
+const publish = section({
+  // YAML reads 0640 without quotes as the number 640.
+  mode: z
+    .union([z.string(), z.number()])
+    .refine(
+      (mode) => /^0?[67][0-7]{2}$/.test(String(mode)),
+      'must be octal permissions such as "0600" or "0640"',
+    )
+    .default('0600')
+    .describe(
+      'Permissions of signals.duckdb, octal: "0640" lets the group of the file read it (the directory must let it in too).',
+    ),
+});
 
 const push = section({
   onConflict: z
@@ -238,6 +253,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     rateLimit,
     warehouse,
     sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
+    publish,
     push,
     serve,
     retention,

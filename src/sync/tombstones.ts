@@ -50,13 +50,12 @@ export async function missingFrom(
   ids: ReadonlySet<string>,
 ): Promise<{ missing: MissingItem[]; stored: number }> {
   await context.batcher.flush();
-  await context.store.transaction(async (tx) => {
+  // In one transaction: the warehouse may be opened again between two calls, and then has no temporary tables.
+  const missing = await context.store.transaction(async (tx) => {
     await tx.run('CREATE OR REPLACE TEMP TABLE scan_ids (id VARCHAR)');
     await tx.append({ catalog: 'temp', table: 'scan_ids' }, ['text'], rowsOf(ids));
-  });
-  const missing = await context.store.all<MissingItem & { stored: number }>(missingSql, {
-    list: list.name,
-    presence: list.presence ?? '',
+    const parameters = { list: list.name, presence: list.presence ?? '' };
+    return tx.all<MissingItem & { stored: number }>(missingSql, parameters);
   });
   return { missing, stored: Number(missing[0]?.stored ?? 0) };
 }

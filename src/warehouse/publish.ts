@@ -1,12 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, literal } from './sql.js';
 import { copyDatabase } from './store/compact.js';
-import { filesOf, rowGroup, unfinished } from './store/engine.js';
-import { withMemoryHeadroom } from './store/memory-headroom.js';
+import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
+import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 
 export interface Published {
@@ -21,12 +21,12 @@ const target = 'snapshot_in_progress';
 
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
- * was lost, and renames the copy over signals.duckdb. Readers keep the snapshot that they have open. If anything fails,
- * signals.duckdb does not change, and the warehouse stays usable.
+ * was lost, and renames the copy over signals.duckdb, with the permissions `mode`. Readers keep the snapshot that they
+ * have open. If anything fails, signals.duckdb does not change, and the warehouse stays usable.
  */
 export async function publish(
   session: Session,
-  parts: { dataDir: string; viewsDir: string; models: Models; columns: Columns },
+  parts: { dataDir: string; viewsDir: string; mode: number; models: Models; columns: Columns },
 ): Promise<Published> {
   const started = performance.now();
   const { dataDir } = parts;
@@ -34,7 +34,7 @@ export async function publish(
   await refreshDerived(session, parts.models, parts.columns);
   const temporary = join(dataDir, `${unfinished}signals-${process.pid}.duckdb`);
   const remove = () => {
-    for (const path of [temporary, `${temporary}.wal`]) rmSync(path, { force: true });
+    for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
   let tables: number;
   try {
@@ -42,6 +42,7 @@ export async function publish(
       remove();
       return copyInto(session, temporary, parts.viewsDir);
     });
+    chmodSync(temporary, parts.mode);
     syncFile(temporary);
     moveFile(temporary, published);
   } catch (error) {
@@ -55,11 +56,17 @@ async function copyInto(session: Session, temporary: string, viewsDir: string): 
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
   await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
+  makePrivate(temporary);
+  let tables: number;
   try {
-    return await copyDatabase(session, source, target, () => addViews(session, source, viewsDir));
-  } finally {
-    await session.run(`DETACH ${target}`);
+    tables = await copyDatabase(session, source, target, () => addViews(session, source, viewsDir));
+  } catch (error) {
+    // Fails when the error has invalidated the whole database.
+    await session.run(`DETACH ${target}`).catch(() => undefined);
+    throw error;
   }
+  await session.run(`DETACH ${target}`);
+  return tables;
 }
 
 /** The views are created in each snapshot, so that they are always this program's and need no migration. */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Log } from '../base/log.js';
 import type { Batch, Loaded } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
@@ -6,8 +7,8 @@ import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
-import type { Limits } from './store/engine.js';
-import { releaseMemory, withMemoryHeadroom } from './store/memory-headroom.js';
+import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
+import { releaseMemory, withMemoryHeadroom } from './store/memory.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,
@@ -28,6 +29,10 @@ interface Parts {
   readonly restored: Restored | null;
   readonly migrated: readonly string[];
   readonly limits: Limits;
+  /** Whether the file was opened for writing. */
+  readonly writes: boolean;
+  /** The permissions of the published file. */
+  readonly publishMode: number;
   readonly viewsDir: string;
   readonly log: Log;
   readonly release: () => void;
@@ -35,6 +40,12 @@ interface Parts {
 
 /** After a batch of this many documents, memory is returned to the system. */
 const largeBatch = 1_000;
+
+/**
+ * The write-ahead log is folded into the file when it has this many bytes: with DuckDB's default of 16 MB, checkpoints
+ * take a quarter of a bulk load's time; a larger log would stay in memory.
+ */
+const foldAt = 32_000_000;
 
 /** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
@@ -62,24 +73,28 @@ export class Warehouse {
 
   /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
   all<T = Record<string, unknown>>(sql: string, params?: Params): Promise<T[]> {
-    return this.#session.all<T>(sql, params);
+    return this.#repeatably(() => this.#session.all<T>(sql, params));
   }
 
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, params?: Params): Promise<number> {
-    return this.#session.run(sql, params);
+    return this.#repeatably(() => this.#session.run(sql, params));
   }
 
-  /** Runs several statements in one transaction; inside, use only the handle that is passed in. */
+  /**
+   * Runs several statements in one transaction; inside, use only the handle that is passed in. `work` runs again when the
+   * transaction needs more memory than it had.
+   */
   transaction<T>(work: (tx: Statements) => Promise<T>): Promise<T> {
-    return this.#session.transaction(work);
+    return this.#repeatably(() => this.#session.transaction(work));
   }
 
   /** Stores a batch, documents, rows and state in one transaction. */
   async load(batch: Batch): Promise<Loaded> {
-    const { models, columns, limits } = this.#parts;
-    const loaded = await withMemoryHeadroom(this.#session, () => load(this.#session, models, columns, batch));
-    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session, limits.memoryLimit);
+    const { models, columns } = this.#parts;
+    const loaded = await this.#repeatably(() => load(this.#session, models, columns, batch));
+    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
+    await this.#foldLog(foldAt);
     return loaded;
   }
 
@@ -97,32 +112,33 @@ export class Warehouse {
 
   /** Replaces signals.duckdb by a consistent snapshot. */
   publish(): Promise<Published> {
-    const { dataDir, viewsDir, models, columns } = this.#parts;
-    return this.#onAllThreads(() => publish(this.#session, { dataDir, viewsDir, models, columns }));
+    const { dataDir, viewsDir, publishMode: mode, models, columns } = this.#parts;
+    const parts = { dataDir, viewsDir, mode, models, columns };
+    return this.#onAllThreads(() => publish(this.#session, parts));
   }
 
   /** Removes the worker's own records that are older than their retention. */
   trim(keep: Retention, now: Date): Promise<Trimmed> {
-    return trim(this.#session, keep, now);
+    return this.#repeatably(() => trim(this.#session, keep, now));
   }
 
   /** Finds keys that are not unique, or null; there are none when all is well. */
   checkKeys(): Promise<KeyFault[]> {
-    return checkKeys(this.#session, this.#parts.models);
+    return this.#repeatably(() => checkKeys(this.#session, this.#parts.models));
   }
 
   /** Records that a run has started; returns its id. */
   startRun(run: RunStart): Promise<string> {
-    return startRun(this.#session, run);
+    return this.#repeatably(() => startRun(this.#session, run));
   }
 
   finishRun(runId: string, end: RunEnd): Promise<void> {
-    return finishRun(this.#session, runId, end);
+    return this.#repeatably(() => finishRun(this.#session, runId, end));
   }
 
   /** The organization whose data this is; null while the warehouse is empty. */
   organization(): ReturnType<typeof organization> {
-    return organization(this.#session);
+    return this.#repeatably(() => organization(this.#session));
   }
 
   /**
@@ -132,6 +148,7 @@ export class Warehouse {
   async close(options: { readonly compactWhen?: CompactWhen | undefined } = {}): Promise<void> {
     const { compactWhen } = options;
     try {
+      if (this.#parts.writes) await this.#foldAll();
       if (compactWhen) await this.#compact(compactWhen);
     } finally {
       try {
@@ -142,13 +159,48 @@ export class Warehouse {
     }
   }
 
-  /** Work on whole tables uses all threads; a batch is too small to be split and uses one. */
+  /** Work that may be done twice. When it needs more memory, it gets more. */
+  #repeatably<T>(work: () => Promise<T>): Promise<T> {
+    return withMemoryHeadroom(this.#session, work);
+  }
+
+  /** Folds the write-ahead log into the file when it has at least so many bytes. */
+  async #foldLog(bytes: number): Promise<void> {
+    const { worker } = filesOf(this.#parts.dataDir);
+    // By its path: opening the log would do no harm, but opening the file would free its lock.
+    const log = statSync(logOf(worker), { throwIfNoEntry: false });
+    if (!log) return;
+    if ((log.mode & 0o077) !== 0) makePrivate(worker);
+    if (log.size >= bytes) await this.#repeatably(() => this.#session.run('CHECKPOINT'));
+  }
+
+  /** Before closing: DuckDB would fold the log in as well, but not get more memory for it. */
+  async #foldAll(): Promise<void> {
+    try {
+      await this.#foldLog(1);
+    } catch (error) {
+      this.#parts.log.warn(
+        { err: error },
+        'the write-ahead log could not be folded into worker.duckdb; it is kept',
+      );
+    }
+  }
+
+  /**
+   * Work on whole tables uses all threads; a batch is too small to be split and uses one. Its commits may fold the log in,
+   * which saves writing large tables twice: all of it can be repeated, so nobody needs to know what was committed.
+   */
   async #onAllThreads<T>(work: () => Promise<T>): Promise<T> {
-    await this.#session.run(`SET threads = ${this.#parts.limits.threads}`);
+    const { threads } = this.#parts.limits;
+    const set = async (values: { threads: number; checkpoint_threshold: string }) => {
+      for (const [name, value] of Object.entries(values)) await this.#session.configure(name, value);
+    };
+    await this.#repeatably(() => set({ threads, checkpoint_threshold: `${foldAt}B` }));
     try {
       return await work();
     } finally {
-      await this.#session.run('SET threads = 1');
+      // Fails when the work has invalidated the database; the next call opens it again with these settings.
+      await set({ threads: 1, checkpoint_threshold: neverFold }).catch(() => undefined);
     }
   }
 

@@ -11,8 +11,8 @@ export interface Moment {
   readonly when: 'before' | 'within' | 'after';
   /** For `within`: milliseconds after the call began; if it ends before that, the process waits for the kill. */
   readonly ms?: number;
-  /** The size of the log at which DuckDB folds it into the file, for a commit that should do so. */
-  readonly checkpointAt?: string;
+  /** Whether the write-ahead log is folded into the file after each batch, however small it is. */
+  readonly foldsLog?: true;
 }
 
 export interface KillPoint {
@@ -88,13 +88,13 @@ const batches: readonly Named[] = [
   },
   { name: 'batch: after COMMIT', at: { call: 'run', match: '^COMMIT', nth: 3, when: 'after' } },
   {
-    name: 'batch: within the CHECKPOINT of a COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: 3, when: 'within', ms: 10, checkpointAt: '1KB' },
+    name: 'batch: within the CHECKPOINT after a COMMIT',
+    at: { call: 'run', match: '^CHECKPOINT$', nth: 2, when: 'within', ms: 10, foldsLog: true },
     always: true,
   },
   {
-    name: 'batch: after the CHECKPOINT of a COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: 3, when: 'after', checkpointAt: '1KB' },
+    name: 'batch: after the CHECKPOINT after a COMMIT',
+    at: { call: 'run', match: '^CHECKPOINT$', nth: 2, when: 'after', foldsLog: true },
   },
   {
     name: 'spending log: before an append',

@@ -1,5 +1,5 @@
 import { identifier } from '../sql.js';
-import { withMemoryHeadroom } from '../store/memory-headroom.js';
+import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
 import { type Columns, type Model, type Models, namesOf, projection, storedDocuments } from './models.js';
@@ -40,7 +40,7 @@ export async function rebuild(
     progress?.({ table: model.table, done, total: all.length });
     rows[model.table] = await withMemoryHeadroom(session, () => fill(session, model, columns));
   }
-  await session.run('CHECKPOINT');
+  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   const [counted] = await session.all<{ documents: number }>(
     'SELECT count(*) AS documents FROM raw.documents',
   );

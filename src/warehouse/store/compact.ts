@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
-import { filesOf, rowGroup, unfinished } from './engine.js';
+import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './engine.js';
 import type { Session } from './session.js';
 
 /** When the live file is compacted: it must exceed both. */
@@ -43,7 +43,7 @@ export async function compact(
   const before = statSync(worker).size;
   const fresh = join(dataDir, `${unfinished}compact-${process.pid}.duckdb`);
   const remove = () => {
-    for (const path of [fresh, `${fresh}.wal`]) rmSync(path, { force: true });
+    for (const path of [fresh, logOf(fresh)]) rmSync(path, { force: true });
   };
   remove();
   try {
@@ -51,16 +51,14 @@ export async function compact(
     const source = here?.name ?? 'worker';
     const attach = `ATTACH ${literal(fresh)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`;
     await session.run(attach);
-    try {
-      await copyDatabase(session, source, target);
-    } finally {
-      await session.run(`DETACH ${target}`);
-    }
+    makePrivate(fresh);
+    await copyDatabase(session, source, target);
+    await session.run(`DETACH ${target}`);
     // Before it is attached again: closing this handle would free DuckDB's lock on the file.
     syncFile(fresh);
     await session.run(attach);
     // A log would belong to the old file, but be read into the new one.
-    if (existsSync(`${worker}.wal`) || existsSync(`${fresh}.wal`)) {
+    if (existsSync(logOf(worker)) || existsSync(logOf(fresh))) {
       await session.run(`DETACH ${target}`);
       remove();
       return null;
@@ -68,6 +66,8 @@ export async function compact(
     moveFile(fresh, worker);
     await session.run(`USE ${target}; DETACH ${identifier(source)}`);
   } catch (error) {
+    // Fails when the error has invalidated the whole database, or when the copy is not attached.
+    await session.run(`DETACH ${target}`).catch(() => undefined);
     remove();
     throw error;
   }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
+import { largerLimits, openWithEnough } from './memory.js';
 import { type Database, Session } from './session.js';
 
 /** How much of the machine DuckDB may use. */
@@ -11,6 +12,8 @@ export interface Limits {
   /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
+  /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
+  readonly mostMemory?: number | undefined;
 }
 
 /** The files of a data directory. */
@@ -40,17 +43,42 @@ export async function openFile(
   path: string,
   options: Limits & { access: 'write' | 'read'; dataDir: string },
 ): Promise<Session> {
+  const { access, mostMemory } = options;
   const spill = join(options.dataDir, spillName);
-  const database =
-    options.access === 'write'
-      ? await attach(path, { ...options, spill })
-      : await openInstance(path, { ...options, access: 'read', spill });
+  const open = (memoryLimit: string): Promise<Database> =>
+    access === 'write'
+      ? attach(path, { ...options, memoryLimit, spill })
+      : openInstance(path, { ...options, memoryLimit, spill });
+  const { opened: database, limit: memoryLimit } = await openWithEnough(
+    options.memoryLimit,
+    mostMemory,
+    open,
+  );
   try {
-    return await Session.on(database, options.dataDir);
+    if (access === 'write') makePrivate(path);
+    const reopening = { memoryLimit, largerLimits: (limit: string) => largerLimits(limit, mostMemory), open };
+    return await Session.on(database, options.dataDir, reopening);
   } catch (error) {
     database.closeSync();
     throw error;
   }
+}
+
+/** Only this user may read the file and its log. Does nothing for a file that is not there or belongs to someone else. */
+export function makePrivate(path: string): void {
+  for (const one of [path, logOf(path)]) {
+    try {
+      // By its path: closing a handle would free DuckDB's lock.
+      chmodSync(one, 0o600);
+    } catch (error) {
+      if (!['ENOENT', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+}
+
+/** The write-ahead log of a database file. */
+export function logOf(path: string): string {
+  return `${path}.wal`;
 }
 
 async function attach(path: string, options: Limits & { spill: string }): Promise<Database> {
@@ -75,8 +103,11 @@ async function attach(path: string, options: Limits & { spill: string }): Promis
 
 /**
  * A database with our settings; `spill` is the folder for what does not fit into memory. Nothing is fetched from the
- * network: extensions are neither installed nor loaded on demand. The write-ahead log is folded in every 32 MB: with
- * DuckDB's default of 16 MB, checkpoints take a quarter of a bulk load's time; a larger log would stay in memory.
+ * network: extensions are neither installed nor loaded on demand.
+ *
+ * No commit folds the write-ahead log into the file (see `Warehouse.load`, which does it between two batches). A
+ * checkpoint that fails invalidates the database, and inside a commit nobody could tell whether the commit is durable:
+ * DuckDB reports success when it had written the log, and loses the transaction when it had not.
  */
 export async function openInstance(
   path: string,
@@ -87,7 +118,7 @@ export async function openInstance(
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: options.spill,
-    checkpoint_threshold: '32MB',
+    checkpoint_threshold: neverFold,
     // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.
     allocator_flush_threshold: '8MB',
     allocator_background_threads: 'true',
@@ -106,6 +137,9 @@ export async function openInstance(
     throw error;
   }
 }
+
+/** A size that no log reaches. */
+export const neverFold = '1TB';
 
 /** Creates the data directory for this user alone. Raises StorageError when it cannot. */
 export function createDataDir(dataDir: string): void {

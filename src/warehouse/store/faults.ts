@@ -16,10 +16,30 @@ export function lockConflict(error: unknown): { pid: number | undefined } | unde
   return { pid: pid === undefined || pid === '0' ? undefined : Number(pid) };
 }
 
-/** Whether a statement needed more memory than the limit, or than the disk had room to spill to. */
+/** How DuckDB says that memory is missing, in errors that do not begin with `Out of Memory Error`. */
+const memoryText =
+  /out of memory|failed to (?:pin|allocate|reserve|offload)|could not allocate|cannot allocate|allocation failure|bad_alloc/i;
+
+/** Errors of the engine itself, which may come from a lack of memory. A user's text is never in them. */
+const engineText = /^(?:Out of Memory|FATAL|INTERNAL|IO|TransactionContext) Error|^std::bad_alloc/;
+
+/**
+ * Whether a statement needed more memory than the limit, or than the disk had room to spill to. A checkpoint that runs
+ * out of memory is a FATAL or TransactionContext error; each statement after it is refused with the cause in its text.
+ */
 export function outOfMemory(error: unknown): boolean {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return messageOf(cause).startsWith('Out of Memory Error');
+  const text = messageOf(cause);
+  return engineText.test(text) && memoryText.test(text);
+}
+
+/**
+ * Whether the database must be opened again before anything else: DuckDB refuses every statement after a checkpoint that
+ * failed.
+ */
+export function isInvalidating(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return /^(?:FATAL|INTERNAL) Error|invalidated|checkpoint/i.test(messageOf(cause));
 }
 
 /** Bytes that an unprivileged process can still write beside `path`; undefined when that is unknown. */
@@ -57,7 +77,7 @@ export function storageFault(error: unknown, dataDir: string): unknown {
   }
   if (outOfMemory(error)) {
     return new StorageError(`the warehouse ran out of memory: ${firstLine(text)}`, {
-      hint: 'Raise warehouse.memoryLimit, or free space in the data directory, where large work spills to.',
+      hint: 'Give this machine or container more memory (for a query, raise warehouse.queryMemoryLimit), or free space in the data directory, where large work spills to.',
       cause: error,
     });
   }

@@ -10,6 +10,7 @@ import { Warehouse } from '../warehouse.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
+import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { markInterrupted, type Organization, organization } from './runs.js';
@@ -17,6 +18,8 @@ import type { Session } from './session.js';
 
 export interface OpenOptions extends Limits {
   readonly dataDir: string;
+  /** The permissions of the published file. */
+  readonly publishMode?: number;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -49,15 +52,15 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       ? { session: await openExisting(options), restored: null }
       : await openOrRestore(dataDir, options, log);
     try {
-      await callGuard(options.guard, session);
+      await withMemoryHeadroom(session, () => callGuard(options.guard, session));
       const migrated = reading
         ? await refusePending(session, migrations)
-        : await prepare(session, dataDir, migrations);
+        : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
       const columns = await tableColumns(session);
       const problems = await checkModels(session, models);
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
-      if (!reading) await session.run('SET threads = 1');
+      if (!reading) await session.configure('threads', 1);
       return new Warehouse(session, {
         ...{
           dataDir,
@@ -66,6 +69,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           restored,
           migrated,
           limits: options,
+          writes: !reading,
+          publishMode: options.publishMode ?? 0o600,
           viewsDir: join(folder, 'views'),
           log,
         },

@@ -16,8 +16,8 @@ import { syncFile } from '../../base/atomic-file.js';
 import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
-import { filesOf, type Limits, openFile, unfinished } from './engine.js';
-import { firstLine, lockConflict, storageFault } from './faults.js';
+import { filesOf, type Limits, logOf, openFile, unfinished } from './engine.js';
+import { firstLine, lockConflict, outOfMemory, storageFault } from './faults.js';
 import type { Session } from './session.js';
 
 /** Describes what happened when the live file could not be opened. */
@@ -33,7 +33,7 @@ export interface Restored {
 /**
  * Opens the live file for writing. A file that DuckDB cannot open, although it opens another one in the same folder, is
  * broken: it is moved aside, never deleted, and replaced by the published snapshot. A locked file, a full or read-only
- * disk, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
+ * disk, too little memory, and a file of a newer DuckDB are not broken: they raise, and nothing is touched.
  *
  * A live file that is missing beside a snapshot or a log is restored as well: the process that moved it aside was killed
  * before it could replace it. Starting empty instead would lose the versions of earlier states.
@@ -51,6 +51,7 @@ export async function openOrRestore(
   } catch (error) {
     // Raised unchanged: withClaim waits for the holder, or names it.
     if (lockConflict(error)) throw error;
+    if (outOfMemory(error)) throw storageFault(error, dataDir);
     reason = error;
   }
   await refuseUnlessBroken(dataDir, limits, reason);
@@ -121,17 +122,7 @@ const headerBytes = 3 * 4096;
 /** Raises a StorageError unless the environment is fine and only the file is broken. */
 async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unknown): Promise<void> {
   const { worker } = filesOf(dataDir);
-  for (const path of [dataDir, worker]) {
-    if (!existsSync(path)) continue;
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK);
-    } catch (error) {
-      throw new StorageError(`${path} cannot be read and written: ${messageOf(error)}`, {
-        hint: 'Give this user access to the data directory, or point SIGNALHOUSE_DATA_DIR at another one.',
-        cause: reason,
-      });
-    }
-  }
+  refuseUnwritable(dataDir, reason);
   const probe = join(dataDir, `${unfinished}probe-${process.pid}.duckdb`);
   try {
     const session = await openFile(probe, { ...limits, access: 'write', dataDir });
@@ -148,6 +139,22 @@ async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unkno
   } finally {
     rmSync(probe, { force: true });
     rmSync(`${probe}.wal`, { force: true });
+  }
+}
+
+/** Raises a StorageError when this user may not read and write the live file, its log or the data directory. */
+export function refuseUnwritable(dataDir: string, reason?: unknown): void {
+  const { worker } = filesOf(dataDir);
+  for (const path of [dataDir, worker, logOf(worker)]) {
+    if (!existsSync(path)) continue;
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      throw new StorageError(`${path} cannot be read and written: ${messageOf(error)}`, {
+        hint: 'Give this user access to the data directory, or point SIGNALHOUSE_DATA_DIR at another one.',
+        cause: reason ?? error,
+      });
+    }
   }
 }
 

@@ -17,6 +17,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import type { Json } from '../../base/json.js';
+import { literal } from '../sql.js';
 import { storageFault } from './faults.js';
 
 /** The operations of a connection, inside or outside of a transaction. */
@@ -35,6 +36,22 @@ export interface Database {
   closeSync(): void;
 }
 
+/** How a session opens its database again with another memory limit. */
+export interface Reopening {
+  /** The limit that the database has now, in DuckDB's form. */
+  readonly memoryLimit: string;
+  /** The limits to try when that is not enough. */
+  readonly largerLimits: (limit: string) => readonly string[];
+  readonly open: (memoryLimit: string) => Promise<Database>;
+}
+
+/** A database with the one connection that a session uses. */
+interface Opened {
+  readonly database: Database;
+  readonly connection: DuckDBConnection;
+  readonly statements: Statements;
+}
+
 interface TableName {
   /** `temp` for temporary tables; the warehouse's own catalog otherwise. */
   readonly catalog?: 'temp';
@@ -49,24 +66,67 @@ export type Cell = string | number | boolean | Date | null;
  * two at a time: so calls are queued here. A transaction has the queue to itself until it ends.
  */
 export class Session implements Statements {
-  readonly #database: Database;
-  readonly #connection: DuckDBConnection;
-  readonly #direct: Statements;
+  #opened: Opened;
+  readonly #reopening: Reopening | undefined;
+  #memoryLimit: string;
+  /** Settings that `configure` made, by name. */
+  readonly #settings = new Map<string, string | number>();
   readonly #dataDir: string;
   readonly #inTransaction = new AsyncLocalStorage<true>();
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(database: Database, connection: DuckDBConnection, dataDir: string) {
-    this.#database = database;
-    this.#connection = connection;
+  private constructor(opened: Opened, dataDir: string, reopening: Reopening | undefined) {
+    this.#opened = opened;
     this.#dataDir = dataDir;
-    this.#direct = statementsOn(connection);
+    this.#reopening = reopening;
+    this.#memoryLimit = reopening?.memoryLimit ?? '';
   }
 
   /** `dataDir` is only for errors: they name it, and check its free space when a write fails. */
-  static async on(database: Database, dataDir: string): Promise<Session> {
-    return new Session(database, await database.connect(), dataDir);
+  static async on(database: Database, dataDir: string, reopening?: Reopening): Promise<Session> {
+    return new Session(await connected(database), dataDir, reopening);
+  }
+
+  get #direct(): Statements {
+    return this.#opened.statements;
+  }
+
+  /** The memory limit now, in DuckDB's form; empty for a database that cannot be opened again. */
+  get memoryLimit(): string {
+    return this.#memoryLimit;
+  }
+
+  /** The limits to try when the present one is not enough. */
+  largerLimits(): readonly string[] {
+    return this.#reopening?.largerLimits(this.#memoryLimit) ?? [];
+  }
+
+  /** Changes the memory limit. Raises when the database was invalidated, or when more than that is in use. */
+  async limitMemory(limit: string): Promise<void> {
+    if (limit === '') return;
+    await this.run(`SET memory_limit = ${literal(limit)}`);
+    this.#memoryLimit = limit;
+  }
+
+  /** Changes a setting of DuckDB, also for the database that `reopen` opens. */
+  async configure(name: string, value: string | number): Promise<void> {
+    this.#settings.set(name, value);
+    await this.run(settingSql(name, value));
+  }
+
+  /**
+   * Closes the database, however broken it is, and opens its file again. Temporary tables and attached databases are
+   * gone afterwards.
+   */
+  reopen(memoryLimit: string): Promise<void> {
+    return this.#enqueue(async () => {
+      if (!this.#reopening) throw new Error('this database cannot be opened again');
+      closeBoth(this.#opened);
+      this.#opened = await connected(await this.#reopening.open(memoryLimit));
+      this.#memoryLimit = memoryLimit;
+      for (const [name, value] of this.#settings) await this.#direct.run(settingSql(name, value));
+    });
   }
 
   run(sql: string, params?: Params): Promise<number> {
@@ -107,8 +167,7 @@ export class Session implements Statements {
     if (this.#closed) return;
     this.#closed = true;
     await this.#queue;
-    this.#connection.closeSync();
-    this.#database.closeSync();
+    closeBoth(this.#opened);
   }
 
   async #enqueue<T>(work: () => Promise<T>): Promise<T> {
@@ -126,6 +185,21 @@ export class Session implements Statements {
   #throwWhenClosed(): void {
     if (this.#closed) throw new Error('the warehouse is closed');
   }
+}
+
+async function connected(database: Database): Promise<Opened> {
+  const connection = await database.connect();
+  return { database, connection, statements: statementsOn(connection) };
+}
+
+/** May be called twice. */
+function closeBoth({ connection, database }: Opened): void {
+  connection.closeSync();
+  database.closeSync();
+}
+
+function settingSql(name: string, value: string | number): string {
+  return `SET ${name} = ${typeof value === 'number' ? value : literal(value)}`;
 }
 
 /** Statements directly on a connection; the caller must run them one at a time. */

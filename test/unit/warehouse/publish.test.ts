@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
@@ -112,3 +121,16 @@ test('a missing snapshot is reported as missing', async () => {
   await expect(openPublished(dir, limits)).rejects.toMatchObject({ name: 'StorageError' });
   expect(existsSync(published(dir))).toBe(true);
 });
+
+test.each([undefined, 0o640])(
+  'the snapshot has the permissions %s, whatever it had before',
+  async (publishMode) => {
+    const dir = await ready();
+    const warehouse = await open(dir, publishMode === undefined ? {} : { publishMode });
+    await warehouse.publish();
+    chmodSync(published(dir), 0o666);
+    await warehouse.publish();
+    await warehouse.close();
+    expect(statSync(published(dir)).mode & 0o777).toBe(publishMode ?? 0o600);
+  },
+);

@@ -1,15 +1,25 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockedError, StoppedError, StorageError } from '../../../../src/base/errors.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 import { removeLeftovers } from '../../../../src/warehouse/store/engine.js';
 import { openWarehouse } from '../../../../src/warehouse/store/open.js';
-import { at, emptyDir, limits, open } from '../support.js';
+import { at, doc, emptyDir, limits, open, ready, runId } from '../support.js';
 
 type Holder = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -37,6 +47,8 @@ async function hold(
   };
 }
 
+const modeOf = (dir: string, name: string) => statSync(join(dir, name)).mode & 0o777;
+
 describe('opening', () => {
   test('makes the directory for this user alone, and the file in it', async () => {
     const dir = join(emptyDir(), 'a', 'b');
@@ -44,11 +56,23 @@ describe('opening', () => {
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     expect(warehouse.migrated).toEqual(readdirSync(join(sqlDir, 'migrations')).sort());
     expect(warehouse.restored).toBeNull();
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0)] }));
+    expect(modeOf(dir, 'worker.duckdb')).toBe(0o600);
+    expect(modeOf(dir, 'worker.duckdb.wal')).toBe(0o600);
     await warehouse.close();
     expect(readdirSync(dir)).toEqual(['worker.duckdb']);
     const again = await open(dir);
     expect(again.migrated).toEqual([]);
     await again.close();
+  });
+
+  test('makes a file private that others could read', async () => {
+    const dir = await ready();
+    chmodSync(join(dir, 'worker.duckdb'), 0o644);
+    const warehouse = await open(dir);
+    expect(modeOf(dir, 'worker.duckdb')).toBe(0o600);
+    await warehouse.close({ compactWhen: { freeShare: 0, freeMegabytes: 0 } });
+    expect(modeOf(dir, 'worker.duckdb')).toBe(0o600);
   });
 
   test('times are UTC, whatever the machine has set', async () => {

@@ -1,0 +1,185 @@
+import { cpSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { StorageError } from '../../../../src/base/errors.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { openFile } from '../../../../src/warehouse/store/engine.js';
+import { outOfMemory } from '../../../../src/warehouse/store/faults.js';
+import {
+  largerLimits,
+  machineMemory,
+  memoryBounds,
+  withMemoryHeadroom,
+} from '../../../../src/warehouse/store/memory.js';
+import type { Session } from '../../../../src/warehouse/store/session.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { at, emptyDir, open, ready, runId } from '../support.js';
+
+async function sessionWith(memoryLimit: string, mostMemory: number): Promise<Session> {
+  const dataDir = emptyDir();
+  const path = join(dataDir, 'worker.duckdb');
+  return openFile(path, { memoryLimit, mostMemory, threads: 1, access: 'write', dataDir });
+}
+
+const limitOf = async (session: Session) =>
+  (await session.all<{ memory: string }>("SELECT current_setting('memory_limit') AS memory"))[0]?.memory;
+
+/** What DuckDB raises, as it comes out of a session. */
+const memoryError = () =>
+  new StorageError('the warehouse ran out of memory', { cause: new Error('Out of Memory Error: no') });
+
+describe('the limits', () => {
+  test('the memory of the machine is known, and no more than it has', () => {
+    expect(machineMemory()).toBeGreaterThan(100e6);
+    expect(machineMemory()).toBeLessThanOrEqual(totalmem());
+  });
+
+  test('leave room for Node on every machine, and never shrink as it grows', () => {
+    const size = fc.integer({ min: 256_000_000, max: 1_000_000_000_000 });
+    fc.assert(
+      fc.property(size, size, (one, other) => {
+        const small = memoryBounds(Math.min(one, other));
+        const large = memoryBounds(Math.max(one, other));
+        expect(small.worker).toBeGreaterThanOrEqual(128e6);
+        expect(small.worker).toBeLessThanOrEqual(Math.max(128e6, one / 4, other / 4));
+        expect(small.most).toBeGreaterThanOrEqual(small.worker);
+        expect(small.worker).toBeLessThanOrEqual(large.worker);
+        expect(small.query).toBeLessThanOrEqual(large.query);
+        expect(small.most).toBeLessThanOrEqual(large.most);
+      }),
+    );
+  });
+
+  test.each([
+    ['128MB', 600e6, ['256MB', '512MB', '600MB']],
+    ['0.5GB', 2e9, ['1000MB', '2000MB']],
+    ['1GB', 600e6, []],
+    ['no size', 600e6, []],
+  ])('after %s come larger ones, up to %d bytes', (limit, most, expected) => {
+    expect(largerLimits(limit, most)).toEqual(expected);
+  });
+});
+
+test.each([
+  ['Out of Memory Error: failed to allocate data of size 8.0 MiB (121.9 MiB/122.0 MiB used)', true],
+  ['FATAL Error: Failed to create checkpoint because of error: failed to pin block of size 1.0 MiB', true],
+  ['TransactionContext Error: Failed to commit: could not allocate block of size 256.0 KiB', true],
+  [
+    'FATAL Error: Failed: database has been invalidated because of a previous fatal error.\nOriginal error: "failed to pin block"',
+    true,
+  ],
+  ['FATAL Error: Failed: database has been invalidated because of a previous fatal error.', false],
+  ['IO Error: Could not write file: No space left on device', false],
+  ['Binder Error: column "failed to pin block" not found', false],
+])('%s: about memory, %s', (text, expected) => {
+  expect(outOfMemory(new Error(text))).toBe(expected);
+  expect(outOfMemory(new StorageError('failed', { cause: new Error(text) }))).toBe(expected);
+});
+
+describe('work that needs more than the limit', () => {
+  test('is repeated with more until it fits', async () => {
+    const session = await sessionWith('64MB', 256e6);
+    const before = await limitOf(session);
+    const seen: (string | undefined)[] = [];
+    const again = () =>
+      withMemoryHeadroom(session, async () => {
+        seen.push(await limitOf(session));
+        if (seen.length < enough) throw memoryError();
+        return 'done';
+      });
+    let enough = 2;
+    expect(await again()).toBe('done');
+    expect(seen.splice(0)).toEqual([before, '122.0 MiB']);
+    enough = 3;
+    expect(await again()).toBe('done');
+    expect(seen).toEqual([before, '122.0 MiB', '244.1 MiB']);
+    expect(await limitOf(session)).toBe(before);
+    await session.close();
+  });
+
+  test('fails for another reason, or with the largest limit', async () => {
+    const session = await sessionWith('64MB', 128e6);
+    let times = 0;
+    const failing = (error: unknown) => () => {
+      times += 1;
+      return Promise.reject(error);
+    };
+    await expect(withMemoryHeadroom(session, failing(new Error('something else')))).rejects.toThrow(
+      'something else',
+    );
+    expect(times).toBe(1);
+    await expect(withMemoryHeadroom(session, failing(memoryError()))).rejects.toThrow('out of memory');
+    expect(times).toBe(3);
+    await session.close();
+  });
+});
+
+/** Messages that do not compress, as a batch. */
+function messages(night: number, count: number, bytes: number) {
+  const content = (seed: number) => {
+    let state = seed + 1;
+    const parts: string[] = [];
+    for (let length = 0; length < bytes; length += 7) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      parts.push(state.toString(36).padStart(7, '0'));
+    }
+    return parts.join('').slice(0, bytes);
+  };
+  const documents = Array.from({ length: count }, (_, number) => {
+    const id = `m${night}-${number}`;
+    const body = { id, content: content(night * 1000 + number), createdAt: at(night).toISOString() };
+    return { endpoint: 'messages', id, parentId: 'g1', body: JSON.stringify(body), fetchedAt: at(night) };
+  });
+  return batchOf(`${runId}-${night}`, { documents });
+}
+
+const stored = async (warehouse: Warehouse) =>
+  (
+    await warehouse.all(
+      `SELECT count(*) AS documents, count(DISTINCT id) AS ids, sum(strlen(body)) AS bytes,
+              (SELECT count(*) FROM messages) AS messages FROM raw.documents`,
+    )
+  )[0];
+
+test('a checkpoint that does not fit gets more memory, and no document is lost or doubled', async () => {
+  const dir = await ready();
+  const limits = { memoryLimit: '48MB', mostMemory: 1.5e9, threads: 2 };
+  const warehouse = await open(dir, limits);
+  let bytes = 0;
+  for (let night = 0; night < 5; night += 1) {
+    const batch = messages(night, 10, 1_000_000);
+    bytes += batch.documents.reduce((sum, { body }) => sum + body.length, 0);
+    const { documents } = await warehouse.load(batch);
+    expect(documents.new).toBe(10);
+  }
+  const expected = { documents: 50, ids: 50, bytes, messages: 50 };
+  expect(await stored(warehouse)).toEqual(expected);
+  await warehouse.publish();
+  await warehouse.close({ compactWhen: { freeShare: 0, freeMegabytes: 0 } });
+  const again = await open(dir, limits);
+  expect(again.restored).toBeNull();
+  expect(await stored(again)).toEqual(expected);
+  expect((await again.rebuild()).documents).toBe(50);
+  expect(await stored(again)).toEqual(expected);
+  await again.close();
+});
+
+test('a log that needs more memory than the limit is read back, and the file is not taken for a broken one', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir, { memoryLimit: '1GB' });
+  await warehouse.run('PRAGMA disable_checkpoint_on_shutdown');
+  await warehouse.transaction(async (tx) => {
+    await tx.run(
+      'CREATE TABLE main.wide AS SELECT range AS i, repeat(md5(range::VARCHAR), 40_000) AS words FROM range(80)',
+    );
+  });
+  const killed = emptyDir();
+  cpSync(dir, killed, { recursive: true });
+  await warehouse.close();
+  const opened = await open(killed, { memoryLimit: '32MB', mostMemory: 1.5e9 });
+  expect(opened.restored).toBeNull();
+  expect(await opened.all('SELECT count(*) AS n FROM main.wide')).toEqual([{ n: 80 }]);
+  await opened.close();
+});
