@@ -153,10 +153,50 @@ function seconds(text: string): number | undefined {
 
 /** An HTTP date is compared with the server's own `Date` header, so that a difference between the clocks does not matter. */
 function untilDate(text: string, headers: Headers, now: number): number | undefined {
-  const at = Date.parse(text);
-  if (Number.isNaN(at)) return undefined;
-  const sent = Date.parse(header(headers, 'date') ?? '');
-  return Math.max(0, at - (Number.isNaN(sent) ? now : sent));
+  const at = httpDate(text, now);
+  if (at === undefined) return undefined;
+  return Math.max(0, at - (httpDate(header(headers, 'date') ?? '', now) ?? now));
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const longDays = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
+const month = `(?<month>${months.join('|')})`;
+const time = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`;
+
+/** The three forms of a date in HTTP (RFC 9110, 5.6.7): the current one, and two obsolete ones that are still accepted. */
+const dateForms = [
+  new RegExp(String.raw`^${days}, (?<day>\d\d) ${month} (?<year>\d{4}) ${time} GMT$`),
+  new RegExp(String.raw`^${longDays}, (?<day>\d\d)-${month}-(?<year>\d\d) ${time} GMT$`),
+  new RegExp(String.raw`^${days} ${month} (?<day>[ \d]\d) ${time} (?<year>\d{4})$`),
+];
+
+/**
+ * The moment of a date in HTTP; undefined for any other text. `Date.parse` accepts too much: it takes `soon 5` and `-5`
+ * for days of the year 2001.
+ */
+function httpDate(text: string, now: number): number | undefined {
+  for (const form of dateForms) {
+    const groups = form.exec(text)?.groups;
+    if (!groups) continue;
+    const part = (name: string) => Number(groups[name]);
+    const [day, hour, minute] = [part('day'), part('hour'), part('minute')];
+    const index = months.indexOf(groups.month ?? '');
+    // 60 is a leap second.
+    if (hour > 23 || minute > 59 || part('second') > 60) return undefined;
+    const midnight = new Date(Date.UTC(fullYear(groups.year ?? '', now), index, day));
+    if (midnight.getUTCMonth() !== index) return undefined;
+    return midnight.getTime() + ((hour * 60 + minute) * 60 + part('second')) * 1000;
+  }
+  return undefined;
+}
+
+/** A year of two digits is the closest one that is not more than 50 years in the future. */
+function fullYear(digits: string, now: number): number {
+  if (digits.length === 4) return Number(digits);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
 }
 
 /** A number above 30 years is a moment since the epoch, in seconds or in milliseconds. */

@@ -90,9 +90,9 @@ function changeQueue<T>(
   options: WorkerOptions,
   work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const { config, clock = systemClock } = setup;
+  const { config, log, clock = systemClock } = setup;
   return withWarehouse(setup, options, (warehouse) =>
-    withQueue({ warehouse, config, clock }, async (queue) => {
+    withQueue({ warehouse, config, clock, log }, async (queue) => {
       const result = await work(queue, warehouse);
       if (await queue.flush()) {
         await warehouse.publish();
@@ -110,7 +110,7 @@ export async function listChanges(
   limit: number,
 ): Promise<{ readonly total: number; readonly changes: TitledChange[] }> {
   return withPublished(setup, async (snapshot) => {
-    const all = await readQueue(snapshot, setup.config.dataDir);
+    const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
     return { total: found.length, changes: await withTitles(snapshot, found.slice(0, limit)) };
   });
@@ -122,7 +122,9 @@ export async function showChange(
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   return withPublished(setup, async (snapshot) => {
-    const found = (await readQueue(snapshot, setup.config.dataDir)).filter((change) => change.id === id);
+    const found = (await readQueue(snapshot, setup.config.dataDir, setup.log)).filter(
+      (change) => change.id === id,
+    );
     const [change] = await withTitles(snapshot, found);
     return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
   });

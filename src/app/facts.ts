@@ -20,12 +20,12 @@ export async function readFacts(setup: Setup, live: readonly MinuteOfRequests[] 
 }
 
 async function readStored(setup: Setup): Promise<StoredFacts> {
-  const { config } = setup;
+  const { config, log } = setup;
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const contents = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
   const changes = isPublished
-    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config.dataDir))
-    : await readQueue(null, config.dataDir);
+    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config.dataDir, log))
+    : await readQueue(null, config.dataDir, log);
   const queue: Record<string, number> = {};
   for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;
   return { contents, queue };

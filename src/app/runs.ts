@@ -77,7 +77,7 @@ export async function pushPreview(
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
-    const changes = await readQueue(snapshot, config.dataDir);
+    const changes = await readQueue(snapshot, config.dataDir, access.log);
     const counts = await storedCounts(snapshot);
     const { organization } = identity;
     const stop = options.stop ?? new AbortController().signal;

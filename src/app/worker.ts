@@ -2,6 +2,7 @@ import { existsSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
@@ -62,7 +63,7 @@ export async function withWorker<T>(
       guard: (owner) => refuseAnother(owner, identity, config.dataDir),
     });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
-    await replayJournal(warehouse, config, clock);
+    await replayJournal(warehouse, config, clock, log);
     return work({ config, api, warehouse, identity, log, clock, programVersion });
   });
 }
@@ -79,22 +80,22 @@ export async function withWarehouse<T>(
     const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
-    await replayJournal(warehouse, config, clock);
+    await replayJournal(warehouse, config, clock, log);
     return work(warehouse);
   });
 }
 
 /** A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal. */
-async function replayJournal(warehouse: Warehouse, config: Config, clock: Clock): Promise<void> {
-  if (warehouse.restored) await withQueue({ warehouse, config, clock }, async () => undefined);
+async function replayJournal(warehouse: Warehouse, config: Config, clock: Clock, log: Log): Promise<void> {
+  if (warehouse.restored) await withQueue({ warehouse, config, clock, log }, async () => undefined);
 }
 
 /** The queue of an open warehouse, brought up to date from its journal. */
 export async function withQueue<T>(
-  { warehouse, config, clock }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config'>,
+  { warehouse, config, clock, log }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config' | 'log'>,
   work: (queue: Queue) => Promise<T>,
 ): Promise<T> {
-  const queue = await Queue.open(warehouse, config.dataDir, clock);
+  const queue = await Queue.open(warehouse, config.dataDir, clock, log);
   try {
     return await work(queue);
   } finally {

@@ -1,9 +1,10 @@
 import { closeSync, fsyncSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { syncDirectory, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
 import { messageOf, StorageError } from '../../base/errors.js';
-import { isObject } from '../../base/json.js';
-import type { Change } from '../change.js';
+import { type Log, silentLog } from '../../base/log.js';
+import { type Change, statuses } from '../change.js';
 
 /** A larger journal is rewritten without the changes that the snapshot holds anyway. */
 const maxBytes = 8 * 1024 * 1024;
@@ -21,19 +22,26 @@ export function journalPath(dataDir: string): string {
  */
 export class Journal {
   readonly #path: string;
+  readonly #log: Log;
   #file: number | undefined;
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, log: Log = silentLog) {
     this.#path = journalPath(dataDir);
+    this.#log = log;
   }
 
-  /** The last state of each change in the journal. A line that a kill cut off was never acknowledged, and is skipped. */
+  /**
+   * The last state of each change in the journal. A line that a kill cut off was never acknowledged, and is skipped. Any
+   * other line that is not a change is skipped with a warning.
+   */
   read(): Map<string, Change> {
     const changes = new Map<string, Change>();
-    for (const line of this.#text().split('\n')) {
+    for (const [index, line] of this.#text().split('\n').entries()) {
+      if (line.trim() === '') continue;
       const change = parsed(line);
-      if (change && change.revision >= (changes.get(change.id)?.revision ?? 0))
-        changes.set(change.id, change);
+      if (change === 'cut off') continue;
+      if ('problem' in change) this.#warn(index + 1, change.problem);
+      else if (change.revision >= (changes.get(change.id)?.revision ?? 0)) changes.set(change.id, change);
     }
     return changes;
   }
@@ -69,6 +77,17 @@ export class Journal {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+  }
+
+  #warn(line: number, problem: string): void {
+    const place = `${this.#path}:${line}`;
+    // A server reads the journal every few seconds.
+    if (warned.has(place)) return;
+    warned.add(place);
+    this.#log.warn(
+      { path: this.#path, line, problem },
+      'a line of the journal of changes is not a change and is skipped; if nothing else wrote to the file, compare the queue with what was imported',
+    );
   }
 
   #open(): number {
@@ -113,14 +132,53 @@ function linesOf(changes: readonly Change[]): string {
   return changes.map((change) => `${JSON.stringify(change)}\n`).join('');
 }
 
-function parsed(line: string): Change | undefined {
-  if (line === '') return undefined;
+/** The lines that this process has warned about, as `path:line`. */
+const warned = new Set<string>();
+
+const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
+const textOrNull = z.string().nullable();
+
+/** The form of a line: a Change. Fields that a later version of the program adds are kept. */
+const changeLine: z.ZodType<Change> = z.looseObject({
+  id: z.string(),
+  revision: z.number(),
+  entityType: z.enum(['topic', 'company']),
+  entityId: z.string(),
+  status: z.enum(statuses),
+  idempotencyKey: z.string(),
+  wanted: values,
+  base: values,
+  baseFrom: z.enum(['file', 'warehouse']),
+  baseAt: textOrNull,
+  overwrite: z.boolean(),
+  requestedBy: z.string(),
+  queuedAt: z.string(),
+  source: z.string(),
+  sourceHash: textOrNull,
+  sourceRow: z.number().nullable(),
+  importId: z.string(),
+  body: textOrNull,
+  firstSentAt: textOrNull,
+  sentAt: textOrNull,
+  attempts: z.number(),
+  remoteBefore: values.nullable(),
+  remoteAfter: values.nullable(),
+  errorCode: textOrNull,
+  error: textOrNull,
+  settledAt: textOrNull,
+  supersededBy: textOrNull,
+});
+
+function parsed(line: string): Change | 'cut off' | { readonly problem: string } {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(line);
-    if (isObject(value) && typeof value.id === 'string' && typeof value.revision === 'number')
-      return value as unknown as Change;
+    value = JSON.parse(line);
   } catch {
-    // A line that was cut off.
+    return line.startsWith('{') ? 'cut off' : { problem: 'is not JSON' };
   }
-  return undefined;
+  const change = changeLine.safeParse(value);
+  if (change.success) return change.data;
+  const [issue] = change.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  return { problem: field === '' ? 'is not an object' : `${field}: ${issue?.message}` };
 }

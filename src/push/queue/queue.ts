@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayBecome, type Patch, type Status, settled } from '../change.js';
@@ -54,8 +55,9 @@ export class Queue {
     store: Pick<Warehouse, 'all' | 'transaction'>,
     dataDir: string,
     clock: Clock,
+    log?: Log,
   ): Promise<Queue> {
-    const journal = new Journal(dataDir);
+    const journal = new Journal(dataDir, log);
     const changes = await readChanges(store);
     const newer = journal.replayOver(changes);
     const queue = new Queue(store, journal, clock, changes);
@@ -194,10 +196,11 @@ function changeId(now: string, serial: number): string {
 export async function readQueue(
   published: Pick<Warehouse, 'all'> | null,
   dataDir: string,
+  log?: Log,
 ): Promise<Change[]> {
   const hasQueue = published && (await hasTable(published, 'changes'));
   const changes = hasQueue ? await readChanges(published) : new Map<string, Change>();
-  new Journal(dataDir).replayOver(changes);
+  new Journal(dataDir, log).replayOver(changes);
   return oldestFirst(changes);
 }
 

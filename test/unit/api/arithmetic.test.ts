@@ -25,9 +25,57 @@ describe('the wait that the server asks for', () => {
     [{ ratelimit: '"default";r=0;t=4' }, 4000],
     [{ 'x-ratelimit-reset': '-4' }, undefined],
     [{ 'retry-after': '' }, undefined],
+    [{ 'retry-after': '1.5' }, 1500],
+    [{ 'retry-after': 'Saturday, 01-Mar-25 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Sat Mar  1 12:00:30 2025' }, 30_000],
+    [{ 'retry-after': '-5' }, undefined],
+    [{ 'retry-after': 'soon 5' }, undefined],
+    [{ 'retry-after': '2025-03-01T12:00:30Z' }, undefined],
+    [{ 'retry-after': 'Sat, 31 Feb 2025 12:00:30 GMT' }, undefined],
+    [{ 'retry-after': 'Sat, 01 Mar 2025 24:00:30 GMT' }, undefined],
+    [{ 'retry-after': '-5', 'ratelimit-reset': '12' }, 12_000],
+    [{ 'retry-after': 'Sat, 01 Mar 2025 12:00:30 GMT', date: 'in 1 minute' }, 30_000],
     [{}, undefined],
   ])('%j', (headers, wait) => {
     expect(retryAfterMs(headers as Record<string, string>, now)).toBe(wait);
+  });
+
+  test('an HTTP date of any of the three forms is a moment', () => {
+    const until = Date.parse('2060-01-01T00:00:00Z');
+    fc.assert(
+      fc.property(fc.date({ min: new Date(now), max: new Date(until), noInvalidDate: true }), (at) => {
+        const imf = at.toUTCString();
+        const [, day = '', month, year = '', time] = imf.split(' ');
+        const weekday = imf.slice(0, 3);
+        const long = at.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' });
+        const wait = Math.floor(at.getTime() / 1000) * 1000 - now;
+        for (const form of [
+          imf,
+          `${long}, ${day}-${month}-${year.slice(2)} ${time} GMT`,
+          `${weekday} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`,
+        ]) {
+          expect(retryAfterMs({ 'retry-after': form }, now)).toBe(wait);
+        }
+      }),
+    );
+  });
+
+  test('text that is neither seconds nor an HTTP date is as if it were absent', () => {
+    const texts = fc.oneof(
+      fc.string(),
+      fc
+        .tuple(fc.constantFrom('soon', 'in', '-', '+', '1e', 'Mar'), fc.nat(100))
+        .map((parts) => parts.join(' ')),
+      fc.integer({ max: -1 }).map(String),
+      fc.date({ noInvalidDate: true }).map((at) => at.toISOString()),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        fc.pre(!/^\d+(?:\.\d+)?$/.test(text.trim()));
+        expect(retryAfterMs({ 'retry-after': text }, now)).toBeUndefined();
+        expect(retryAfterMs({ 'retry-after': text, 'ratelimit-reset': '12' }, now)).toBe(12_000);
+      }),
+    );
   });
 
   test('is never negative and never NaN', () => {

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
@@ -87,6 +88,31 @@ describe('Queue', () => {
     const [next] = again.add([wish('t2')]) as [Change];
     again.close();
     expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([added.id, next.id]);
+  });
+
+  test('a line that is JSON but not a change is skipped with a warning, and no other line is lost', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    queue.close();
+    const { queuedAt: _, ...incomplete } = added;
+    const lines = [{ ...incomplete, revision: 9 }, { id: 'c', revision: 1 }, 7, { ...added, status: 'lost' }];
+    for (const line of lines) appendFileSync(journalPath(dataDir), `${JSON.stringify(line)}\n`);
+    appendFileSync(journalPath(dataDir), `not JSON\n{"id": "cut o\n`);
+    const warnings: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (text) => void warnings.push(text) });
+    const again = await Queue.open(warehouse, dataDir, systemClock, log);
+    const [next] = again.add([wish('t2')]) as [Change];
+    again.close();
+    expect(await readQueue(null, dataDir, log)).toEqual([added, next]);
+    expect(warnings.map((text) => JSON.parse(text))).toMatchObject(
+      [/^queuedAt: /, /^entityType: /, /^is not an object$/, /^status: /, /^is not JSON$/].map(
+        (problem, index) => ({
+          path: journalPath(dataDir),
+          line: index + 2,
+          problem: expect.stringMatching(problem),
+        }),
+      ),
+    );
   });
 
   test('a transition that the table does not have is refused', async () => {
