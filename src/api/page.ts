@@ -18,10 +18,6 @@ export interface PagingSettings {
 interface LearnedPaging {
   /** The server answers 400 to a request with a page size. */
   sizeRefused?: boolean;
-  /** The list has no pages: one answer holds all of it. */
-  unpaged?: boolean;
-  /** The number of the first page, for a list that does not say so. */
-  base?: 0 | 1;
 }
 
 /** The paging settings, and what this client has learned about each endpoint. */
@@ -210,7 +206,7 @@ export function describeShape(body: unknown): string {
 }
 
 /** The identity of an item, for comparing pages: its id or slug, else the whole item. */
-function identityOf(item: unknown): string {
+export function identityOf(item: unknown): string {
   if (isObject(item)) {
     for (const holder of [item, item.group, item.draft]) {
       if (!isObject(holder)) continue;
@@ -223,11 +219,9 @@ function identityOf(item: unknown): string {
   return JSON.stringify(item) ?? '';
 }
 
-/** Equal for two pages with the same items in the same order. Short, because a scan keeps one for each page. */
-export function signatureOf(items: readonly unknown[]): string {
-  return createHash('sha1')
-    .update(JSON.stringify(items.map(identityOf)))
-    .digest('base64');
+/** Equal for two pages whose items have the same identities in the same order. Short, because a scan keeps one for each page. */
+export function signatureOf(identities: readonly string[]): string {
+  return createHash('sha1').update(JSON.stringify(identities)).digest('base64');
 }
 
 function wholeNumber(value: unknown): number | null {

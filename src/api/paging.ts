@@ -1,11 +1,16 @@
 import { RejectedError } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
-import { PageReader, type PagingClient, type ReadPage, signatureOf } from './page.js';
+import { identityOf, PageReader, type PagingClient, type ReadPage, signatureOf } from './page.js';
 import type { AnyRequest, CallOptions, RequestOf } from './request.js';
 
 export interface Page extends ReadPage {
   /** True for the last page only. */
   readonly last: boolean;
+  /**
+   * True for the last page of a list without a total when two answers in a row held the same items: the server has no
+   * pages, and the list was read twice.
+   */
+  readonly confirmed: boolean;
 }
 
 /** The most pages of a list that gives no total, so that no scan takes a day. */
@@ -25,8 +30,9 @@ const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / 
  * page size), so the caller must compare items by id.
  *
  * The first request has a page size but no page number: its answer tells the number of the first page (0 or 1) and the
- * granted size. A list that tells neither is read until a request returns no new items. Throws the errors of `call`,
- * and a ContractError that names endpoint, page and setting when the pages make no sense.
+ * granted size. Nothing is concluded from the length of a page: a server may grant fewer items than it says. A list ends
+ * when as many different items were read as its total says, or, without a total, when a request returns nothing new.
+ * Throws the errors of `call`, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
 export function pages<N extends EndpointName>(
   api: PagingClient,
@@ -46,21 +52,41 @@ export async function* pagesOf(
 ): AsyncGenerator<Page, void, undefined> {
   const reader = new PageReader(api, name, request, options);
   const first = await reader.first();
-  if (!reader.pageable) yield { ...first, last: true };
+  if (!reader.pageable) yield { ...first, last: true, confirmed: false };
   else if (first.page !== null) yield* numbered(reader, first, first.page);
   else yield* unnumbered(reader, first);
 }
 
-/** Reads pages that carry their number, until they cover the latest total or a page is empty. */
+/** The different items that were read so far. */
+class ReadItems {
+  readonly #identities = new Set<string>();
+
+  /** Adds the items of a page; returns how many of them were not read before. */
+  add(identities: readonly string[]): number {
+    const before = this.#identities.size;
+    for (const identity of identities) this.#identities.add(identity);
+    return this.#identities.size - before;
+  }
+
+  /** Whether they are as many as the list says it has. */
+  areAllOf({ totalCount }: ReadPage): boolean {
+    return totalCount !== null && this.#identities.size >= totalCount;
+  }
+}
+
+/** Reads pages that carry their number. */
 async function* numbered(reader: PageReader, first: ReadPage, base: number): AsyncGenerator<Page> {
   if (base !== 0 && base !== 1) {
     throw reader.broken(`numbers its first page ${base}; expected 0 or 1`, undefined, 'pageParameter');
   }
   let page = first;
   let index = 0;
+  /** How many items the pages read so far hold, if each is as large as the server says. */
   let covered = 0;
   let size = sizeOf(first, first.items.length);
   let sizeChanges = 0;
+  let largest = 1;
+  const read = new ReadItems();
   const signatures = new Set<string>();
   let repeats = 0;
   for (let count = 1; ; count++) {
@@ -68,24 +94,44 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
     // A larger size leaves a gap before this page, which is read next; a smaller one only makes pages overlap.
     const gap = start > covered;
     if (!gap) covered = Math.max(covered, start + Math.max(size, page.items.length));
-    const last = !gap && isLast(page, covered, size);
+    largest = Math.max(largest, page.items.length);
 
-    const signature = signatureOf(page.items);
+    const identities = page.items.map(identityOf);
+    const isNew = read.add(identities) > 0;
+    // Pages that should hold the whole list, and do not, are smaller than the server says, or the list has shifted.
+    const isCovered = page.totalCount !== null && covered >= page.totalCount;
+    const isEnough = isCovered && read.areAllOf(page);
+    const last = !gap && (page.items.length === 0 || isEnough || (mayBeTheEnd(page, isCovered) && !isNew));
+
+    const signature = signatureOf(identities);
     repeats = page.items.length > 0 && signatures.has(signature) ? repeats + 1 : 0;
     if (repeats > maxRepeats) {
       throw reader.broken('returned the same items on several pages in a row', base + index, 'pageParameter');
     }
     signatures.add(signature);
-    yield { ...page, last };
-    if (last) return;
+    if (last) {
+      yield { ...page, last, confirmed: false };
+      return;
+    }
 
-    if (
-      count >= (page.totalCount === null ? maxPages : maxPagesFor(first.totalCount ?? page.totalCount, size))
-    ) {
+    const most =
+      page.totalCount === null
+        ? maxPages
+        : maxPagesFor(first.totalCount ?? page.totalCount, Math.min(size, largest));
+    if (count >= most) {
       throw reader.broken(`has no end: the scan stopped after ${count} pages`, base + index, 'pageParameter');
     }
     index = Math.floor(covered / size);
-    page = await reader.page(base + index);
+    if (mayBeTheEnd(page, isCovered)) {
+      const next = await pageOrNone(reader, base + index);
+      const isEnd = next === undefined || (isCovered && next.page !== base + index);
+      yield { ...page, last: isEnd, confirmed: false };
+      if (isEnd) return;
+      page = next;
+    } else {
+      yield { ...page, last: false, confirmed: false };
+      page = await reader.page(base + index);
+    }
     if (page.page !== base + index) {
       const returned = page.page === null ? 'a page without a number' : `page ${page.page}`;
       throw reader.broken(
@@ -108,74 +154,61 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
   }
 }
 
+/** Whether the next request may be one too many: the total does not say that more items follow. */
+function mayBeTheEnd({ totalCount }: ReadPage, isCovered: boolean): boolean {
+  return totalCount === null || isCovered;
+}
+
 function sizeOf(page: ReadPage, otherwise: number): number {
   return page.limit !== null && page.limit > 0 ? page.limit : otherwise;
 }
 
-function isLast(page: ReadPage, covered: number, size: number): boolean {
-  if (page.items.length === 0) return true;
-  return page.totalCount === null ? page.items.length < size : covered >= page.totalCount;
-}
-
-/** Reads a list that does not number its pages. */
+/** Reads a list that does not number its pages. A page is yielded only when it is clear whether another one follows. */
 async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<Page> {
-  let next = isWhole(reader, first) ? undefined : await secondPage(reader, first);
-  const signatures = new Set([signatureOf(first.items)]);
+  const following = pagesWithNews(reader, first);
   let page = first;
-  let read = first.items.length;
-  // A page is yielded only when it is clear whether another one follows.
-  while (next) {
-    yield { ...page, last: false };
-    page = next.page;
-    read += page.items.length;
-    signatures.add(signatureOf(page.items));
-    if (signatures.size > maxPages) {
-      throw reader.broken(
-        `has no end: the scan stopped after ${signatures.size} pages`,
-        next.number,
-        'pageParameter',
-      );
-    }
-    const short = page.totalCount === null ? page.items.length < first.items.length : read >= page.totalCount;
-    const number = next.number + 1;
-    const following = short ? undefined : await pageOrNone(reader, number);
-    const more = following && following.items.length > 0 && !signatures.has(signatureOf(following.items));
-    next = more ? { page: following, number } : undefined;
+  for (;;) {
+    const next = await following.next();
+    if (next.done) return yield { ...page, last: true, confirmed: next.value };
+    yield { ...page, last: false, confirmed: false };
+    page = next.value;
   }
-  yield { ...page, last: true };
 }
 
 /**
- * Whether the first answer is the whole list, judged by that answer alone. A list shorter than the requested size is
- * whole, unless its length looks like a page size that the server chose without saying so: 20 items of 100 may be all
- * items, or a page of 20. One more request is cheaper than missing the rest.
+ * The pages after the first that hold an item not read before. Returns whether a second answer held the same items as the
+ * first, and nothing else.
+ *
+ * Nothing tells the number of the first page, or whether the server has pages at all. So page 2 is requested first: it is
+ * never the first page, and a server that ignores the number returns the same items again, which ends the list with one
+ * request more. Otherwise page 1 is requested too: it is the second page of a list that starts at 0.
  */
-function isWhole(reader: PageReader, { items, limit, totalCount }: ReadPage): boolean {
-  if (items.length === 0 || reader.learned.unpaged) return true;
-  if (totalCount !== null) return items.length >= totalCount;
-  if (limit !== null && limit > 0) return items.length < limit;
-  return reader.requestedSize !== undefined && items.length < reader.requestedSize && items.length % 5 !== 0;
-}
-
-/**
- * The page after the first, if there is one. Nothing tells the number of the first page. Number 1 is the second page of
- * a list that starts at 0; if it returns the first page again, number 2 decides between a list that starts at 1 and one
- * without pages.
- */
-async function secondPage(
-  reader: PageReader,
-  first: ReadPage,
-): Promise<{ page: ReadPage; number: number } | undefined> {
-  const signature = signatureOf(first.items);
-  for (const number of reader.learned.base === 1 ? [2] : [1, 2]) {
+async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerator<ReadPage, boolean> {
+  const read = new ReadItems();
+  const all = read.add(first.items.map(identityOf));
+  if (first.items.length === 0 || read.areAllOf(first)) return false;
+  let anyNews = false;
+  for (const number of [2, 1]) {
     const page = await pageOrNone(reader, number);
-    if (!page) return undefined;
-    if (page.items.length > 0 && signatureOf(page.items) === signature) continue;
-    if (number === 2) reader.learned.base = 1;
-    return page.items.length > 0 ? { page, number } : undefined;
+    const identities = page?.items.map(identityOf) ?? [];
+    const isNew = read.add(identities) > 0;
+    if (number === 2 && !isNew && new Set(identities).size === all) return true;
+    if (!page || !isNew) continue;
+    yield page;
+    if (read.areAllOf(page)) return false;
+    anyNews = true;
   }
-  reader.learned.unpaged = true;
-  return undefined;
+  for (let number = 3; anyNews; number++) {
+    if (number > maxPages) {
+      throw reader.broken(`has no end: the scan stopped after ${maxPages} pages`, number, 'pageParameter');
+    }
+    const page = await pageOrNone(reader, number);
+    anyNews = page !== undefined && read.add(page.items.map(identityOf)) > 0;
+    if (!page || !anyNews) break;
+    yield page;
+    if (read.areAllOf(page)) break;
+  }
+  return false;
 }
 
 /** A page; undefined when the server has no such page, or no pages at all (400 or 404). */

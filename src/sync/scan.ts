@@ -8,7 +8,6 @@ import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, landList } from './landing/answers.js';
 import { Landing, nameOf } from './landing/landing.js';
-import { missingFrom } from './tombstones.js';
 
 /** What reading a list to its end returned. */
 export interface ListRead {
@@ -36,6 +35,8 @@ interface Reading {
   base: number | null;
   size: number | null;
   form: string;
+  /** The list has no pages, and two answers in a row held the same items. */
+  confirmed: boolean;
 }
 
 /** Reads a list to its end and lands what it returns. */
@@ -56,7 +57,7 @@ async function readPages(context: Context, list: List): Promise<ListRead> {
   for (let attempt = 1; ; attempt += 1) {
     const reading = await readOnce(context, list);
     pagesRead += reading.pages;
-    const verified = await isVerified(context, list, reading, previous);
+    const verified = isVerified(reading, previous);
     if (verified || attempt >= context.config.sync.scanAttempts) {
       return {
         startedAt,
@@ -87,6 +88,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     base: null,
     size: null,
     form: 'paged',
+    confirmed: false,
   };
   const options = { priority: Priority.essential, signal: context.stop };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
@@ -106,6 +108,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     }
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
+    reading.confirmed = page.confirmed;
     await context.batcher.add(landing);
     context.observer.progress(reading.items, page.totalCount);
   }
@@ -113,22 +116,17 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
 }
 
 /**
- * With a total: as many distinct items as it says, and the same total first and last. Without one: the same ids in
- * two readings in a row, or one answer from which no stored item is missing.
+ * With a total: as many distinct items as it says, and the same total first and last. Without one: the same ids in two
+ * readings in a row, or in two answers in a row where one answer holds the whole list.
  */
-async function isVerified(
-  context: Context,
-  list: List,
-  reading: Reading,
-  previous: Reading | undefined,
-): Promise<boolean> {
+function isVerified(reading: Reading, previous: Reading | undefined): boolean {
   if (reading.lastTotal !== null) return isUnchanged(reading);
-  if (previous)
-    return previous.ids.size === reading.ids.size && [...reading.ids].every((id) => previous.ids.has(id));
-  if (reading.pages > 1) return false;
-  if (list.presence === null) return true;
-  const { missing } = await missingFrom(context, list, reading.ids);
-  return missing.length === 0;
+  return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
+}
+
+/** Whether a reading returned the same ids as the one before. */
+export function hasSameIds(ids: ReadonlySet<string>, previous: ReadonlySet<string> | undefined): boolean {
+  return previous?.size === ids.size && [...ids].every((id) => previous.has(id));
 }
 
 /** Whether as many items came as the list says it has, on its first page and on its last. */
@@ -141,7 +139,8 @@ export function isUnchanged(
 }
 
 function whyNot(reading: Reading): string {
-  if (reading.lastTotal === null) return 'two readings in a row returned different items';
+  if (reading.lastTotal === null)
+    return 'it has no total, and no two readings in a row returned the same items';
   if (reading.firstTotal !== reading.lastTotal) {
     return `its total went from ${reading.firstTotal} to ${reading.lastTotal} while it was read`;
   }

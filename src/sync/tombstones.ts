@@ -44,7 +44,7 @@ const missingSql = sqlFile('sync/missing');
  * The stored items of a list that are not among these ids, and how many are stored at all. Keeps the ids in a temporary
  * table for `settle`.
  */
-export async function missingFrom(
+async function missingFrom(
   context: Context,
   list: List,
   ids: ReadonlySet<string>,

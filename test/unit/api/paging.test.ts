@@ -124,6 +124,46 @@ describe('a documented list', () => {
     expect(all.map((page) => page.items.length)).toEqual([10, 0]);
   });
 
+  test('is read completely when the server grants fewer items than it says', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(120),
+        fc.constantFrom(0, 1),
+        fc.integer({ min: 1, max: 1000 }),
+        fc.boolean(),
+        async (total, base, cap, withTotal) => {
+          const all = items(total);
+          const { api, requests } = against(
+            ({ page = base, limit = 20 }) => {
+              const start = (page - base) * Math.min(limit, cap);
+              const data = all.slice(start, start + Math.min(limit, cap));
+              return { data, page, limit, ...(withTotal && { totalCount: total }) };
+            },
+            { pageSize: 50 },
+          );
+          expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
+          // A total ends it; without one, a request that returns nothing new does.
+          const fullPages = Math.ceil(total / Math.min(cap, 50));
+          expect(requests).toHaveLength(total === 0 ? 1 : withTotal ? fullPages : fullPages + 1);
+        },
+      ),
+    );
+  });
+
+  test('whose total counts more than it returns costs one request more', async () => {
+    const { api, requests } = against((request, count) => ({
+      ...(documented(items(25))(request, count) as object),
+      totalCount: 27,
+    }));
+    expect(idsOf(await read(api))).toHaveLength(25);
+    expect(requests.map(({ page }) => page)).toEqual([undefined, 1, 2, 3]);
+    const clamping = against((request, count) => ({
+      ...(documented(items(25))({ ...request, page: Math.min(request.page ?? 0, 2) }, count) as object),
+      totalCount: 27,
+    }));
+    expect(idsOf(await read(clamping.api))).toHaveLength(25);
+  });
+
   test('reads all items at once from a server that ignores the size', async () => {
     const { api, requests } = against(() => ({ data: items(37), page: 1, limit: 10, totalCount: 37 }));
     expect(idsOf(await read(api))).toHaveLength(37);
@@ -257,37 +297,55 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
   test('is read completely from a server with pages, for any size and base', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.nat(60),
+        fc.nat(120),
         fc.constantFrom(0, 1),
-        fc.constantFrom(5, 10, 20, 50),
-        fc.integer({ min: 1, max: 25 }),
-        async (total, base, cap, pageSize) => {
+        fc.integer({ min: 1, max: 1000 }),
+        fc.integer({ min: 1, max: 1000 }),
+        fc.constantFrom('empty', 'refused', 'the last one'),
+        async (total, base, cap, pageSize, pastTheEnd) => {
           const all = items(total);
-          const { api } = against(
+          const { api, requests } = against(
             ({ page = base, limit = 20 }) => {
               const size = Math.min(limit, cap);
-              return form(all.slice((page - base) * size, (page - base + 1) * size), total);
+              const lastPage = Math.max(0, Math.ceil(total / size) - 1);
+              let index = page - base;
+              if (index > lastPage && pastTheEnd === 'refused') throw refusal(404);
+              if (index > lastPage && pastTheEnd === 'the last one') index = lastPage;
+              return form(all.slice(index * size, (index + 1) * size), total);
             },
             { pageSize },
           );
           for (let scan = 0; scan < 2; scan++) {
-            expect([...new Set(idsOf(await read(api, 'people')))]).toEqual(all.map((item) => item.id));
+            const pagesOfIt = await read(api, 'people');
+            expect(idsOf(pagesOfIt).sort()).toEqual(all.map((item) => item.id).sort());
+            expect(requests.length).toBeLessThanOrEqual(
+              (scan + 1) * (Math.ceil(total / Math.min(cap, pageSize)) + 2),
+            );
           }
         },
       ),
     );
   });
 
-  test('is read completely from a server without pages, which is remembered', async () => {
+  test('costs one request more from a server without pages, which confirms the list', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat(60), fc.integer({ min: 1, max: 25 }), async (total, pageSize) => {
-        const { api, requests } = against(() => form(items(total), total), { pageSize });
-        expect(idsOf(await read(api, 'people'))).toHaveLength(total);
-        expect(requests.length).toBeLessThanOrEqual(3);
-        const before = requests.length;
-        expect(idsOf(await read(api, 'people'))).toHaveLength(total);
-        expect(requests.length).toBe(before + 1);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        fc.integer({ min: 1, max: 25 }),
+        fc.boolean(),
+        async (total, pageSize, shuffles) => {
+          const { api, requests } = against(
+            (_, count) => form(shuffles && count % 2 === 0 ? items(total).reverse() : items(total), total),
+            { pageSize },
+          );
+          const all = await read(api, 'people');
+          expect(idsOf(all)).toHaveLength(total);
+          expect(all).toHaveLength(1);
+          const hasTotal = all[0]?.totalCount !== null;
+          expect(all[0]?.confirmed).toBe(!hasTotal);
+          expect(requests).toHaveLength(hasTotal ? 1 : 2);
+        },
+      ),
     );
   });
 
@@ -299,22 +357,31 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
 });
 
 describe('a list without page numbers', () => {
-  test('is complete when it is shorter than the requested size, unless its length looks like a page size', async () => {
-    const short = against(() => items(7));
-    await read(short.api, 'channels');
-    expect(short.requests).toHaveLength(1);
-    const round = against(({ page }) => (page === undefined ? items(5) : page === 1 ? items(5, 5) : []));
-    expect(idsOf(await read(round.api, 'channels'))).toHaveLength(10);
+  test('is never complete because of its length', async () => {
+    const capped = (cap: number, form: Bare) =>
+      against(({ page = 1 }) => form(items(80).slice((page - 1) * cap, page * cap), 80), { pageSize: 100 });
+    for (const form of [bareForms.array!, bareForms.people!]) {
+      const { api, requests } = capped(37, form);
+      expect(idsOf(await read(api, 'people'))).toHaveLength(80);
+      expect(requests.map(({ page }) => page)).toEqual([undefined, 2, 1, 3, 4]);
+    }
   });
 
-  test('that starts counting at 1 is remembered: the next scan spends no request to find out', async () => {
-    const { api, requests } = against(({ page = 1 }) =>
-      items(10, (page - 1) * 10).slice(0, page === 2 ? 3 : 10),
+  test('is confirmed by the same items again, never by a refusal or by pages', async () => {
+    const refusing = against(({ page }) => {
+      if (page !== undefined) throw refusal(400);
+      return items(7);
+    });
+    expect(await read(refusing.api, 'channels')).toMatchObject([{ last: true, confirmed: false }]);
+    expect(refusing.requests.map(({ page }) => page)).toEqual([undefined, 2, 1]);
+    const paged = against(({ page = 0 }) => items(25).slice(page * 10, page * 10 + 10));
+    const all = await read(paged.api, 'channels');
+    expect(idsOf(all).sort()).toEqual(
+      items(25)
+        .map(({ id }) => id)
+        .sort(),
     );
-    expect(idsOf(await read(api, 'channels'))).toHaveLength(13);
-    expect(requests.map(({ page }) => page)).toEqual([undefined, 1, 2]);
-    await read(api, 'channels');
-    expect(requests.slice(3).map(({ page }) => page)).toEqual([undefined, 2]);
+    expect(all.at(-1)?.confirmed).toBe(false);
   });
 
   test('ends when the server has no further page', async () => {

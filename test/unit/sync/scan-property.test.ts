@@ -30,6 +30,8 @@ interface Step {
 interface Paging {
   readonly base: 0 | 1;
   readonly size: number;
+  /** Bare pages say neither a number nor a total. */
+  readonly bare?: boolean;
 }
 
 /** A list whose server is this object: before a page that is not the first, it takes the next turn of its script. */
@@ -70,9 +72,10 @@ class ShiftingList {
   page(query: Record<string, unknown>): unknown {
     const page = query.page === undefined ? this.paging.base : Number(query.page);
     if (page > this.paging.base) this.#turn();
-    const { size } = this.paging;
+    const { size, bare } = this.paging;
     const start = (page - this.paging.base) * size;
     const data = this.listed.slice(start, start + size).map((id) => ({ id }));
+    if (bare) return data;
     return { data, page, limit: size, totalCount: this.listed.length };
   }
 
@@ -243,6 +246,65 @@ describe('reading a list that shifts', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('reading a list without a total', () => {
+  const still = fc.record({
+    base: fc.constantFrom<0 | 1>(0, 1),
+    size: fc.integer({ min: 1, max: 1000 }),
+    bare: fc.constant(true),
+  });
+
+  test('no item is missing when the list is still, whatever its pages', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 200 }), still, async (items, pages) => {
+        const list = new ShiftingList(items, pages);
+        const read = await readList(contextOf(list, 3), topics);
+        expect(read).toMatchObject({ verified: true, totalCount: null, attempts: 2 });
+        expect([...read.ids].sort()).toEqual([...list.listed].sort());
+      }),
+    );
+  });
+
+  test('no item is missing once it stops changing, whatever was read of it before', async () => {
+    await fc.assert(
+      fc.asyncProperty(count, still, turnsOf(everything, 12), async (items, pages, turns) => {
+        const list = new ShiftingList(items, pages);
+        list.script(turns);
+        const context = contextOf(list, 3);
+        const moving = await readList(context, topics);
+        for (const id of moving.ids) expect(list.ever).toContain(id);
+        expect(moving.verified || moving.note !== null).toBe(true);
+        list.script([]);
+        // The same client, so that nothing that it learned from the moving list may mislead it.
+        const read = await readList(context, topics);
+        expect(read.verified).toBe(true);
+        expect([...read.ids].sort()).toEqual([...list.listed].sort());
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('one that has no pages is verified by two answers', async () => {
+    for (const items of [1, 37, 100]) {
+      let requests = 0;
+      const list = new ShiftingList(items, { base: 0, size: 1000, bare: true });
+      const whole = list.page({});
+      list.page = () => {
+        requests += 1;
+        return whole;
+      };
+      const read = await readList(contextOf(list, 3), topics);
+      expect(read).toMatchObject({ verified: true, attempts: 1, pages: 1, items });
+      expect(requests).toBe(2);
+    }
+  });
+
+  test('one reading alone proves nothing', async () => {
+    const list = new ShiftingList(30, { base: 1, size: 10, bare: true });
+    const read = await readList(contextOf(list, 1), topics);
+    expect(read).toMatchObject({ verified: false, items: 30, note: expect.stringContaining('has no total') });
   });
 });
 
