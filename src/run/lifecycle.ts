@@ -148,6 +148,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       programVersion: parts.programVersion,
     });
     const context = contextOf(parts, runId, { observer, stop, afterBatch: async () => steps.afterBatch?.() });
+    scope.defer('batcher', () => context.batcher.drop());
     const steps = begin(context);
     scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
 

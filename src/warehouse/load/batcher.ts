@@ -104,7 +104,24 @@ export class Batcher {
       this.#onLoaded(await this.#load(batch), batch);
     } catch (error) {
       this.#failure = { error };
+      this.#forget();
     }
+  }
+
+  /**
+   * Drops what is not committed, and takes nothing more. Otherwise a failed run would go on taking a batch out every few
+   * seconds: it held 1.5 GB and the process for minutes.
+   */
+  drop(): void {
+    this.#failure ??= { error: new Error('the run has ended: nothing more can be stored') };
+    this.#forget();
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#parts = [];
+    this.#requests = [];
   }
 
   /** The next parts in order until the batch is full; the rest is for the one after. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Batch, Document, Loaded } from '../../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../../src/warehouse/load/batcher.js';
 
@@ -25,6 +25,49 @@ function batcher(
 }
 
 describe('Batcher', () => {
+  test('after a failed commit nothing keeps the process alive', async () => {
+    vi.useFakeTimers();
+    try {
+      let fail = () => {};
+      const subject = batcher(
+        () =>
+          new Promise((_, reject) => {
+            fail = () => reject(new Error('no memory'));
+          }),
+        { megabytes: 1, documents: 1, answers: 100, seconds: 5 },
+      );
+      const adding = Array.from({ length: 9 }, (_, index) =>
+        subject.add({ documents: [document(String(index))] }),
+      );
+      const failed = Promise.all(adding.slice(1).map((one) => expect(one).rejects.toThrow('no memory')));
+      await adding[0];
+      fail();
+      await failed;
+      expect(vi.getTimerCount()).toBe(0);
+      await expect(subject.add({ documents: [document('late')] })).rejects.toThrow('no memory');
+      await expect(subject.flush()).rejects.toThrow('no memory');
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('what is dropped is not committed, and keeps no timer', async () => {
+    vi.useFakeTimers();
+    try {
+      const load = vi.fn(async () => nothing);
+      const subject = batcher(load);
+      await subject.add({ documents: [document('one')] });
+      expect(vi.getTimerCount()).toBe(1);
+      subject.drop();
+      expect(vi.getTimerCount()).toBe(0);
+      await expect(subject.add({ documents: [document('two')] })).rejects.toThrow('the run has ended');
+      expect(load).not.toHaveBeenCalled();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('commits in order, one batch at a time, and loses nothing', async () => {
     const committed: string[][] = [];
     let under = 0;
