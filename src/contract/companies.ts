@@ -170,6 +170,7 @@ export const companyResources = {
         kind: 'company_merges',
         sources: '$.sourceCompanies[*].id',
         target: '$.mergedInto.targetCompany.id',
+        alike: ['$.name', '$.primaryDomain'],
       },
     },
     weight: 120,

@@ -187,6 +187,7 @@ export const peopleResources = {
         kind: 'person_merges',
         sources: '$.sourcePersons[*].id',
         target: '$.mergedInto.targetPerson.id',
+        alike: ['$.displayName', '$.primaryEmail', '$.company.id'],
       },
     },
     weight: 140,

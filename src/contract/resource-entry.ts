@@ -75,6 +75,8 @@ interface Merges {
   readonly sources: ItemPath;
   /** The survivor's id in `mergedInto`, as a JSON path. */
   readonly target: ItemPath;
+  /** The fields of a list's item that duplicates often share: whose history is fetched first to find a survivor. */
+  readonly alike: readonly ItemPath[];
 }
 
 /** What is fetched for each item of a list, with a request of its own, when it is due. */

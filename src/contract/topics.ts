@@ -208,6 +208,7 @@ export const topicResources = {
         kind: 'topic_merges',
         sources: '$.sourceTopics[*].id',
         target: '$.mergedInto.targetTopic.id',
+        alike: ['$.title'],
       },
     },
     weight: 110,

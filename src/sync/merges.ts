@@ -1,15 +1,23 @@
 import { Priority } from '../api/client.js';
+import { pool } from '../base/pool.js';
 import { type Child, type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { isAboutOneRequest, isApiRefusal } from './fetch-child.js';
+import type { Task } from './due.js';
+import { fetchChild, isAboutOneRequest, isApiRefusal } from './fetch-child.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
 const unexplainedSql = sqlFile('sync/unexplained');
+const survivorsSql = sqlFile('sync/survivors');
+
+/** The most histories of possible survivors that one run fetches for one kind of entity: 50 seconds at 120 a minute. */
+const mostSurvivors = 100;
+/** After so many of them the run looks whether all that is gone is explained. */
+const survivorsAtOnce = 20;
 
 /** A history that names what was merged, and the kind of document that says what is gone. */
 interface Source {
@@ -30,17 +38,62 @@ function isHistory(child: Child): child is ChildOf<'history'> {
 
 /**
  * Marks deleted entities that were merged with the survivor's id. The survivor's history names them; where none does,
- * the entity's own history is fetched, once, since some services keep answering it. A run that ends before leaves that
- * to the next.
+ * the entity's own history is fetched, once, since some services keep answering it, and then the histories of those who
+ * may be the survivor. A run that ends before leaves that to the next.
  */
 export async function resolveMerges(context: Context): Promise<void> {
   for (const source of sourcesOf(context.resources)) {
     await context.batcher.flush();
     await markMerged(context, source);
-    for (const id of await unexplained(context, source)) await fetchOwnHistory(context, source, id);
+    for (const { id, has_own_history_left } of await unexplained(context, source))
+      if (has_own_history_left) await fetchOwnHistory(context, source, id);
     await context.batcher.flush();
     await markMerged(context, source);
+    await searchSurvivors(context, source);
   }
+}
+
+/**
+ * Fetches histories that may name what is gone and unexplained. The change of a survivor makes its history due only where
+ * a field of the list shows the change: somebody without accounts or messages leaves no trace in it.
+ */
+async function searchSurvivors(context: Context, source: Source): Promise<void> {
+  const { history } = source;
+  const searched = (await unexplained(context, source)).filter((one) => !one.has_own_history_left);
+  if (searched.length === 0) return;
+  const gone = searched.map(({ id }) => id);
+  const tasks = await survivors(context, source, gone);
+  let left = gone.length;
+  for (let start = 0; start < tasks.length && left > 0; start += survivorsAtOnce) {
+    let failed = false;
+    await pool(tasks.slice(start, start + survivorsAtOnce), context.config.api.concurrency, async (task) => {
+      context.stop.throwIfAborted();
+      failed = (await fetchChild(context, task)) === 'failed' || failed;
+    });
+    await context.batcher.flush();
+    await markMerged(context, source);
+    // The next run searches again: what was not answered may be what names them.
+    if (failed) return;
+    left = (await unexplained(context, source)).filter(({ id }) => gone.includes(id)).length;
+  }
+  const at = new Date(context.clock.now());
+  const coverage = gone.map((id) => withoutFingerprint(history.name, id, at, 404, 'no survivor found'));
+  await context.batcher.add({ coverage });
+}
+
+async function survivors(
+  { store, runId }: Context,
+  { history, presence }: Source,
+  gone: readonly string[],
+): Promise<Task[]> {
+  const rows = await store.all<{ entity_id: string; fingerprint: string }>(survivorsSql, {
+    ...{ list: history.list.name, presence, history: history.name, gone, run_id: runId },
+    ...{ alike: history.answer.merges.alike, most: mostSurvivors },
+  });
+  return rows.map(({ entity_id: entityId, fingerprint }) => ({
+    ...{ child: history, entityId, fingerprint, reason: 'changed' },
+    ...{ vip: false, lastActivity: '', wholeAt: null, requests: 1 },
+  }));
 }
 
 async function markMerged(context: Context, { history, presence }: Source): Promise<void> {
@@ -59,9 +112,18 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
   await context.batcher.flush();
 }
 
-async function unexplained(context: Context, { history, presence }: Source): Promise<string[]> {
-  const rows = await context.store.all<{ id: string }>(unexplainedSql, { presence, history: history.name });
-  return rows.map(({ id }) => id).filter((id) => !history.digitsOnly || /^\d+$/.test(id));
+interface Unexplained {
+  readonly id: string;
+  /** Its own history was not fetched since it is gone, and can be. */
+  readonly has_own_history_left: boolean;
+}
+
+async function unexplained(context: Context, { history, presence }: Source): Promise<Unexplained[]> {
+  const rows = await context.store.all<Unexplained>(unexplainedSql, { presence, history: history.name });
+  return rows.map(({ id, has_own_history_left: left }) => ({
+    id,
+    has_own_history_left: left && (!history.digitsOnly || /^\d+$/.test(id)),
+  }));
 }
 
 async function fetchOwnHistory(context: Context, { history }: Source, id: string): Promise<void> {
@@ -71,13 +133,17 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
     const answer = await context.api.get(history.endpointName, requestFor(history, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
-    landing.coverage.push(fetchedOnce(endpoint, id, landing.fetchedAt, answer.status));
+    landing.coverage.push(
+      withoutFingerprint(endpoint, id, landing.fetchedAt, answer.status, 'asked when gone'),
+    );
     await context.batcher.add(landing);
   } catch (error) {
     if (!isAboutOneRequest(error)) throw error;
     if (isApiRefusal(error)) {
       const at = new Date(context.clock.now());
-      await context.batcher.add({ coverage: [fetchedOnce(endpoint, id, at, error.status)] });
+      await context.batcher.add({
+        coverage: [withoutFingerprint(endpoint, id, at, error.status, 'asked when gone')],
+      });
       return;
     }
     const { message, hint = null } = error;
@@ -85,8 +151,13 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
   }
 }
 
-/** Says that it was fetched. It has no fingerprint: if the entity comes back, its history is due like the rest. */
-function fetchedOnce(endpoint: string, entityId: string, fetchedAt: Date, status: number): Coverage {
-  const reason = 'asked when gone';
+/** What was done about something gone. Without a fingerprint: if the entity comes back, its history is due like the rest. */
+function withoutFingerprint(
+  endpoint: string,
+  entityId: string,
+  fetchedAt: Date,
+  status: number,
+  reason: 'asked when gone' | 'no survivor found',
+): Coverage {
   return { endpoint, entityId, fetchedAt, fingerprint: null, status, error: null, reason };
 }
