@@ -43,8 +43,8 @@ export interface ApiEvents {
 /** A good response. */
 export interface ApiResponse {
   /**
-   * The parsed JSON, not checked against any schema, with an UnparsedList for each list that the call left unparsed;
-   * null for a write that was answered without a body.
+   * The parsed JSON, not checked against any schema (`textOf` in json-text.ts finds its text), with a JsonText for each
+   * list that the call left unparsed; null for a write that was answered without a body.
    */
   readonly body: unknown;
   readonly status: number;

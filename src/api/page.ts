@@ -3,6 +3,7 @@ import { ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Endpoint } from '../contract/endpoints.js';
 import type { ApiResponse } from './attempt.js';
+import { sentText } from './json-text.js';
 import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRequest } from './request.js';
 
 export interface PagingSettings {
@@ -205,7 +206,7 @@ export function describeShape(body: unknown): string {
   return body === null ? 'null' : `a ${typeof body}`;
 }
 
-/** The identity of an item, for comparing pages: its id or slug, else the whole item. */
+/** The identity of an item, for comparing pages: its id or slug, else its text. */
 export function identityOf(item: unknown): string {
   if (isObject(item)) {
     for (const holder of [item, item.group, item.draft]) {
@@ -216,7 +217,7 @@ export function identityOf(item: unknown): string {
       }
     }
   }
-  return JSON.stringify(item) ?? '';
+  return sentText(item).digest();
 }
 
 /** Equal for two pages whose items have the same identities in the same order. Short, because a scan keeps one for each page. */

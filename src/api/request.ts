@@ -41,7 +41,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** False: a 5xx is thrown at once, for callers that must read the current state before they send again. */
   readonly retryServerErrors?: boolean | undefined;
-  /** Lists under properties of this name are in the body as UnparsedList, to be compared before they are parsed. */
+  /** Lists of this name in the items of the body are JsonTexts, to be compared before they are parsed. */
   readonly unparsed?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface PreparedRequest extends HttpRequest {
   readonly where: Where;
   /** True for a GET, and for a write that carries an Idempotency-Key. */
   readonly repeatable: boolean;
-  /** Lists under this name in its answer stay unparsed. */
+  /** Lists of this name in its items stay unparsed. */
   readonly unparsed?: string | undefined;
 }
 

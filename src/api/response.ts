@@ -1,7 +1,7 @@
 import { isObject } from '../base/json.js';
 import { errorBody } from '../contract/service.js';
 import { Failure, type FailureKind } from './failure.js';
-import { extractLists, restoreLists } from './unparsed-list.js';
+import { isBlank, parseJson } from './json-text.js';
 
 /** Header names in lower case; a header that was sent more than once is an array. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -20,7 +20,7 @@ export interface ReadOptions {
   readonly now: number;
   /** Removes the key from the server's texts. */
   readonly scrub: (text: string) => string;
-  /** Lists under properties of this name stay unparsed. */
+  /** Lists of this name in the items stay unparsed, as JsonTexts. */
   readonly unparsed?: string | undefined;
 }
 
@@ -41,15 +41,14 @@ export function readResponse(response: HttpResponse, options: ReadOptions): unkn
  * writes); the result is then null.
  */
 function parseBody({ body, status, headers }: HttpResponse, { method, unparsed }: ReadOptions): unknown {
-  const { rest, lists } = unparsed === undefined ? { rest: body, lists: [] } : extractLists(body, unparsed);
-  const text = textOf(rest);
-  if (text.trim() === '') {
+  if (isBlank(body)) {
     if (method !== 'GET') return null;
     throw new Failure('cut_short', `returned ${status} without a body`, { status });
   }
   try {
-    return lists.length === 0 ? JSON.parse(text) : JSON.parse(text, restoreLists(lists));
+    return parseJson(body, unparsed);
   } catch {
+    const text = textOf(body);
     const type = header(headers, 'content-type') ?? '';
     if (/html/i.test(type) || text.trimStart().startsWith('<')) {
       throw new Failure('html', `returned ${status} with an HTML page instead of JSON`, { status });

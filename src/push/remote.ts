@@ -1,4 +1,5 @@
 import { type Answer, Priority } from '../api/client.js';
+import { sentText } from '../api/json-text.js';
 import { pages } from '../api/paging.js';
 import { RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
@@ -110,7 +111,7 @@ function documentOf(
 ): Document | undefined {
   const { success } = sources[entityType].schema.safeParse(body);
   if (!success || !isObject(body) || body.id !== id) return undefined;
-  return { endpoint: entityType, id, parentId: null, body: storable(body).text, fetchedAt };
+  return { endpoint: entityType, id, parentId: null, body: storable(sentText(body).text).text, fetchedAt };
 }
 
 async function readListed(

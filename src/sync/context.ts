@@ -15,6 +15,7 @@ export interface SyncSettings {
     readonly maxAgeDays: Readonly<Record<string, number>>;
     readonly personGroups: 'without_company' | 'all' | 'never';
     readonly scanAttempts: number;
+    readonly maxItemBytes: number;
     readonly batch: BatchLimits;
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
     readonly publishEveryMinutes: number;
@@ -58,7 +59,7 @@ export function syncContext(
     resources,
     acceptDeletes,
     failures: [],
-    schemaDrift: new SchemaDrift(),
+    schemaDrift: new SchemaDrift(run.config.sync),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
   };

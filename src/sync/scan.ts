@@ -1,4 +1,5 @@
 import { Priority } from '../api/client.js';
+import { sentText } from '../api/json-text.js';
 import { pagesOf } from '../api/paging.js';
 import { isObject } from '../base/json.js';
 import { storiesLimit } from '../contract/limits.js';
@@ -236,7 +237,8 @@ async function readBucket(
     if (slug !== null && isObject(story)) read.set(slug, story);
   }
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
-  landing.document('story_buckets', { id: bucket, parentId: null }, counts);
+  const text = sentText(answer.body).with({ stories: null });
+  landing.document('story_buckets', { id: bucket, parentId: null }, text);
   await context.batcher.add(landing);
   context.observer.progress(read.size, null);
   return counts;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { JsonText, sentText } from '../../api/json-text.js';
 import { describeShape, findList } from '../../api/page.js';
 import { ContractError, type Where } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
@@ -6,7 +8,7 @@ import type { AnswerForm, Embeds } from '../../contract/resource-entry.js';
 import type { ChildOf, List } from '../../contract/resources.js';
 import { topicListPerson } from '../../contract/topics.js';
 import { landAuthors, landGroups, releaseMessages } from './conversations.js';
-import { idOf, type Landing, nameOf } from './landing.js';
+import { idOf, type Landed, type Landing, nameOf, partText } from './landing.js';
 import type { ItemKey } from './schema-drift.js';
 
 /** Takes the answers of the API apart into documents, as the resource table describes them. */
@@ -16,7 +18,7 @@ export function landList(landing: Landing, list: List, items: readonly unknown[]
   const parts = list.embeds && embedded[list.embeds];
   const key = (item: Record<string, unknown>) => ({ id: nameOf(item, list.key), parentId: null });
   const landed = landing.items(list.name, list.item, items, key, parts?.without);
-  if (parts) for (const item of landed) parts.land(landing, item);
+  if (parts) for (const one of landed) parts.land(landing, one);
 }
 
 /** Lands the answer about one parent. @throws ContractError when it does not have the form of this child's answer */
@@ -43,7 +45,8 @@ const forms: { readonly [F in Form]: Land<F> } = {
   object: (landing, { name, item, answer }, id, body, where) => {
     const parts = answer.embeds && embedded[answer.embeds];
     const one = objectIn(body, answer.under ?? name, where);
-    if (landing.item(name, item, one, { id, parentId: null }, parts?.without)) parts?.land(landing, one);
+    const landed = landing.item(name, item, one, { id, parentId: null }, parts?.without);
+    if (landed) parts?.land(landing, landed);
   },
 
   members: (landing, { name, item, answer }, parentId, body, where) => {
@@ -67,15 +70,18 @@ const forms: { readonly [F in Form]: Land<F> } = {
     const summary = Object.fromEntries(
       Object.entries(whole).filter(([field]) => !answer.names.includes(field)),
     );
-    landing.item(answer.merges.kind, historySummary, summary, { id: parentId, parentId: null });
+    const text = sentText(whole).with(Object.fromEntries(answer.names.map((field) => [field, null])));
+    landing.item(answer.merges.kind, historySummary, summary, { id: parentId, parentId: null }, undefined, [
+      text,
+    ]);
   },
 };
 
 /** How the parts of an item that are documents of their own are taken out of it, and landed. */
 interface Parts {
   /** The item as it is stored. */
-  readonly without: (item: Record<string, unknown>) => Record<string, unknown>;
-  readonly land: (landing: Landing, item: Record<string, unknown>) => void;
+  readonly without: (item: Record<string, unknown>, text: JsonText) => JsonText;
+  readonly land: (landing: Landing, landed: Landed) => void;
 }
 
 const embedded: { readonly [E in Embeds]: Parts } = {
@@ -87,38 +93,60 @@ const embedded: { readonly [E in Embeds]: Parts } = {
  * A topic as it is stored: only the ids of its authors and persons. Those of the persons are sorted: their order means
  * nothing, and a change of them shows that somebody else takes part.
  */
-function withoutPeople({ authors, persons, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  return {
-    ...rest,
-    ...(Array.isArray(authors) && { authorIds: idsIn(authors) }),
-    ...(Array.isArray(persons) && { personIds: idsIn(persons).sort() }),
-  };
+function withoutPeople({ authors, persons }: Record<string, unknown>, text: JsonText): JsonText {
+  return text.with(
+    { authors: null, persons: null },
+    {
+      ...(Array.isArray(authors) && { authorIds: JsonText.of(idsIn(authors)) }),
+      ...(Array.isArray(persons) && { personIds: JsonText.of(idsIn(persons).sort()) }),
+    },
+  );
 }
 
-function landPeople(landing: Landing, { id, authors, persons }: Record<string, unknown>): void {
-  if (Array.isArray(authors)) landAuthors(landing, authors);
+function landPeople(landing: Landing, topic: Landed): void {
+  const { id, authors, persons } = topic.item;
+  if (Array.isArray(authors)) {
+    const texts = partText(topic, 'authors').elements();
+    landAuthors(
+      landing,
+      authors.map((item, index) => ({ item, text: texts[index] ?? JsonText.of(item) })),
+    );
+  }
   if (!Array.isArray(persons)) return;
   const parentId = id as string;
-  landing.items('topic_persons', topicListPerson, persons, (one) => ({ id: idOf(one), parentId }));
+  const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
+  const texts = partText(topic, 'persons').elements();
+  landing.items('topic_persons', topicListPerson, persons, key, undefined, texts);
   landing.members('topic_persons', parentId, idsIn(persons));
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */
-function withoutEmployees(item: Record<string, unknown>): Record<string, unknown> {
-  if (!isObject(item.company) || !('employees' in item.company)) return item;
-  const { employees: _, ...company } = item.company;
-  return { ...item, company };
+function withoutEmployees({ company }: Record<string, unknown>, text: JsonText): JsonText {
+  const companyText = isObject(company) ? text.member('company') : undefined;
+  return companyText?.member('employees')
+    ? text.with({ company: companyText.with({ employees: null }) })
+    : text;
 }
 
 /** Lands the employees that a person's company lists: all there are, so that one who left is removed. */
-function landEmployees(landing: Landing, { company }: Record<string, unknown>): void {
+function landEmployees(landing: Landing, person: Landed): void {
+  const { company } = person.item;
   if (!isObject(company) || !Array.isArray(company.employees)) return;
   const companyId = idOf(company);
   if (companyId === null) return;
-  for (const employee of company.employees) {
-    const id = isObject(employee) ? idOf(employee) : null;
-    if (id !== null) landing.document('company_employees', { id, parentId: companyId }, employee);
-  }
+  const texts = partText({ item: company, text: partText(person, 'company') }, 'employees').elements();
+  const key = (employee: Record<string, unknown>): ItemKey => ({ id: idOf(employee), parentId: companyId });
+  const named = company.employees.flatMap((item, index) =>
+    isObject(item) && idOf(item) !== null ? [{ item, text: texts[index] ?? JsonText.of(item) }] : [],
+  );
+  landing.items(
+    'company_employees',
+    z.unknown(),
+    named.map(({ item }) => item),
+    key,
+    undefined,
+    named.map(({ text }) => text),
+  );
   landing.members('company_employees', companyId, idsIn(company.employees));
 }
 

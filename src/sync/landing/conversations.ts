@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { UnparsedList } from '../../api/unparsed-list.js';
+import { JsonText, textOf } from '../../api/json-text.js';
 import { ContractError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
-import { idOf, type Landing } from './landing.js';
+import { idOf, type Landed, type Landing, partText } from './landing.js';
 
 /** Each message is checked by itself, and only after the conversation turned out to have changed. */
-const messages = z.preprocess((list) => (list instanceof UnparsedList ? [] : list), z.array(z.unknown()));
+const messages = z.preprocess((list) => (list instanceof JsonText ? [] : list), z.array(z.unknown()));
 
 const extended = new WeakMap<z.ZodObject, z.ZodObject>();
 
@@ -42,13 +42,14 @@ export function landGroups(
     withoutMessageSchema(child.item),
     items,
     (item) => ({ id: groupId(item), parentId }),
-    ({ messages: _, ...rest }) => rest,
+    (_, text) => text.with({ messages: null }),
   );
   try {
-    for (const item of landed) {
-      const id = groupId(item) as string;
-      if (landing.seenContent.hasSeen(id, item.messages, landing.fetchedAt)) continue;
-      landMessages(landing, id, messagesOf(item) as unknown[]);
+    for (const one of landed) {
+      const id = groupId(one.item) as string;
+      const text = partText(one, 'messages');
+      if (landing.seenContent.hasSeen(id, text, landing.fetchedAt)) continue;
+      landMessages(landing, id, messagesOf(one.item) as unknown[], text);
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it counts as seen.
@@ -58,16 +59,14 @@ export function landGroups(
   return items.flatMap((item) => (isObject(item) ? (groupId(item) ?? []) : []));
 }
 
-/** Frees the text of messages that have landed: up to a dozen answers wait for their batch, each of megabytes. */
+/** Frees the text of an answer whose conversations have landed: up to a dozen wait for their batch, each of megabytes. */
 export function releaseMessages(items: readonly unknown[]): void {
-  for (const item of items) {
-    if (isObject(item) && item.messages instanceof UnparsedList) item.messages.release();
-  }
+  for (const item of items) textOf(item)?.release();
 }
 
 /** The messages of a conversation, parsed where they are still text. @throws SyntaxError where that is malformed */
 export function messagesOf({ messages }: Record<string, unknown>): unknown {
-  return messages instanceof UnparsedList ? messages.parse() : messages;
+  return messages instanceof JsonText ? messages.parse() : messages;
 }
 
 function malformed(
@@ -83,22 +82,16 @@ function malformed(
   });
 }
 
-function landMessages(landing: Landing, groupId: string, messages: readonly unknown[]): void {
+function landMessages(landing: Landing, groupId: string, messages: readonly unknown[], text: JsonText): void {
   const landed = landing.items(
     'messages',
     ownFields,
     messages,
     (item) => ({ id: idOf(item), parentId: groupId }),
     withoutAuthors,
+    text.elements(),
   );
-  for (const item of landed) {
-    landAuthors(
-      landing,
-      [item, item.replyTo, item.thread].flatMap((copy) =>
-        isObject(copy) && isObject(copy.author) ? copy.author : [],
-      ),
-    );
-  }
+  for (const one of landed) landAuthors(landing, authorsOf(one));
   landing.members(
     'messages',
     groupId,
@@ -106,26 +99,45 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
   );
 }
 
-export function landAuthors(landing: Landing, authors: readonly unknown[]): void {
-  for (const item of authors) {
+/** The authors of a message and of the copies in it. */
+function authorsOf(message: Landed): Landed[] {
+  const copies = ['replyTo', 'thread'].flatMap((name) => partOf(message, name) ?? []);
+  return [message, ...copies].flatMap((one) => partOf(one, 'author') ?? []);
+}
+
+function partOf(whole: Landed, name: string): Landed | undefined {
+  const item = whole.item[name];
+  return isObject(item) ? { item, text: partText(whole, name) } : undefined;
+}
+
+export function landAuthors(
+  landing: Landing,
+  authors: readonly { readonly item: unknown; readonly text: JsonText }[],
+): void {
+  for (const { item, text } of authors) {
     const id = isObject(item) ? idOf(item) : null;
-    if (id !== null && (landing.has('authors', id) || isSeen(landing, id, item))) continue;
-    landing.item('authors', author, item, { id, parentId: null });
+    if (id !== null && (landing.has('authors', id) || isSeen(landing, id, text))) continue;
+    landing.item('authors', author, item, { id, parentId: null }, undefined, [text]);
   }
 }
 
 /** Authors come with each of their messages: one that has not changed need not land again. */
-function isSeen({ seenContent, fetchedAt }: Landing, authorId: string, item: unknown): boolean {
-  return seenContent.hasSeen(`author ${authorId}`, item, fetchedAt);
+function isSeen({ seenContent, fetchedAt }: Landing, authorId: string, text: JsonText): boolean {
+  return seenContent.hasSeen(`author ${authorId}`, text, fetchedAt);
 }
 
-function withoutAuthors(item: Record<string, unknown>): Record<string, unknown> {
-  const reduced = reduceAuthor(item);
-  if (isObject(item.replyTo)) reduced.replyTo = reduceAuthor(item.replyTo);
-  if (isObject(item.thread)) reduced.thread = reduceAuthor(item.thread);
-  return reduced;
+function withoutAuthors(item: Record<string, unknown>, text: JsonText): JsonText {
+  const changes: Record<string, JsonText> = {};
+  for (const name of ['replyTo', 'thread']) {
+    const copy = item[name];
+    const inner = isObject(copy) ? text.member(name) : undefined;
+    if (inner) changes[name] = inner.with(authorId(copy as Record<string, unknown>));
+  }
+  return text.with({ ...changes, ...authorId(item) });
 }
 
-function reduceAuthor(item: Record<string, unknown>): Record<string, unknown> {
-  return isObject(item.author) ? { ...item, author: { id: item.author.id } } : { ...item };
+/** The id of an author, in the place of the whole. An id that is not text stays as it was sent, with all of its author. */
+function authorId({ author }: Record<string, unknown>): Record<string, JsonText> {
+  if (!isObject(author) || (author.id !== undefined && typeof author.id !== 'string')) return {};
+  return { author: JsonText.of({ id: author.id }) };
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { JsonText, sentText, textsOf } from '../../api/json-text.js';
 import { isObject } from '../../base/json.js';
 import type { Key } from '../../contract/resource-entry.js';
 import type { Resources } from '../../contract/resources.js';
@@ -16,6 +17,12 @@ import { type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
 
 const exampleLength = 200;
+
+/** The deepest nesting of an item that is stored. The API documents 6 levels; JSON.stringify overflows at some 5,000. */
+const maxItemDepth = 500;
+
+/** Up to so many characters of a rejected item are kept. */
+const rejectedBodyLength = 65_536;
 
 /** The id of an item when it is one: a non-empty string. */
 export function idOf(item: Record<string, unknown>, field = 'id'): string | null {
@@ -35,12 +42,23 @@ function fieldOf(value: unknown, field: string): unknown {
 }
 
 /** What is stored of an item, where parts of it are documents of their own. */
-type Reduce = (item: Record<string, unknown>) => Record<string, unknown>;
+type Reduce = (item: Record<string, unknown>, text: JsonText) => JsonText;
+
+/** An item that landed, with the whole of its text. */
+export interface Landed {
+  readonly item: Record<string, unknown>;
+  readonly text: JsonText;
+}
+
+/** The text of an object or list in an item. */
+export function partText({ item, text }: Landed, name: string): JsonText {
+  return text.member(name) ?? JsonText.of(item[name]);
+}
 
 /**
  * Takes one answer apart into documents. Each item is checked by its schema: a bad one is rejected with its path and
  * reason while the others land; unknown fields stay in the document and are counted. The schema's parsed copy is not
- * used: the document is exactly what the API returned.
+ * used: the document is the item's text as the API sent it. An item that is too large or too deep is rejected alone.
  */
 export class Landing {
   readonly documents: Document[] = [];
@@ -78,39 +96,73 @@ export class Landing {
     schema: z.ZodType,
     items: readonly unknown[],
     key: (item: Record<string, unknown>) => ItemKey,
-    reduce: Reduce = (item) => item,
-  ): Record<string, unknown>[] {
-    const landed: Record<string, unknown>[] = [];
-    for (const { item, issue, formChanged, unknownFields } of this.#schemaDrift.check(kind, schema, items)) {
+    reduce: Reduce = (_, text) => text,
+    texts: readonly JsonText[] = textsOf(items),
+  ): Landed[] {
+    const landed: Landed[] = [];
+    const within: { item: unknown; text: JsonText }[] = [];
+    for (const [index, item] of items.entries()) {
+      const text = texts[index] ?? JsonText.of(item);
+      const issue = this.#outOfBounds(item, text, reduce);
+      if (issue) this.#reject(kind, key(isObject(item) ? item : {}), issue.path, issue.reason, text);
+      else within.push({ item, text });
+    }
+    const checked = this.#schemaDrift.check(
+      kind,
+      schema,
+      within.map(({ item }) => item),
+    );
+    for (const [index, { item, issue, formChanged, unknownFields }] of checked.entries()) {
+      const text = within[index]?.text ?? JsonText.of(item);
       if (!isObject(item)) {
-        this.#reject(kind, { ...key({}), id: null }, '', 'is not an object', item);
+        this.#reject(kind, { ...key({}), id: null }, '', 'is not an object', text);
         continue;
       }
       const itemKey = key(item);
       if (itemKey.id === null) {
-        this.#reject(kind, itemKey, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', item);
+        this.#reject(kind, itemKey, issue?.path ?? 'id', issue?.reason ?? 'has no usable id', text);
         continue;
       }
-      const value = reduce(item);
+      const reduced = reduce(item, text);
       if (issue && !formChanged) {
-        this.#reject(kind, itemKey, issue.path, issue.reason, item);
-        this.#schemaDrift.hold(kind, issue.path, { key: itemKey, value, fetchedAt: this.fetchedAt });
+        this.#reject(kind, itemKey, issue.path, issue.reason, text);
+        this.#schemaDrift.hold(kind, issue.path, {
+          key: itemKey,
+          text: reduced.copy(),
+          fetchedAt: this.fetchedAt,
+        });
         continue;
       }
       if (issue) this.#landHeld(kind, issue, item);
-      this.document(kind, itemKey, value);
+      this.document(kind, itemKey, reduced);
       for (const field of unknownFields) this.#note(kind, field.path, 'unknown_field', field.value);
-      landed.push(item);
+      landed.push({ item, text });
     }
     return landed;
+  }
+
+  /** Why an item is too large or too deep to be stored, at the member that is; null where it is neither. */
+  #outOfBounds(item: unknown, text: JsonText, reduce: Reduce): Issue | null {
+    const { maxItemBytes } = this.#schemaDrift;
+    if (text.size <= maxItemBytes && text.depth <= maxItemDepth) return null;
+    const stored = isObject(item) ? reduce(item, text) : text;
+    if (stored.depth > maxItemDepth) {
+      const reason = `is nested ${stored.depth} levels deep; at most ${maxItemDepth} are stored`;
+      return { path: largestOf(stored, 'depth'), reason };
+    }
+    if (stored.size > maxItemBytes) {
+      const reason = `has ${stored.size} bytes; at most ${maxItemBytes} are stored (sync.maxItemBytes)`;
+      return { path: largestOf(stored, 'size'), reason };
+    }
+    return null;
   }
 
   /** Notes a change of form, and lands what was rejected for it before it was recognized. */
   #landHeld(kind: string, { path }: Issue, item: Record<string, unknown>): void {
     const isMissing = !path.includes('.') && item[path] === undefined;
     this.#note(kind, path, isMissing ? 'missing_field' : 'changed_type', isMissing ? null : item[path]);
-    for (const { key, value, fetchedAt } of this.#schemaDrift.takeHeld(kind, path)) {
-      this.document(kind, key, value, fetchedAt);
+    for (const { key, text, fetchedAt } of this.#schemaDrift.takeHeld(kind, path)) {
+      this.document(kind, key, text, fetchedAt);
     }
   }
 
@@ -128,16 +180,29 @@ export class Landing {
     }
   }
 
-  /** Lands one item; false when it was rejected. */
-  item(kind: string, schema: z.ZodType, item: unknown, key: ItemKey, reduce?: Reduce): boolean {
-    return this.items(kind, schema, [item], () => key, reduce).length > 0;
+  /** Lands one item; undefined when it was rejected. */
+  item(
+    kind: string,
+    schema: z.ZodType,
+    item: unknown,
+    key: ItemKey,
+    reduce?: Reduce,
+    texts: readonly JsonText[] = [sentText(item)],
+  ): Landed | undefined {
+    return this.items(kind, schema, [item], () => key, reduce, texts)[0];
   }
 
-  /** Stores a value unchecked: one of our own, or the rest of an answer whose parts were checked. */
-  document(kind: string, key: ItemKey, value: Record<string, unknown>, fetchedAt = this.fetchedAt): void {
+  /** Stores a value unchecked: one of our own, or a text of an answer. */
+  document(
+    kind: string,
+    key: ItemKey,
+    value: Record<string, unknown> | JsonText,
+    fetchedAt = this.fetchedAt,
+  ): void {
     if (key.id === null) return;
-    const { text, repaired } = storable(value);
-    if (repaired) this.#note(kind, '', 'repaired_text', key.id);
+    const json = value instanceof JsonText ? value : JsonText.of(value);
+    const { text, repaired } = storable(json.text);
+    if (repaired || !json.isUtf8) this.#note(kind, '', 'repaired_text', key.id);
     this.#landed.add(`${kind}\n${key.id}`);
     this.documents.push({
       endpoint: kind,
@@ -158,15 +223,17 @@ export class Landing {
     this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt });
   }
 
-  #reject(kind: string, key: ItemKey, path: string, reason: string, item: unknown): void {
-    const body = storable(item ?? null).text;
+  #reject(kind: string, key: ItemKey, path: string, reason: string, item: JsonText): void {
+    const body = rejectedBody(item);
     this.rejections.push({ endpoint: kind, ...key, path, reason, body, seenAt: this.fetchedAt });
   }
 
   #note(kind: string, path: string, drift: DriftKind, example: unknown): void {
     const name = `${kind}\n${path}\n${drift}`;
     const noted = this.#noted.get(name);
-    const text = noted ? noted.example : storable(example ?? null).text.slice(0, exampleLength);
+    const text = noted
+      ? noted.example
+      : storable(JSON.stringify(example ?? null)).text.slice(0, exampleLength);
     this.#noted.set(name, {
       endpoint: kind,
       path,
@@ -175,4 +242,17 @@ export class Landing {
       count: (noted?.count ?? 0) + 1,
     });
   }
+}
+
+/** The name of the member with the largest size or depth. */
+function largestOf(text: JsonText, by: 'size' | 'depth'): string {
+  const members = text.members();
+  return members.reduce((most, one) => (one[by] > most[by] ? one : most), { name: '', size: 0, depth: 0 })
+    .name;
+}
+
+/** The JSON that is kept of a rejected item: itself, or its beginning as a string where it is too long or too deep. */
+function rejectedBody(item: JsonText): string {
+  const isWhole = item.size <= rejectedBodyLength && item.depth <= maxItemDepth;
+  return storable(isWhole ? item.text : JSON.stringify(item.text.slice(0, rejectedBodyLength))).text;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonText } from '../../api/json-text.js';
 import { isObject } from '../../base/json.js';
 
 /** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
@@ -32,7 +33,7 @@ export interface CheckedItem {
 /** A rejected item, kept in case the form turns out to have changed. */
 export interface HeldItem {
   readonly key: ItemKey;
-  readonly value: Record<string, unknown>;
+  readonly text: JsonText;
   readonly fetchedAt: Date;
 }
 
@@ -58,7 +59,13 @@ const fewestItems = 20;
  * name, and which documented fields none of them has.
  */
 export class SchemaDrift {
+  /** The most bytes that an item may have. */
+  readonly maxItemBytes: number;
   readonly #kinds = new Map<string, KindStats>();
+
+  constructor({ maxItemBytes = 16 * 2 ** 20 }: { readonly maxItemBytes?: number } = {}) {
+    this.maxItemBytes = maxItemBytes;
+  }
 
   /** Compares the items of one answer with their schema. All of them count before one of them is judged. */
   check(kind: string, schema: z.ZodType, items: readonly unknown[]): CheckedItem[] {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { UnparsedList } from '../../api/unparsed-list.js';
+import { JsonText } from '../../api/json-text.js';
 
 /** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
 const mostEntries = 200_000;
@@ -36,6 +36,6 @@ export class SeenContent {
 }
 
 function digestOf(content: unknown): string {
-  if (content instanceof UnparsedList) return content.digest();
+  if (content instanceof JsonText) return content.digest();
   return createHash('sha1').update(JSON.stringify(content)).digest('base64');
 }

@@ -10,7 +10,7 @@ export interface Document {
   readonly id: string;
   /** The entity it belongs to, for the kinds that have one (a message's group, a topic's person); otherwise null. */
   readonly parentId: string | null;
-  /** JSON text that DuckDB can store: no lone surrogates, no NUL. */
+  /** The JSON text as it was sent, except for what DuckDB cannot store: lone surrogates and NULs (`storable`). */
   readonly body: string;
   /** When its answer arrived. Where two documents have the same field, the later one wins. */
   readonly fetchedAt: Date;
@@ -163,18 +163,22 @@ export function batchOf(runId: string, parts: Partial<Omit<Batch, 'runId'>> = {}
 
 /**
  * JSON text that DuckDB can store. Its JSON reader refuses a lone surrogate or a NUL, and with it the whole batch, so
- * both become U+FFFD. JSON.stringify is well-formed: it escapes lone surrogates, and nothing else from that range. A
- * pair of backslashes is skipped as one, so that an escaped backslash before `u0000` is left alone.
+ * both become U+FFFD. A pair of surrogates stays as it is, escaped or not. A pair of backslashes is skipped as one, so
+ * that an escaped backslash before `u0000` is left alone.
  */
-export function storable(value: unknown): { text: string; repaired: boolean } {
-  const text = JSON.stringify(value);
-  // The common case takes one scan without a copy: 200,000 messages have no escape at all.
-  if (!text.includes('\\u')) return { text, repaired: false };
+export function storable(text: string): { text: string; repaired: boolean } {
+  // The common case takes one scan without a copy: 200,000 messages have no such escape at all.
+  if (!unstorable.test(text)) return { text, repaired: false };
   let repaired = false;
-  const clean = text.replace(/\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g, (found) => {
-    if (found.length < 6) return found;
+  const clean = text.replace(escapes, (found) => {
+    if (found.length !== 6) return found;
     repaired = true;
     return '\ufffd';
   });
   return { text: clean, repaired };
 }
+
+const unstorable = /\\u(?:0000|[dD][89a-fA-F])/;
+/** A pair of surrogates has 12 characters, a NUL or a lone one 6, any other escape 2. */
+const escapes =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/gs;

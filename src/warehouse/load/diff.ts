@@ -5,7 +5,8 @@ import type { Cascade, Families } from './families.js';
 import { type Staged, storedMembersSql } from './stage.js';
 
 /**
- * Compares the staged batch with raw.documents and decides what to do, without changing raw.documents yet. Leaves:
+ * Compares the staged batch with raw.documents and decides what to do, without changing the content of raw.documents yet.
+ * Leaves:
  *
  * - `stored(rid, endpoint, id, parent_id, body_hash, fetched_at, sibling_at …)`: the stored documents of the entities
  *   that the staged ones describe; `sibling_at` is when the newest of its siblings was seen
@@ -32,6 +33,7 @@ export async function diff(
   return tx.all<Diff[number]>(
     [
       ...findStored(families, staged, range),
+      ...respell,
       ...decideWrites(runId, staged),
       ...decideDeletes(families, staged, range),
       'CREATE OR REPLACE TEMP TABLE write_bodies AS SELECT w.*, b.body FROM batch_bodies b JOIN writes w USING (seq)',
@@ -117,6 +119,26 @@ function findStored(
 
 const sameDocument =
   's.endpoint = i.endpoint AND s.id = i.id AND s.parent_id IS NOT DISTINCT FROM i.parent_id';
+
+/**
+ * Content that is stored with other white space, escapes or forms of numbers (1.0 for 1.00) is the same content: its text
+ * is replaced, and nothing counts as changed. A service that starts to write its answers in another way, or a warehouse
+ * from before the text was kept, would otherwise see every document change. `json` writes a text in one form, with every
+ * digit of an integer, in the order and number of its keys. Only bodies whose hashes differ are compared.
+ */
+const respell = [
+  `CREATE OR REPLACE TEMP TABLE respelled AS
+    SELECT s.rid, max(seq) AS seq FROM incoming i JOIN stored s ON ${sameDocument}
+     WHERE s.body_hash <> i.body_hash AND i.fetched_at >= s.fetched_at GROUP BY s.rid`,
+  `CREATE OR REPLACE TEMP TABLE respelled_bodies AS
+    SELECT rid, b.body, md5(b.body) AS body_hash
+      FROM (SELECT rowid AS rid, body FROM raw.documents WHERE rowid IN (SELECT rid FROM respelled)) d
+      JOIN respelled USING (rid) JOIN batch_bodies b USING (seq)
+     WHERE json(d.body) = json(b.body)`,
+  `UPDATE raw.documents SET body = r.body, body_hash = r.body_hash FROM respelled_bodies r
+    WHERE raw.documents.rowid = r.rid`,
+  'UPDATE stored SET body_hash = r.body_hash FROM respelled_bodies r WHERE stored.rid = r.rid',
+];
 
 /**
  * Most entities appear once in a batch, and are compared with what is stored. Only those that appear several times need

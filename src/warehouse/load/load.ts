@@ -51,7 +51,16 @@ async function dropTemporary(tx: Statements): Promise<void> {
 
 const temporary = [
   ...['batch_bodies', 'batch_removed', 'batch_sets', 'batch_members', 'batch_documents', 'hits'],
-  ...['stored_members', 'stored', 'writes', 'write_bodies', 'deletes', 'orphaned_parents'],
+  ...[
+    'stored_members',
+    'stored',
+    'respelled',
+    'respelled_bodies',
+    'writes',
+    'write_bodies',
+    'deletes',
+    'orphaned_parents',
+  ],
   ...['scope_documents', 'kept_documents', 'model_input', 'projected', 'compared'],
   ...['batch_coverage', 'coverage_now', 'batch_rejections', 'rejections_now', 'batch_drift', 'drift_now'],
   ...['batch_scans', 'batch_requests'],

@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/attempt.js';
 import type { FailureKind } from '../../../src/api/failure.js';
-import type { UnparsedList } from '../../../src/api/unparsed-list.js';
+import type { JsonText } from '../../../src/api/json-text.js';
 import {
   ContractError,
   RefusedError,
@@ -176,7 +176,7 @@ describe('a transient failure', () => {
     });
     const answer = await withApi(baseUrl, (api) => api.call('whoami', {}, { unparsed: 'messages' }));
     expect(answer.attempts).toBe(3);
-    const [{ messages }] = (answer.body as { data: [{ messages: UnparsedList }] }).data;
+    const [{ messages }] = (answer.body as { data: [{ messages: JsonText }] }).data;
     expect(messages.parse()).toEqual([{ id: 'm1' }]);
   });
 

@@ -28,6 +28,7 @@ const settings: SyncSettings = {
   sync: {
     maxAgeDays: ages,
     personGroups: 'without_company',
+    maxItemBytes: 16_777_216,
     scanAttempts: 3,
     batch: { megabytes: 5, documents: 100, answers: 100, seconds: 5 },
     deletes: { maxShare: 0.2, maxRows: 20 },

@@ -51,6 +51,43 @@ describe('Landing', () => {
   });
 });
 
+describe('an item that is too large or too deep', () => {
+  const nested = (levels: number): unknown[] => (levels === 1 ? [] : [nested(levels - 1)]);
+  const land = (items: unknown[], maxItemBytes = 1_000) => {
+    const landing = new Landing(at, new SchemaDrift({ maxItemBytes }));
+    landList(landing, listNamed('topics'), items);
+    return landing;
+  };
+
+  test('is rejected alone, at its largest or deepest member; at the bound it lands', () => {
+    const items = [{ id: 'a', tree: nested(499) }, { id: 'b', x: {}, tree: nested(500) }, { id: 'c' }];
+    const landing = land([...items, { id: 'd', title: 't', summary: 'é'.repeat(500) }], 1_020);
+    expect(ids(landing, 'topics')).toEqual(['a', 'c']);
+    expect(landing.rejections).toMatchObject([
+      { id: 'b', path: 'tree', reason: 'is nested 501 levels deep; at most 500 are stored' },
+      { id: 'd', path: 'summary', reason: 'has 1035 bytes; at most 1020 are stored (sync.maxItemBytes)' },
+    ]);
+    expect(typeof JSON.parse(landing.rejections[0]?.body ?? '')).toBe('string');
+  });
+
+  test('does not count the parts that are documents of their own', () => {
+    const authors = Array.from({ length: 50 }, (_, index) => ({
+      id: `a${index}`,
+      displayName: 'x'.repeat(50),
+    }));
+    const landing = land([{ id: 'a', persons: [{ id: 'p', tree: nested(600) }, { id: 'q' }], authors }]);
+    expect(ids(landing, 'topics')).toEqual(['a']);
+    expect(ids(landing, 'authors')).toHaveLength(50);
+    expect(ids(landing, 'topic_persons')).toEqual(['q']);
+    expect(landing.rejections).toMatchObject([{ endpoint: 'topic_persons', id: 'p', path: 'tree' }]);
+  });
+
+  test('says nothing about the form, however many there are', () => {
+    const landing = land(Array.from({ length: 5 }, (_, index) => ({ id: `t${index}`, tree: nested(600) })));
+    expect([landing.rejections.length, landing.documents, landing.drift]).toEqual([5, [], []]);
+  });
+});
+
 describe('documents inside another', () => {
   const rejected = (landing: Landing) =>
     landing.rejections.map(({ endpoint, id, path }) => ({ endpoint, id, path }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { extractLists, restoreLists } from '../../../../src/api/unparsed-list.js';
+import { parseJson } from '../../../../src/api/json-text.js';
 import { ContractError } from '../../../../src/base/errors.js';
 import { entries } from '../../../../src/contract/resources.js';
 import { landGroups, releaseMessages } from '../../../../src/sync/landing/conversations.js';
@@ -61,12 +61,12 @@ test('a conversation that comes a second time lands without its messages, unless
 });
 
 describe('a conversation whose messages are still text', () => {
-  const texts = (...lists: string[]) =>
-    lists.map((list, index) => {
-      const item = `{"group":{"id":"g${index + 1}"},"topic":{},"messages":${list}}`;
-      const { rest, lists: cut } = extractLists(Buffer.from(item), 'messages');
-      return JSON.parse(rest.toString(), restoreLists(cut));
-    });
+  const texts = (...lists: string[]) => {
+    const items = lists.map(
+      (list, index) => `{"group":{"id":"g${index + 1}"},"topic":{},"messages":${list}}`,
+    );
+    return parseJson(Buffer.from(`[${items.join()}]`), 'messages') as Record<string, unknown>[];
+  };
   const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
   const land = (second: number, seen: SeenContent, items: unknown[]) => {
     const landing = new Landing(at(second), new SchemaDrift(), seen);

@@ -45,6 +45,26 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Old' }]);
   });
 
+  test('the same content in another spelling is no change, and the warehouse keeps the text that came last', async () => {
+    const load = (second: number, body: string) =>
+      warehouse.load(batchOf(runId, { documents: [{ ...doc('topics', 't1', second), body }] }));
+    await load(0, '{"id":"t1","title":"A","score":1.5,"n":9007199254740993,"n":1}');
+    const spelled = '{ "id":"t1", "title":"\\u0041","score":1.50,"n":9007199254740993 ,"n":1}';
+    expect(await load(10, spelled)).toMatchObject({ documents: none, rows: {} });
+    // The time at which the content was first seen stays.
+    const stored = () =>
+      warehouse.all(
+        'SELECT body::VARCHAR AS body, md5(body) = body_hash AS same, fetched_at FROM raw.documents',
+      );
+    expect(await stored()).toEqual([{ body: spelled, same: true, fetched_at: at(0) }]);
+    expect(await load(5, '{"id":"t1","title":"A","score":1.5,"n":9007199254740993,"n":1 }')).toMatchObject({
+      documents: none,
+    });
+    const other = spelled.replace('993', '992');
+    expect(await load(20, other)).toMatchObject({ documents: { ...none, changed: 1 } });
+    expect(await stored()).toEqual([{ body: other, same: true, fetched_at: at(20) }]);
+  });
+
   test('an older answer that arrives late does not win over a newer one', async () => {
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 20, { title: 'Later' })] }));
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 10, { title: 'Earlier' })] }));
