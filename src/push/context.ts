@@ -1,4 +1,4 @@
-import { ContractError, UnavailableError } from '../base/errors.js';
+import { ContractError, RejectedError, UnavailableError } from '../base/errors.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -39,33 +39,48 @@ export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<Store
   return { topic: Number(row?.topic ?? 0), company: Number(row?.company ?? 0) };
 }
 
-/** After this many failed requests in a row, the API is down and not one entity broken. */
-const maxFailures = 5;
+/** The endpoint that changes entities of this type. */
+export const updateEndpoint = { topic: 'update_topic', company: 'update_companies' } as const;
 
-/** Ends a push when the API does not answer; one failed request among others ends nothing. */
+/** The endpoints of a push: those that read one entity have the name of its type. */
+type PushEndpoint = EntityType | (typeof updateEndpoint)[EntityType];
+
+/** After this many failed requests in a row, an endpoint is broken and not one entity. */
+const maxFailures = 10;
+
+/**
+ * Tells when an endpoint gave no usable answer too often in a row; the push then leaves what needs it to the next push.
+ * (An API that does not answer at all is waited for by the client.)
+ */
 export class CircuitBreaker {
-  #failuresInARow = 0;
+  readonly #failuresInARow = new Map<PushEndpoint, number>();
 
-  recordSuccess(): void {
-    this.#failuresInARow = 0;
+  isOpen(endpoint: PushEndpoint): boolean {
+    return (this.#failuresInARow.get(endpoint) ?? 0) >= maxFailures;
   }
 
-  /**
-   * Counts a request without a usable answer. Throws UnavailableError when there were too many in a row, and rethrows an
-   * error that is not about the answer.
-   */
-  recordFailure(error: unknown): void {
-    if (!(error instanceof UnavailableError || error instanceof ContractError)) throw error;
-    this.#failuresInARow += 1;
-    if (this.#failuresInARow < maxFailures) return;
-    throw new UnavailableError(
-      `${maxFailures} requests in a row got no answer; the last: ${error.message}`,
-      error.where,
-      undefined,
-      {
-        hint: 'No change is lost. Run push again when the API answers; a change that may have been applied is sent again under the same key.',
-        cause: error,
-      },
-    );
+  recordSuccess(endpoint: PushEndpoint): void {
+    this.#failuresInARow.delete(endpoint);
   }
+
+  /** Counts a request without a usable answer; a 4xx is one. Rethrows an error that is not about this one request. */
+  recordFailure(endpoint: PushEndpoint, error: unknown): void {
+    if (!concernsOneRequest(error)) throw error;
+    if (error instanceof RejectedError) this.recordSuccess(endpoint);
+    else this.#failuresInARow.set(endpoint, (this.#failuresInARow.get(endpoint) ?? 0) + 1);
+  }
+}
+
+/** Why changes wait although nothing is wrong with them. */
+export function brokenText(endpoint: PushEndpoint): string {
+  return `${endpoint} gave no usable answer to ${maxFailures} requests in a row; run push again later`;
+}
+
+/** Whether an error of the client is about one request, so that the others of the push go on. */
+export function concernsOneRequest(
+  error: unknown,
+): error is UnavailableError | ContractError | RejectedError {
+  return (
+    error instanceof UnavailableError || error instanceof ContractError || error instanceof RejectedError
+  );
 }

@@ -1,14 +1,22 @@
 import { type Answer, Priority } from '../api/client.js';
 import { backoffMs } from '../api/retry.js';
-import { messageOf, RefusedError, RejectedError, StoppedError, UnavailableError } from '../base/errors.js';
+import {
+  messageOf,
+  RefusedError,
+  RejectedError,
+  type SignalhouseError,
+  UnavailableError,
+} from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
-import { changedCompanies } from '../contract/companies.js';
+import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
+import { companyAnswers, type ItemAnswer, shows, statusByReading, topicAnswer } from './answer.js';
 import type { Change } from './change.js';
-import type { PushContext } from './context.js';
+import { type PushContext, updateEndpoint } from './context.js';
 import { bodyOf, type EntityType, type Values, valuesIn } from './fields.js';
 import { type Comparison, matchesWanted, notFoundPatch, pick } from './reconcile.js';
-import { landDocument, readOne, refresh } from './remote.js';
+import { landDocument, refresh, tryToRead } from './remote.js';
 
 /** One request that applies changes: a PATCH of one topic, or of several companies. */
 export interface Delivery {
@@ -71,17 +79,19 @@ const pausesMs = [1_000, 3_000, 10_000];
 export async function deliver(context: PushContext, delivery: Delivery): Promise<void> {
   const tries: Tries = { conflicts: 0, failures: 0 };
   for (;;) {
+    let answer: Answer;
     try {
-      const answer = await send(context, delivery);
-      context.circuitBreaker.recordSuccess();
-      return await settle(context, delivery, answer);
+      answer = await send(context, delivery);
     } catch (error) {
       try {
-        if ((await recover(context, delivery, error, tries)) === 'settled') return;
+        if ((await recover(context, delivery, error, tries)) === 'done') return;
+        continue;
       } catch (finalError) {
         return recordFailure(context, delivery, finalError);
       }
     }
+    context.circuitBreaker.recordSuccess(updateEndpoint[delivery.entityType]);
+    return await settle(context, delivery, answer);
   }
 }
 
@@ -90,29 +100,32 @@ interface Tries {
   failures: number;
 }
 
-/** Handles an answer after which the request may have been applied all the same. Rethrows any other error. */
+/**
+ * Handles an answer after which the request may have been applied all the same: `done` when the changes are settled, or
+ * left for the next push. Rethrows any other error.
+ */
 async function recover(
   context: PushContext,
   delivery: Delivery,
   error: unknown,
   tries: Tries,
-): Promise<'settled' | 'again'> {
+): Promise<'done' | 'again'> {
   const { clock, config, stop } = context;
-  if (isServerError(error)) {
-    // The API forgets a key whose request failed: read whether it was applied before sending it again.
-    if (await settleIfApplied(context, delivery)) return 'settled';
+  const isConflict = error instanceof RejectedError && error.status === 409;
+  if (!isConflict && !isServerError(error)) throw error;
+  // The API forgets a key whose request failed: read whether it was applied before sending it again.
+  if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return 'done';
+  if (!isConflict) {
     tries.failures += 1;
     if (tries.failures >= config.api.retry.attempts) throw error;
     await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
     return 'again';
   }
-  if (!(error instanceof RejectedError) || error.status !== 409) throw error;
-  if (await settleIfApplied(context, delivery)) return 'settled';
   const pause = pausesMs[tries.conflicts];
   tries.conflicts += 1;
   if (pause === undefined) {
     await settleAfterLastConflict(context, delivery, error);
-    return 'settled';
+    return 'done';
   }
   await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
   return 'again';
@@ -133,23 +146,36 @@ function isServerError(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.status !== undefined && error.status >= 500;
 }
 
-/** Settles each change by its part of a successful answer, and stores the new state in the warehouse. */
+/**
+ * Settles the changes by a successful answer, and stores the new state in the warehouse. `applied` means seen: in the
+ * answer, or in a read after it. An entity about which the answer is unclear is read, and no other entity depends on it.
+ */
 async function settle(context: PushContext, delivery: Delivery, answer: Answer): Promise<void> {
-  const { entityType, changes } = delivery;
-  const results = entityType === 'topic' ? null : companyResults(answer.body);
+  const { queue, config } = context;
+  const { entityType, again } = delivery;
+  const changesById = groupBy(delivery.changes, ({ entityId }) => entityId);
+  const answers = answersOf(delivery, [...changesById.keys()], answer);
   const returned = new Map<string, unknown>();
-  for (const id of new Set(changes.map(({ entityId }) => entityId))) {
-    const changesOfId = changes.filter(({ entityId }) => entityId === id);
-    const result = results ? results.get(id) : { body: answer.body };
-    if (!result) fail(context, changesOfId, 'no_result', 'The answer has no result for this company.');
-    else if ('error' in result) fail(context, changesOfId, 'refused_item', result.error);
+  const unseen: Unseen[] = [];
+  for (const [id, changes] of changesById) {
+    const itemAnswer = answers.get(id) ?? { kind: 'unclear', answered: String(answer.status), error: null };
+    if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
+    else if (itemAnswer.kind === 'unclear') unseen.push({ id, changes, ...itemAnswer });
     else {
-      const after = isObject(result.body) ? valuesIn(entityType, result.body) : null;
-      for (const change of changesOfId) settleByValues(context, change, after);
-      returned.set(id, result.body);
+      const values = valuesIn(entityType, itemAnswer.body);
+      const seen = changes.filter(({ wanted }) => shows(wanted, values));
+      queue.move(seen, 'applied', ({ wanted }) => ({
+        remoteAfter: pick(values, wanted),
+        ...{ error: null, errorCode: null },
+      }));
+      const rest = changes.filter((change) => !seen.includes(change));
+      const answered = `${answer.status} without the wanted values`;
+      if (rest.length > 0) unseen.push({ id, changes: rest, answered, error: null });
+      else returned.set(id, itemAnswer.body);
     }
   }
-  const landed = delivery.again
+  await pool(unseen, config.api.concurrency, (one) => settleByReading(context, entityType, one));
+  const landed = again
     ? new Set<string>()
     : await landReturned(context, entityType, returned, answer.arrivedAt);
   // A repeated answer has the state of the time when the API stored it, and another may not contain every field.
@@ -158,6 +184,38 @@ async function settle(context: PushContext, delivery: Delivery, answer: Answer):
     entityType,
     [...returned.keys()].filter((id) => !landed.has(id)),
   );
+}
+
+function answersOf(
+  { entityType }: Delivery,
+  ids: readonly string[],
+  answer: Answer,
+): Map<string, ItemAnswer> {
+  if (entityType === 'company') return companyAnswers(ids, answer);
+  return new Map(ids.map((id) => [id, topicAnswer(id, answer)]));
+}
+
+/** Changes of one entity that the answer does not show. */
+interface Unseen {
+  readonly id: string;
+  readonly changes: readonly Change[];
+  readonly answered: string;
+  readonly error: string | null;
+}
+
+/** Settles changes by reading their entity. If it cannot be read they stay `sending`, and the next push reads it. */
+async function settleByReading(context: PushContext, entityType: EntityType, unseen: Unseen): Promise<void> {
+  const { queue } = context;
+  const remote = await tryToRead(context, entityType, unseen.id);
+  if ('problem' in remote) {
+    const error = `The API answered ${unseen.answered}, and whether it made the change could not be read: ${remote.problem}`;
+    queue.update(unseen.changes, { errorCode: 'not_read', error });
+    return;
+  }
+  for (const change of unseen.changes) {
+    const { status, patch } = statusByReading(change, remote, unseen);
+    queue.move([change], status, patch);
+  }
 }
 
 /** Stores what an answer returned; gives the ids whose whole document it contained. */
@@ -173,32 +231,6 @@ async function landReturned(
     if (await landDocument(context, entityType, id, { body, arrivedAt })) landed.add(id);
   }
   return landed;
-}
-
-/** The API may accept a request and do something else: the values that it returns afterwards decide. */
-function settleByValues({ queue }: PushContext, change: Change, after: Values | null): void {
-  const remoteAfter = after && pick(after, change.wanted);
-  const returned = Object.entries(change.wanted).filter(([name]) => after?.[name] !== undefined);
-  if (after === null || matchesWanted(Object.fromEntries(returned), after)) {
-    queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
-  } else {
-    const error =
-      'The API accepted the request, but afterwards it returns other values than the wanted ones.';
-    queue.move([change], 'failed', { remoteAfter, errorCode: 'not_as_wanted', error });
-  }
-}
-
-type CompanyResult = { readonly body: unknown } | { readonly error: string };
-
-function companyResults(body: unknown): Map<string, CompanyResult> {
-  const { success, data } = changedCompanies.safeParse(body);
-  if (!success) return new Map();
-  return new Map(
-    data.results.map((one): [string, CompanyResult] => [
-      one.companyId,
-      one.success ? { body: one.data ?? null } : { error: one.error ?? 'The API gives no reason.' },
-    ]),
-  );
 }
 
 const storedCompaniesSql = sqlFile('push/stored_companies');
@@ -218,53 +250,72 @@ async function mergedWithStored(
   );
 }
 
-/** After a 409 or a 5xx: reads whether the API has every wanted value; if so, the changes are settled. */
-async function settleIfApplied(context: PushContext, { entityType, changes }: Delivery): Promise<boolean> {
-  const found: { change: Change; after: Values }[] = [];
+/**
+ * After a 409 or a 5xx: reads whether the API has every wanted value; if so, the changes are settled. Not when something
+ * cannot be read: then the changes stay `sending`, and the next push reads it.
+ */
+async function readWhetherApplied(
+  context: PushContext,
+  { entityType, changes }: Delivery,
+  failure: SignalhouseError,
+): Promise<'applied' | 'not applied' | 'unknown'> {
+  const { queue } = context;
+  const found = new Map<string, Values>();
   for (const change of changes) {
-    const remote = await readOne(context, entityType, change.entityId);
-    if (remote.notFound || !matchesWanted(change.wanted, remote.values)) return false;
-    found.push({ change, after: remote.values });
+    const remote = await tryToRead(context, entityType, change.entityId);
+    if ('problem' in remote) {
+      queue.update(changes, { errorCode: 'no_answer', error: `${failure.message}; ${remote.problem}` });
+      return 'unknown';
+    }
+    if (remote.notFound || !matchesWanted(change.wanted, remote.values)) return 'not applied';
+    found.set(change.entityId, remote.values);
   }
-  for (const { change, after } of found) settleByValues(context, change, after);
-  return true;
+  queue.move(changes, 'applied', (change) => ({
+    remoteAfter: pick(found.get(change.entityId) ?? {}, change.wanted),
+    ...{ error: null, errorCode: null },
+  }));
+  return 'applied';
 }
 
 /** After the last 409: a change whose values the API has is applied, any other is a conflict for a person to decide. */
 async function settleAfterLastConflict(
   context: PushContext,
   { entityType, changes }: Delivery,
-  error: RejectedError,
+  failure: RejectedError,
 ): Promise<void> {
+  const { queue } = context;
   for (const change of changes) {
-    const remote = await readOne(context, entityType, change.entityId);
-    if (remote.notFound) context.queue.move([change], 'failed', notFoundPatch(remote.notFound));
-    else if (matchesWanted(change.wanted, remote.values)) settleByValues(context, change, remote.values);
-    else {
-      context.queue.move([change], 'conflict', {
+    const remote = await tryToRead(context, entityType, change.entityId);
+    if ('problem' in remote) {
+      const error = `${failure.message}; ${remote.problem}`;
+      queue.update([change], { errorCode: 'no_answer', error });
+    } else if (remote.notFound) queue.move([change], 'failed', notFoundPatch(remote.notFound));
+    else if (matchesWanted(change.wanted, remote.values)) {
+      const remoteAfter = pick(remote.values, change.wanted);
+      queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
+    } else {
+      queue.move([change], 'conflict', {
         remoteBefore: pick(remote.values, change.wanted),
-        errorCode: error.code ?? 'conflict',
-        error: error.message,
+        errorCode: failure.code ?? 'conflict',
+        error: failure.message,
       });
     }
   }
 }
 
-function recordFailure(context: PushContext, { changes, again }: Delivery, error: unknown): void {
+function recordFailure(context: PushContext, { entityType, changes, again }: Delivery, error: unknown): void {
   const { queue, circuitBreaker } = context;
   if (error instanceof RefusedError) {
     // Not applied: the changes wait for a valid key. One that was sent before may be applied, so it stays `sending`.
     if (!again) queue.move(changes, 'queued', { error: error.message, errorCode: 'refused' });
     throw error;
   }
-  if (error instanceof StoppedError) throw error;
+  circuitBreaker.recordFailure(updateEndpoint[entityType], error);
   if (error instanceof RejectedError) {
-    circuitBreaker.recordSuccess();
     fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
-    return;
+  } else {
+    queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
   }
-  queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
-  circuitBreaker.recordFailure(error);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

@@ -56,11 +56,14 @@ export async function previewPush(
       const queued = queuedById({ queue }, entityType);
       observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
       const fieldsById = new Map([...queued].map(([id, changesOfId]) => [id, fieldsIn(changesOfId)]));
-      const remotes = await readRemotes(reading, entityType, fieldsById);
+      const { remotes, unread } = await readRemotes(reading, entityType, fieldsById);
       observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
       const comparisons = [...queued].flatMap(([id, changesOfId]) => {
         const remote = remotes.get(id);
-        return remote ? compare(changesOfId, remote, onConflict) : [];
+        if (remote) return compare(changesOfId, remote, onConflict);
+        const patch = { errorCode: 'not_read', error: unread.get(id) ?? null };
+        failures.push(...changesOfId.map((change) => resultAs(change, 'queued', patch)));
+        return [];
       });
       for (const comparison of comparisons) {
         unchanged += comparison.unchanged.length;

@@ -66,7 +66,7 @@ export type Remote =
     }
   | { readonly values?: never; readonly notFound: NotFound };
 
-/** The API's code or reason for a 404, and its message. */
+/** The API's code or reason for a 404 (or another refusal to return the entity), and its message. */
 export interface NotFound {
   readonly code: string;
   readonly message: string;

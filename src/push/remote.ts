@@ -1,16 +1,17 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pages } from '../api/paging.js';
-import { RejectedError } from '../base/errors.js';
+import { ContractError, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
 import type { Document } from '../warehouse/load/batch.js';
 import { storable } from '../warehouse/load/batch.js';
-import type { PushContext } from './context.js';
+import { idText } from './answer.js';
+import { brokenText, concernsOneRequest, type PushContext } from './context.js';
 import { type EntityType, valuesIn } from './fields.js';
-import type { Remote } from './reconcile.js';
+import type { NotFound, Remote } from './reconcile.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
 const sources = {
@@ -32,28 +33,42 @@ export type ReadContext = Pick<PushContext, 'api' | 'stop' | 'config' | 'storedC
   readonly batcher: Pick<PushContext['batcher'], 'add'>;
 };
 
+/** What the API has for each entity that could be read, and why the others could not. */
+export interface Remotes {
+  readonly remotes: ReadonlyMap<string, Remote>;
+  readonly unread: ReadonlyMap<string, string>;
+}
+
 /**
  * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
  * they are fewer. `fieldsById` has the fields that matter for each entity; an entity with a field that the list does
- * not return is read by itself. An entity that could not be read is not in the result.
+ * not return is read by itself, and so is every one when the list cannot be read.
  */
 export async function readRemotes(
   context: ReadContext,
   entityType: EntityType,
   fieldsById: ReadonlyMap<string, readonly string[]>,
-): Promise<Map<string, Remote>> {
+): Promise<Remotes> {
   const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
+  const unread = new Map<string, string>();
   await pool(rest, context.config.api.concurrency, async (id) => {
+    if (context.circuitBreaker.isOpen(entityType)) {
+      unread.set(id, brokenText(entityType));
+      return;
+    }
     try {
       remotes.set(id, await readOne(context, entityType, id));
-      context.circuitBreaker.recordSuccess();
+      context.circuitBreaker.recordSuccess(entityType);
     } catch (error) {
-      context.circuitBreaker.recordFailure(error);
+      context.circuitBreaker.recordFailure(entityType, error);
+      // The API would refuse it again: its changes fail, as those of an entity that is gone.
+      if (error instanceof RejectedError) remotes.set(id, { notFound: refusalOf(error) });
+      else unread.set(id, messageOf(error));
     }
   });
-  return remotes;
+  return { remotes, unread };
 }
 
 /** Reads one entity by its id and stores its document. Throws what the client throws, except for a 404. */
@@ -64,11 +79,35 @@ export async function readOne(context: ReadContext, entityType: EntityType, id: 
       entityType === 'topic'
         ? await context.api.call('topic', { params: { topicId: id } }, options)
         : await context.api.call('company', { params: { companyId: id } }, options);
+    const { body } = answer;
+    if (!isObject(body) || idText(body.id) !== id) {
+      const where = { endpoint: entityType, method: 'GET', path: `/${sources[entityType].list}/${id}` };
+      const text = `${entityType}: GET ${where.path} returned something that is not this ${entityType}`;
+      throw new ContractError(text, where);
+    }
     await landDocument(context, entityType, id, answer);
-    return { values: isObject(answer.body) ? valuesIn(entityType, answer.body) : {}, listed: false };
+    return { values: valuesIn(entityType, body), listed: false };
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
-    return { notFound: { code: error.reason ?? error.code ?? 'not_found', message: error.message } };
+    return { notFound: refusalOf(error) };
+  }
+}
+
+function refusalOf({ reason, code, status, message }: RejectedError): NotFound {
+  return { code: reason ?? code ?? (status === 404 ? 'not_found' : `http_${status}`), message };
+}
+
+/** What the API has, or why it could not be read. Throws an error that is not about this one request. */
+export async function tryToRead(
+  context: ReadContext,
+  entityType: EntityType,
+  id: string,
+): Promise<Remote | { readonly problem: string }> {
+  try {
+    return await readOne(context, entityType, id);
+  } catch (error) {
+    context.circuitBreaker.recordFailure(entityType, error);
+    return { problem: messageOf(error) };
   }
 }
 
@@ -79,11 +118,7 @@ export async function refresh(
   ids: readonly string[],
 ): Promise<void> {
   for (const id of ids) {
-    try {
-      await readOne(context, entityType, id);
-    } catch (error) {
-      context.circuitBreaker.recordFailure(error);
-    }
+    if (!context.circuitBreaker.isOpen(entityType)) await tryToRead(context, entityType, id);
   }
 }
 
@@ -124,21 +159,26 @@ async function readListed(
   if (fieldsById.size <= expectedPages) return found;
   const options = { priority: Priority.push, signal: stop };
   let read = 0;
-  for await (const page of pages(api, sources[entityType].list, {}, options)) {
-    read += 1;
-    for (const item of page.items) {
-      if (!isObject(item) || typeof item.id !== 'string') continue;
-      const names = fieldsById.get(item.id);
-      const values = names && valuesIn(entityType, item);
-      // An item without one of the fields proves nothing about it.
-      if (values && names.every((name) => values[name] !== undefined))
-        found.set(item.id, { values, listed: true });
+  try {
+    for await (const page of pages(api, sources[entityType].list, {}, options)) {
+      read += 1;
+      for (const item of page.items) {
+        if (!isObject(item) || typeof item.id !== 'string') continue;
+        const names = fieldsById.get(item.id);
+        const values = names && valuesIn(entityType, item);
+        // An item without one of the fields proves nothing about it.
+        if (values && names.every((name) => values[name] !== undefined))
+          found.set(item.id, { values, listed: true });
+      }
+      const left = fieldsById.size - found.size;
+      const size = page.limit ?? config.api.paging.pageSize;
+      const pagesLeft = Math.ceil(((page.totalCount ?? 0) - read * size) / size);
+      // Reading on costs one request per page, stopping costs one per entity that was not found yet.
+      if (page.last || left <= Math.max(1, pagesLeft)) break;
     }
-    const left = fieldsById.size - found.size;
-    const size = page.limit ?? config.api.paging.pageSize;
-    const pagesLeft = Math.ceil(((page.totalCount ?? 0) - read * size) / size);
-    // Reading on costs one request per page, stopping costs one per entity that was not found yet.
-    if (page.last || left <= Math.max(1, pagesLeft)) break;
+  } catch (error) {
+    // What was not found yet is read by id.
+    if (!concernsOneRequest(error)) throw error;
   }
   return found;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { groupBy } from '../base/group-by.js';
+import { type AfterSending, afterSending } from './answer.js';
 import type { Change, Patch } from './change.js';
-import type { PushContext } from './context.js';
+import { brokenText, type PushContext, updateEndpoint } from './context.js';
 import type { Delivery } from './deliver.js';
 import type { Values } from './fields.js';
 import type { Queue } from './queue/queue.js';
-import { conflictPatch, matchesWanted, notFoundPatch, pick, type Remote } from './reconcile.js';
-import { readOne } from './remote.js';
+import { conflictPatch, notFoundPatch, pick, type Remote } from './reconcile.js';
+import { tryToRead } from './remote.js';
 import type { Sender } from './send.js';
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
@@ -27,13 +28,15 @@ export async function resume(context: PushContext, sender: Sender): Promise<void
   let done = 0;
   for (const delivery of deliveries) {
     context.stop.throwIfAborted();
-    try {
-      if (await mustSendAgain(context, delivery)) {
-        const sentAt = new Date(context.clock.now()).toISOString();
-        await sender.send({ ...delivery, changes: context.queue.update(delivery.changes, { sentAt }) });
-      }
-    } catch (error) {
-      context.circuitBreaker.recordFailure(error);
+    const { entityType, changes } = delivery;
+    const broken = [entityType, updateEndpoint[entityType]].find((one) => context.circuitBreaker.isOpen(one));
+    if (broken) {
+      context.queue.update(changes, { errorCode: 'no_answer', error: brokenText(broken) });
+      continue;
+    }
+    if (await mustSendAgain(context, delivery)) {
+      const sentAt = new Date(context.clock.now()).toISOString();
+      await sender.send({ ...delivery, changes: context.queue.update(changes, { sentAt }) });
     }
     done += 1;
     context.observer.progress(done, deliveries.length);
@@ -55,16 +58,24 @@ function isKeyRemembered({ clock }: PushContext, { changes }: Delivery): boolean
   return clock.now() - first < keyLifetimeMs;
 }
 
-/** Reads each entity of the request and settles its changes, unless the whole request must be sent again. */
+/**
+ * Reads each entity of the request and settles its changes, unless the whole request must be sent again. A change whose
+ * entity cannot be read stays `sending`; the others do not wait for it.
+ */
 async function mustSendAgain(context: PushContext, delivery: Delivery): Promise<boolean> {
   const { queue } = context;
-  const read: { change: Change; remote: Remote; state: RemoteState }[] = [];
+  const read: { change: Change; remote: Remote; state: AfterSending }[] = [];
   for (const change of delivery.changes) {
-    const remote = await readOne(context, delivery.entityType, change.entityId);
-    read.push({ change, remote, state: stateOf(change, remote) });
+    const remote = await tryToRead(context, delivery.entityType, change.entityId);
+    if ('problem' in remote) {
+      const error = `It was sent and got no answer, and what the API has could not be read: ${remote.problem}`;
+      queue.update([change], { errorCode: 'not_read', error });
+    } else read.push({ change, remote, state: afterSending(change, remote) });
   }
   const isApplied = read.every(({ state }) => state === 'wanted');
-  const isRepeatable = read.every(({ state }) => state === 'wanted' || state === 'before');
+  const isRepeatable =
+    isWhole(delivery, new Set(read.map(({ change }) => change.entityId))) &&
+    read.every(({ state }) => state === 'wanted' || state === 'before');
   if (isRepeatable && !isApplied && isKeyRemembered(context, delivery)) return true;
   for (const { change, remote, state } of read) {
     if (remote.notFound) {
@@ -80,18 +91,23 @@ async function mustSendAgain(context: PushContext, delivery: Delivery): Promise<
   return false;
 }
 
-/** Which values the API has: the wanted ones, those from before the request, or others. */
-type RemoteState = 'not found' | 'wanted' | 'before' | 'other';
-
-function stateOf({ wanted, remoteBefore }: Change, remote: Remote): RemoteState {
-  if (remote.notFound) return 'not found';
-  if (matchesWanted(wanted, remote.values)) return 'wanted';
-  return remoteBefore === null || matchesWanted(remoteBefore, remote.values) ? 'before' : 'other';
+/**
+ * Whether these ids are all that the request would change. A company that was settled already must not be changed again
+ * by a request whose key the API may have forgotten.
+ */
+function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
+  if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
+  if (entityType === 'topic') return true;
+  const { companies } = JSON.parse(body) as { companies: { companyId: string }[] };
+  return companies.every(({ companyId }) => ids.has(companyId));
 }
 
 /** Makes a change as it was before it was sent, with a new key. */
 function unsentPatch(): Patch {
-  return { idempotencyKey: randomUUID(), body: null, firstSentAt: null, sentAt: null };
+  return {
+    ...{ idempotencyKey: randomUUID(), body: null, firstSentAt: null, sentAt: null },
+    ...{ errorCode: null, error: null },
+  };
 }
 
 function lateConflictPatch(change: Change, remote: Values): Patch {

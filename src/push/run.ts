@@ -86,7 +86,8 @@ export function checkPushOptions({ result }: PushOptions): void {
   if (result !== undefined) checkResultPath(result);
 }
 
-function isIncomplete({ status }: Change, skipsConflicts: boolean): boolean {
+function isIncomplete({ status, errorCode }: Change, skipsConflicts: boolean): boolean {
+  if (status === 'queued') return errorCode !== null;
   return status === 'failed' || status === 'sending' || (status === 'conflict' && !skipsConflicts);
 }
 

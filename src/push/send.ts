@@ -5,7 +5,7 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
-import type { PushContext } from './context.js';
+import { brokenText, type PushContext, updateEndpoint } from './context.js';
 import { companyDeliveries, type Delivery, deliver, pathOf, topicDelivery } from './deliver.js';
 import type { EntityType } from './fields.js';
 import type { Queue } from './queue/queue.js';
@@ -83,15 +83,15 @@ export class Sender {
   }
 
   async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
-    const { onConflict, notes } = this.#context;
+    const { onConflict, notes, queue } = this.#context;
     const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
-    const remotes = await readRemotes(this.#context, entityType, fieldsById);
+    const { remotes, unread } = await readRemotes(this.#context, entityType, fieldsById);
     const comparisons: Comparison[] = [];
-    let unread = 0;
     for (const [id, changes] of queued) {
       const remote = remotes.get(id);
       if (!remote) {
-        unread += 1;
+        const error = `It could not be compared with the API: ${unread.get(id)}`;
+        queue.update(changes, { errorCode: 'not_read', error });
         continue;
       }
       const comparison = compare(changes, remote, onConflict);
@@ -101,13 +101,16 @@ export class Sender {
         await refresh(this.#context, entityType, [id]);
       comparisons.push(comparison);
     }
-    if (unread > 0) notes.push(`${unread} could not be read from the API and stay in the queue`);
+    if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
   }
 
   #settle({ unchanged, conflicts, notFound, remote }: Comparison): void {
     const { queue } = this.#context;
-    queue.move(unchanged, 'unchanged', ({ wanted }) => ({ remoteBefore: pick(remote, wanted) }));
+    queue.move(unchanged, 'unchanged', ({ wanted }) => ({
+      remoteBefore: pick(remote, wanted),
+      ...{ error: null, errorCode: null },
+    }));
     for (const conflict of conflicts) {
       queue.move([conflict.change], 'conflict', conflictPatch(conflict));
     }
@@ -129,7 +132,7 @@ export class Sender {
         current = again;
       }
       const delivery = topicDelivery(current);
-      if (delivery) await this.send(this.#store(delivery, new Map([[current.entityId, current]])));
+      if (delivery) await this.#storeAndSend(delivery, new Map([[current.entityId, current]]));
       if (comparison.send) progress(1);
     });
   }
@@ -138,9 +141,18 @@ export class Sender {
     const byId = new Map(comparisons.map((one) => [one.entityId, one]));
     for (const delivery of companyDeliveries(comparisons, this.#context.config.push.companiesPerRequest)) {
       this.#context.stop.throwIfAborted();
-      await this.send(this.#store(delivery, byId));
+      await this.#storeAndSend(delivery, byId);
       progress(new Set(delivery.changes.map(({ entityId }) => entityId)).size);
     }
+  }
+
+  /** Changes of an endpoint that is broken stay in the queue. */
+  async #storeAndSend(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Promise<void> {
+    const { circuitBreaker, queue } = this.#context;
+    const endpoint = updateEndpoint[delivery.entityType];
+    if (circuitBreaker.isOpen(endpoint)) {
+      queue.update(delivery.changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
+    } else await this.send(this.#store(delivery, comparisons));
   }
 
   /** Stores, before the request is sent, its body and key and what the API had before. */

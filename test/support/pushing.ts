@@ -71,14 +71,15 @@ export interface Pushed<T = PushReport> extends Ran {
 
 /** Runs `push --json` to its end. */
 export async function push(pulling: Pulling, args: readonly string[] = []): Promise<Pushed> {
-  return reported(await pulling.run(['push', '--json', ...args]));
+  return reportOf(await pulling.run(['push', '--json', ...args]));
 }
 
 export async function dryRun(pulling: Pulling, args: readonly string[] = []): Promise<Pushed<PushPreview>> {
-  return reported(await pulling.run(['push', '--dry-run', '--json', ...args]));
+  return reportOf(await pulling.run(['push', '--dry-run', '--json', ...args]));
 }
 
-function reported<T>(ran: Ran): Pushed<T> {
+/** The JSON that a push printed. */
+export function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
   try {
     return { ...ran, report: JSON.parse(ran.stdout) as T };
   } catch {

@@ -1,0 +1,144 @@
+import { isObject } from '../base/json.js';
+import type { Change, Patch } from './change.js';
+import type { Values } from './fields.js';
+import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
+
+/** What the answer to a PATCH says about one topic or company. */
+export type ItemAnswer =
+  /** It returns the entity as it is after the request, or some of its fields. */
+  | { readonly kind: 'entity'; readonly body: Readonly<Record<string, unknown>> }
+  /** It says that the API did not apply the change. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** It proves nothing: the entity must be read. */
+  | { readonly kind: 'unclear'; readonly answered: string; readonly error: string | null };
+
+/** The answer to `PATCH /topics/{topicId}`. */
+export function topicAnswer(id: string, { status, body }: HttpAnswer): ItemAnswer {
+  if (!isObject(body)) return unclear(`${status} without a topic`);
+  const returnedId = idText(body.id);
+  if (returnedId === undefined) return unclear(`${status} with something that has no topic id`);
+  if (returnedId !== id) return unclear(`${status} with the topic ${returnedId}`);
+  return { kind: 'entity', body };
+}
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/**
+ * The answer to `PATCH /companies/bulk` for each of the requested ids. Each company is judged by its own result alone:
+ * the order of the results, results for other companies and results in another form do not matter to it.
+ */
+export function companyAnswers(
+  ids: readonly string[],
+  { status, body }: HttpAnswer,
+): Map<string, ItemAnswer> {
+  const results = isObject(body) && Array.isArray(body.results) ? (body.results as unknown[]) : null;
+  const answerFor = (id: string): ItemAnswer => {
+    if (!results) return unclear(`${status} without a list of results`);
+    const own = results.filter((one) => isObject(one) && idText(one.companyId) === id);
+    const [only] = own;
+    if (!isObject(only)) return unclear(`${status} without a result for this company`);
+    if (own.length > 1) return unclear(`${status} with ${own.length} results for this company`);
+    return resultAnswer(id, only, status);
+  };
+  return new Map(ids.map((id) => [id, answerFor(id)]));
+}
+
+function resultAnswer(id: string, result: Readonly<Record<string, unknown>>, status: number): ItemAnswer {
+  const { success, data } = result;
+  const error = errorText(result.error);
+  if (success === false) {
+    if (data !== null && data !== undefined)
+      return unclear(`${status} with success: false and a company`, error);
+    return { kind: 'refused', error: error ?? 'The API gives no reason.' };
+  }
+  if (success !== true) return unclear(`${status} with a result that does not say success`, error);
+  if (error !== null) return unclear(`${status} with success: true and an error`, error);
+  if (!isObject(data)) return unclear(`${status} with success: true and no company`);
+  if (data.id !== undefined && idText(data.id) !== id)
+    return unclear(`${status} with the data of another company`);
+  return { kind: 'entity', body: data };
+}
+
+function unclear(answered: string, error: string | null = null): ItemAnswer {
+  return { kind: 'unclear', answered, error };
+}
+
+/** An id as text, whether the API returns it as text or as a number; undefined for anything else. */
+export function idText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+function errorText(error: unknown): string | null {
+  if (error === undefined || error === null || error === '') return null;
+  const text = typeof error === 'string' ? error : JSON.stringify(error);
+  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
+}
+
+/** Whether an answer shows every wanted value. A field that it leaves out proves nothing, not even that it is empty. */
+export function shows(wanted: Values, answer: Values): boolean {
+  return Object.keys(wanted).every((name) => name in answer && isSame(wanted[name], answer[name]));
+}
+
+/** How what a read returns compares with a change whose request was sent. */
+export type AfterSending =
+  | 'not found'
+  /** Every field has its wanted value. */
+  | 'wanted'
+  /** Fields that do not have their wanted value have the value from before the request, or are not shown. */
+  | 'before'
+  /** A field has a third value: somebody else changed it. */
+  | 'other';
+
+export function afterSending(
+  { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
+  remote: Remote,
+): AfterSending {
+  if (remote.notFound) return 'not found';
+  const open = unlike(wanted, remote.values);
+  if (open.length === 0) return 'wanted';
+  const isBefore = (name: string) =>
+    remoteBefore === null || !(name in remote.values) || isSame(remoteBefore[name], remote.values[name]);
+  return open.every(isBefore) ? 'before' : 'other';
+}
+
+/** The status of a change whose request was answered with success, by what a read after it returns. */
+export function statusByReading(
+  change: Change,
+  remote: Remote,
+  { answered, error }: { readonly answered: string; readonly error: string | null },
+): { readonly status: 'applied' | 'failed' | 'conflict'; readonly patch: Patch } {
+  if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
+  const { values } = remote;
+  const remoteAfter = pick(values, change.wanted);
+  switch (afterSending(change, remote)) {
+    case 'wanted':
+      return { status: 'applied', patch: { remoteAfter, errorCode: null, error: null } };
+    case 'other': {
+      const fields = unlike(change.wanted, values);
+      const patch = conflictPatch({ change, fields, remote: remoteAfter });
+      const text = `The API answered ${answered}; now ${patch.error}`;
+      return { status: 'conflict', patch: { ...patch, remoteAfter, error: text } };
+    }
+    default: {
+      const now = unlike(change.wanted, values).map((name) =>
+        name in values ? `${name} is still ${shown(values[name])}` : `${name} is not shown`,
+      );
+      const why = error === null ? '' : ` (${error})`;
+      const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Run signalhouse changes retry to send it again.`;
+      const errorCode = error === null ? 'not_seen' : 'refused_item';
+      return { status: 'failed', patch: { remoteAfter, errorCode, error: text } };
+    }
+  }
+}
+
+function unlike(wanted: Values, values: Values): string[] {
+  return Object.keys(wanted).filter((name) => !isSame(wanted[name], values[name]));
+}
+
+function shown(value: Values[string] | undefined): string {
+  return value === null || value === undefined || value === '' ? '(none)' : String(value);
+}
