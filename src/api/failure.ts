@@ -11,6 +11,10 @@ import {
 export type FailureKind =
   /** No connection: refused, unknown host, unreachable host, TLS. */
   | 'connect'
+  /** The server's certificate is not accepted. */
+  | 'certificate'
+  /** The proxy did not let the request through. */
+  | 'proxy_refused'
   | 'connect_timeout'
   /** No first byte in time. */
   | 'headers_timeout'

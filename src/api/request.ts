@@ -90,6 +90,9 @@ export function queryString(query: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`;
 }
 
+/** An id that cannot be sent, because it would change the path. No request was made, and none ever can be. */
+export class InvalidIdError extends ContractError {}
+
 /** Ids come from outside: an id that would change the path is never sent. */
 function fillPath(
   endpoint: string,
@@ -101,7 +104,7 @@ function fillPath(
     const value = String(params[name] ?? '');
     if (value === '' || value === '.' || value === '..' || /\p{Cs}/u.test(value)) {
       const quoted = JSON.stringify(value);
-      throw new ContractError(
+      throw new InvalidIdError(
         `${endpoint}: ${method} ${template} cannot be sent with ${name} ${quoted}`,
         { endpoint, method, path: template },
         {

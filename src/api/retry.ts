@@ -39,6 +39,8 @@ const transient: Record<FailureKind, boolean> = {
   not_json: true,
   limited: true,
   server_error: true,
+  certificate: false,
+  proxy_refused: false,
   encoding: false,
   too_large: false,
   redirect: false,

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, type Dispatcher, errors } from 'undici';
-import { messageOf, UsageError } from '../base/errors.js';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { messageOf, type Problem, UsageError } from '../base/errors.js';
+import { isLoopback as staysOnThisMachine } from '../base/loopback.js';
 import { Failure, type FailureKind } from './failure.js';
 import { type HttpResponse, header } from './response.js';
 
@@ -39,9 +40,10 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #origin: string;
   readonly #prefix: string;
-  readonly #agent: Agent;
+  readonly #agent: Agent | EnvHttpProxyAgent;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #inFlight = new Set<AbortController>();
+  #ended: 'closed' | 'destroyed' | null = null;
 
   constructor(options: TransportOptions) {
     const { origin, prefix } = parseBaseUrl(options.baseUrl);
@@ -63,14 +65,7 @@ export class Transport {
       'accept-encoding': 'gzip, deflate, br',
       'user-agent': options.userAgent,
     };
-    this.#agent = new Agent({
-      connections: options.connections,
-      pipelining: 1,
-      connect: { timeout: options.timeouts.connectMs },
-      // The deadlines in `send` cover both, to the millisecond. An idle timeout never fires on a body that arrives byte by byte.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    this.#agent = agentFor(this.#origin, options);
   }
 
   async send(outgoing: HttpRequest): Promise<HttpResponse> {
@@ -100,13 +95,17 @@ export class Transport {
 
   /** Closes the connections once they are idle. */
   async close(): Promise<void> {
-    if (!this.#agent.closed && !this.#agent.destroyed) await this.#agent.close();
+    if (this.#ended !== null) return;
+    this.#ended = 'closed';
+    await this.#agent.close();
   }
 
   /** Ends all attempts at once. */
   async destroy(): Promise<void> {
     for (const control of this.#inFlight) control.abort(new Failure('stopped', 'was stopped'));
-    if (!this.#agent.destroyed) await this.#agent.destroy();
+    if (this.#ended === 'destroyed') return;
+    this.#ended = 'destroyed';
+    await this.#agent.destroy();
   }
 
   #request(outgoing: HttpRequest, signal: AbortSignal): Dispatcher.RequestOptions {
@@ -138,6 +137,72 @@ export class Transport {
     control.signal.throwIfAborted();
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   }
+}
+
+/**
+ * Connections to the API, through the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in upper or
+ * lower case). Loopback is always direct.
+ */
+function agentFor(origin: string, { connections, timeouts }: TransportOptions): Agent | EnvHttpProxyAgent {
+  const { connectMs } = timeouts;
+  const limits = {
+    connections,
+    pipelining: 1,
+    connect: { timeout: connectMs },
+    // The deadlines in `send` cover both, to the millisecond. An idle timeout never fires on a body that arrives byte by byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  if (staysOnThisMachine(new URL(origin).hostname)) return new Agent(limits);
+  checkProxies();
+  return new EnvHttpProxyAgent({
+    ...limits,
+    // A proxy is connected to by these instead of `connect`.
+    proxyTls: { timeout: connectMs },
+    requestTls: { timeout: connectMs },
+    clientFactory: (proxy, options) => proxyPool(proxy, options, connectMs),
+  });
+}
+
+/** Connections to a proxy, whose failures name the proxy without its password. */
+function proxyPool(proxy: URL, options: object, connectMs: number): Pool {
+  const pool = new Pool(proxy.origin, { ...options, headersTimeout: connectMs });
+  const connect = pool.connect.bind(pool) as (
+    to: Dispatcher.ConnectOptions,
+  ) => Promise<Dispatcher.ConnectData>;
+  const tunnel = async (to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> => {
+    const answer = await connect(to).catch((error: unknown) => {
+      const code = codeOf(error);
+      const problem = code === '' ? messageOf(error) : code;
+      throw new Failure('connect', `could not be sent through the proxy ${proxy.origin} (${problem})`, {
+        hint: certificateHint(code) ?? checkProxy,
+        cause: error,
+      });
+    });
+    if (answer.statusCode === 200) return answer;
+    answer.socket.on('error', () => undefined).destroy();
+    const { statusCode } = answer;
+    const message = `was refused by the proxy ${proxy.origin} (${statusCode})`;
+    const hint =
+      statusCode === 407 ? 'The proxy asks for a login: put user and password into HTTPS_PROXY.' : checkProxy;
+    throw new Failure(statusCode >= 500 ? 'connect' : 'proxy_refused', message, { hint });
+  };
+  pool.connect = tunnel as Pool['connect'];
+  return pool;
+}
+
+const checkProxy =
+  'Check HTTPS_PROXY and HTTP_PROXY, or list the host name of the API in NO_PROXY to connect without a proxy.';
+
+/** Throws a UsageError that names each variable whose value is not the address of a proxy; it may hold a password. */
+function checkProxies(): void {
+  const problems: Problem[] = [];
+  for (const setting of ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']) {
+    const value = process.env[setting] ?? '';
+    if (value === '' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))) continue;
+    problems.push({ setting, problem: 'is not the address of a proxy, such as http://proxy.example:3128' });
+  }
+  if (problems.length > 0) throw new UsageError('The address of the proxy is not valid', problems);
 }
 
 function deadline(control: AbortController, ms: number, kind: FailureKind, message: string): NodeJS.Timeout {
@@ -185,9 +250,47 @@ const byCode: Readonly<Record<string, FailureKind>> = {
   UND_ERR_HEADERS_OVERFLOW: 'not_http',
 };
 
+/** The certificate of the server cannot be trusted: its issuer is unknown. */
+const untrusted = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_UNTRUSTED',
+  'INVALID_CA',
+]);
+
+/** What to do about a certificate that was not accepted; undefined for any other error. */
+function certificateHint(code: string): string | undefined {
+  if (untrusted.has(code)) {
+    return 'The issuer of the certificate is not known here, as with the own authority of a company or its proxy: name the file with its certificate (PEM) in NODE_EXTRA_CA_CERTS.';
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return 'The certificate is not valid at this time: check the clock of this machine; otherwise the service must renew it.';
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') {
+    return 'The certificate is for another host name: check SIGNALHOUSE_BASE_URL, and whether a proxy answers in its place.';
+  }
+  return code === 'CERT_REVOKED' || code === 'CERT_SIGNATURE_FAILURE'
+    ? 'The certificate is not valid: the service must replace it.'
+    : undefined;
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown })?.code ?? '');
+}
+
 function toFailure(error: unknown, timeouts: TransportOptions['timeouts']): Failure {
   if (error instanceof Failure) return error;
-  const code = String((error as { code?: unknown })?.code ?? '');
+  const code = codeOf(error);
+  const hint = certificateHint(code);
+  if (hint !== undefined) {
+    return new Failure('certificate', `was not sent: the certificate is not accepted (${code})`, {
+      hint,
+      cause: error,
+    });
+  }
   const kind = error instanceof errors.HTTPParserError ? 'not_http' : (byCode[code] ?? byFamily(code));
   const text: Partial<Record<FailureKind, string>> = {
     connect_timeout: `could not connect within ${timeouts.connectMs} ms`,

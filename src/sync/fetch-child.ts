@@ -1,4 +1,5 @@
 import { Priority } from '../api/client.js';
+import { InvalidIdError } from '../api/request.js';
 import {
   ContractError,
   messageOf,
@@ -21,7 +22,8 @@ export type ChildOutcome = 'fetched' | 'absent' | 'failed';
 /**
  * Fetches one child and adds it to the batch together with the state that says so. A child that the API refuses (4xx) is
  * remembered with its parent's fingerprint, so that it is not asked for again until the parent changes or the sweep
- * comes; one that got no answer stays due. Errors that end the run (a refused key, a stop) are thrown.
+ * comes, and so is one whose id cannot be sent; one that got no answer stays due. Errors that end the run (a refused
+ * key, a stop) are thrown.
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
   try {
@@ -30,6 +32,7 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
     return 'fetched';
   } catch (error) {
     if (isApiRefusal(error)) return refused(context, task, error);
+    if (error instanceof InvalidIdError) return notFetchable(context, task, error);
     if (isAboutOneRequest(error)) return failed(context, task, error);
     throw error;
   }
@@ -93,6 +96,18 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
   }
   await context.batcher.add(landing);
   if (error.status !== 404) context.failures.push(failureOf(task, error));
+  return 'absent';
+}
+
+/** Its id is not valid in a path: it says nothing about the API, and to try again would not help. */
+async function notFetchable(context: Context, task: Task, error: InvalidIdError): Promise<ChildOutcome> {
+  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  landing.coverage.push({
+    ...coverageOf(task, landing.fetchedAt, null),
+    reason: 'not fetchable: the id is not valid in a path',
+  });
+  await context.batcher.add(landing);
+  context.failures.push(failureOf(task, error));
   return 'absent';
 }
 

@@ -269,3 +269,25 @@ describe('answers in another form', () => {
     await sandbox.stop();
   });
 });
+
+it('an id that is not valid in a path costs no request and harms nothing else', async () => {
+  const sandbox = await startTown();
+  try {
+    const pulling = Pulling.into(folders, sandbox);
+    for (const route of ['topics', 'companies', 'people']) {
+      const set = ['.', '..'].map((value, index) => ({ path: `data.${index}.id`, value }));
+      sandbox.addFaults([{ match: { route }, kind: 'replace', set }]);
+    }
+    const first = await pulling.sync();
+    expect([first.code, first.report.outcome]).toEqual([3, 'incomplete']);
+    expect(new Set(first.report.failures.map(({ entityId }) => entityId))).toEqual(new Set(['.', '..']));
+    expect(first.report.failures.map(({ endpoint }) => endpoint)).toContain('topic_history');
+    expect(first.report.left.due).toBe(0);
+
+    // Nothing is due but the lists: these ids are not tried again, and are not taken for an outage.
+    const second = await pulling.sync();
+    expect([second.code, second.report.failures]).toEqual([0, []]);
+  } finally {
+    await sandbox.stop();
+  }
+});
