@@ -264,7 +264,7 @@ const untrusted = new Set([
 /** What to do about a certificate that was not accepted; undefined for any other error. */
 function certificateHint(code: string): string | undefined {
   if (untrusted.has(code)) {
-    return 'The issuer of the certificate is not known here, as with the own authority of a company or its proxy: name the file with its certificate (PEM) in NODE_EXTRA_CA_CERTS.';
+    return 'The issuer of the certificate is unknown: if it is an authority of your company or its proxy, set NODE_EXTRA_CA_CERTS to a PEM file with its certificate.';
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
     return 'The certificate is not valid at this time: check the clock of this machine; otherwise the service must renew it.';

@@ -69,7 +69,7 @@ it('the survivor that shares a name is asked first', async () => {
   expect(seen.person_history).toBeLessThanOrEqual(21);
 });
 
-it('a search that an error or a cap ends goes on in the next run', async () => {
+it('a search that an error ends goes on in the next run', async () => {
   const person = silentPerson('Sam');
   expect(await pulling.sync()).toMatchObject({ code: 0 });
   const survivor = [...sandbox.world.people.values()].find((one) => one.primaryEmail !== null)?.id ?? '';
