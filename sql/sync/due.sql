@@ -50,6 +50,7 @@ compared AS (
     parents.is_explained,
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
+    coverage.error IS NOT NULL AS has_failed,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
     -- come due in one night, and nothing is ever older than the age allowed.
     epoch($now) - epoch(coverage.fetched_at)
@@ -83,6 +84,7 @@ SELECT
   reason,
   -- What changed and is also too old is read from beginning to end.
   CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
+  has_failed,
   coalesce(is_vip, false) AS is_vip,
   last_activity,
   -- What changed is read newest first, up to the first page without news: usually the first or the second.

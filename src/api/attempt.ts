@@ -4,6 +4,7 @@ import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Budget, Pause } from './budget.js';
 import { Failure, type FailureKind } from './failure.js';
+import type { OutageEnd, Unavailable } from './outage.js';
 import type { PreparedRequest } from './request.js';
 import { type HttpResponse, header, readResponse } from './response.js';
 import type { Transport } from './transport.js';
@@ -38,6 +39,9 @@ export interface Paused extends Pause {
 export interface ApiEvents {
   attempt: [Attempt];
   paused: [Paused];
+  /** When an outage begins, and about once a minute while it lasts. */
+  unavailable: [Unavailable];
+  outageEnd: [OutageEnd];
 }
 
 /** A good response. */

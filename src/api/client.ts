@@ -2,11 +2,13 @@ import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.js';
 import { StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { duration } from '../base/units.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
 import { type ApiEvents, type ApiResponse, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
-import { Failure, type FailureKind, toError } from './failure.js';
-import { Gate, linkSignals } from './gate.js';
+import { Failure, type FailureKind, toEndpointRefusal, toError } from './failure.js';
+import { Gate, linkSignals, probePriority } from './gate.js';
+import { type OutageEnd, OutageMonitor, type Unavailable } from './outage.js';
 import { PagingMemory, type PagingSettings } from './page.js';
 import {
   type AnyRequest,
@@ -35,6 +37,11 @@ export interface ApiOptions {
   readonly retry: Pick<RetryOptions, 'attempts' | 'baseMs' | 'maxMs'> & {
     readonly rateLimitedMs?: number | undefined;
   };
+  /**
+   * How long calls wait when the API as a whole does not answer. Without it nothing waits, and a 401 or 403 of any
+   * endpoint counts as a refused key.
+   */
+  readonly outageMs?: number | undefined;
   readonly paging: PagingSettings;
   /** The endpoints that can be called, by name; by default those of the API's document. */
   readonly contract?: Contract | undefined;
@@ -69,7 +76,11 @@ export class Api {
   readonly #transport: Transport;
   readonly #attempts: Attempts;
   readonly #retry: RetryOptions;
+  readonly #outage: OutageMonitor | undefined;
   readonly #end = new AbortController();
+  /** When the latest attempt that was answered 2xx started, and the latest whoami that was refused. */
+  #acceptedFrom = Number.NEGATIVE_INFINITY;
+  #refusedFrom = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApiOptions) {
     const { budget, spendingLogPath, concurrency, log, clock = systemClock } = options;
@@ -103,6 +114,7 @@ export class Api {
       maxRetryAfterMs: budget.maxPauseMs ?? 600_000,
     };
     this.paging = new PagingMemory(options.paging);
+    if (options.outageMs !== undefined) this.#outage = this.#monitor(options.outageMs);
   }
 
   /** Attempts in flight now. */
@@ -115,11 +127,17 @@ export class Api {
     return this.#gate.waiting;
   }
 
+  /** Milliseconds for which the API as a whole did not answer, and that no earlier call of this returned. */
+  takeUnavailableMs(): number {
+    return this.#outage?.takeUnavailableMs() ?? 0;
+  }
+
   /**
-   * Calls endpoint `name`, and retries where that can help. Throws RefusedError (401, 403), RejectedError (other 4xx),
-   * UnavailableError (no usable answer after all retries; at once for a write without an Idempotency-Key, which may or
-   * may not have been applied), ContractError (a redirect, an answer above the size cap, an id that is not valid in a
-   * path), or the reason of `signal`.
+   * Calls endpoint `name`, and retries where that can help. Throws RefusedError (401 or 403, and whoami refuses the key
+   * as well), RejectedError (any other 4xx), UnavailableError (no usable answer after all retries, although the API
+   * answers others; at once for a write without an Idempotency-Key, which may or may not have been applied), OutageError
+   * (the API as a whole did not answer for `outageMs`), ContractError (a redirect, an answer above the size cap, an id
+   * that is not valid in a path), or the reason of `signal`.
    */
   call<N extends EndpointName>(name: N, ...[request, options]: CallArguments<N>): Promise<Answer> {
     return this.#call(name, request as AnyRequest | undefined, options);
@@ -149,7 +167,8 @@ export class Api {
   async #call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
     const endpoint = endpointOf(this.contract, name);
     const prepared = { ...prepareRequest(name, endpoint, request), unparsed: options.unparsed };
-    const stop = linkSignals([options.signal, this.#end.signal]);
+    const leave = this.#outage?.enter();
+    const stop = linkSignals([options.signal, this.#end.signal, this.#outage?.gaveUp]);
     try {
       return await this.#attempt(prepared, {
         priority: options.priority ?? Priority.detail,
@@ -158,22 +177,27 @@ export class Api {
       });
     } finally {
       stop.release();
+      leave?.();
     }
   }
 
-  /** Makes attempts until one succeeds or a retry cannot help. */
-  async #attempt(
-    request: PreparedRequest,
-    waiting: { priority: number; signal: AbortSignal; retryServerErrors: boolean },
-  ): Promise<Answer> {
+  /** Makes attempts until one succeeds or a retry cannot help. An outage does not count as a failure of the call. */
+  async #attempt(request: PreparedRequest, waiting: Waiting): Promise<Answer> {
     let failures = 0;
     let rateLimitedSince: number | undefined;
+    let outages = this.#outage?.count ?? 0;
     for (let attempt = 1; ; attempt++) {
       waiting.signal.throwIfAborted();
-      const outcome = await this.#gate.pass(() => this.#attempts.make(request, attempt), waiting);
+      while (this.#outage?.mustWait) await this.#outage.wait(waiting.signal);
+      const { outcome, startedAt } = await this.#send(request, attempt, waiting);
       if (!(outcome instanceof Failure)) return { ...outcome, attempts: attempt };
       const { kind, detail } = outcome;
       if (kind === 'stopped') throw this.#end.signal.reason;
+      if (this.#outage && this.#outage.count > outages) {
+        outages = this.#outage.count;
+        failures = 0;
+        rateLimitedSince = undefined;
+      }
       const now = this.#clock.monotonic();
       if (kind === 'limited') {
         rateLimitedSince ??= now;
@@ -193,6 +217,11 @@ export class Api {
         Math.random(),
       );
       if (!decision.retry || (kind === 'server_error' && !waiting.retryServerErrors)) {
+        const isRepeated = request.repeatable && (kind !== 'server_error' || waiting.retryServerErrors);
+        if (isRepeated && (await this.#wasOutage(kind, startedAt, waiting.signal))) continue;
+        if (kind === 'refused' && (await this.#isKeyAccepted(request, startedAt, waiting.signal))) {
+          throw toEndpointRefusal(outcome, request.where);
+        }
         throw toError(withDoubt(outcome, request), request.where, attempt);
       }
       const { delayMs } = decision;
@@ -200,6 +229,97 @@ export class Api {
       await this.#clock.sleep(delayMs, waiting.signal);
     }
   }
+
+  /** Makes one attempt, and tells the monitor of outages what came of it. */
+  async #send(
+    request: PreparedRequest,
+    attempt: number,
+    waiting: Pick<Waiting, 'priority' | 'signal'>,
+  ): Promise<{ outcome: ApiResponse | Failure; startedAt: number }> {
+    let startedAt = 0;
+    const outcome = await this.#gate.pass(() => {
+      startedAt = this.#clock.monotonic();
+      return this.#attempts.make(request, attempt);
+    }, waiting);
+    const failure = outcome instanceof Failure ? outcome : undefined;
+    const { endpoint, method, path } = request.where;
+    if (!failure) this.#acceptedFrom = Math.max(this.#acceptedFrom, startedAt);
+    if (failure?.kind === 'refused' && endpoint === 'whoami') this.#refusedFrom = startedAt;
+    const message = `${endpoint}: ${method} ${path} ${failure?.message}`;
+    this.#outage?.record(startedAt, failure && { kind: failure.kind, message });
+    return { outcome, startedAt };
+  }
+
+  /** Whether the call failed because the API as a whole did not answer; then it answers again. */
+  async #wasOutage(kind: FailureKind, startedAt: number, signal: AbortSignal): Promise<boolean> {
+    const outage = this.#outage;
+    if (!outage?.isSign(kind)) return false;
+    const before = outage.count;
+    while (!outage.isAnsweredSince(startedAt)) await outage.wait(signal);
+    return outage.count > before;
+  }
+
+  /** After a 401 or 403: whether the API accepts the key nevertheless, so that only this endpoint refuses it. */
+  async #isKeyAccepted({ where }: PreparedRequest, startedAt: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#outage || where.endpoint === 'whoami') return false;
+    // The first probe that ends may have started before; one that is neither accepted nor refused proves nothing.
+    for (let probes = 0; probes < 3; probes += 1) {
+      if (this.#acceptedFrom >= startedAt) return true;
+      if (this.#refusedFrom >= startedAt) return false;
+      await this.#outage.wait(signal);
+    }
+    return this.#refusedFrom < startedAt;
+  }
+
+  #monitor(limitMs: number): OutageMonitor {
+    const request = prepareRequest('whoami', endpoints.whoami, {});
+    return new OutageMonitor({
+      limitMs,
+      clock: this.#clock,
+      hold: (isHeld) => this.#gate.hold(isHeld),
+      probe: async (stop) => {
+        const signal = linkSignals([stop, this.#end.signal]);
+        try {
+          const { outcome } = await this.#send(request, 1, {
+            priority: probePriority,
+            signal: signal.signal,
+          });
+          return { retryAfterMs: outcome instanceof Failure ? outcome.detail.retryAfterMs : undefined };
+        } catch (error) {
+          // No call waits for it any more.
+          if (signal.signal.aborted) return { retryAfterMs: undefined };
+          throw error;
+        } finally {
+          signal.release();
+        }
+      },
+      onUnavailable: (state) => {
+        if (!this.events.emit('unavailable', state)) this.#options.log.warn(unavailableText(state));
+      },
+      onEnd: (end) => {
+        if (!this.events.emit('outageEnd', end)) this.#options.log.warn(outageEndText(end));
+      },
+    });
+  }
+}
+
+/** How a call waits for its turn. */
+interface Waiting {
+  readonly priority: number;
+  readonly signal: AbortSignal;
+  readonly retryServerErrors: boolean;
+}
+
+/** What a person reads while the client waits for the API. */
+export function unavailableText({ forMs, leftMs, reason }: Unavailable): string {
+  return `the API has been unavailable for ${duration(forMs)}; waiting for it, at most ${duration(leftMs)} more (${reason})`;
+}
+
+/** What a person reads when the wait is over. */
+export function outageEndText({ forMs, isAnswered }: OutageEnd): string {
+  return isAnswered
+    ? `the API answers again after ${duration(forMs)}`
+    : `the API has been unavailable for ${duration(forMs)}: not waiting any longer`;
 }
 
 const mayBeApplied: readonly FailureKind[] = [

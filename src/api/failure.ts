@@ -100,3 +100,11 @@ export function toError(failure: Failure, where: Where, attempts: number): Signa
       return new UnavailableError(message, where, status, detail);
   }
 }
+
+/** The error of a 401 or 403 from one endpoint, where whoami accepts the key. */
+export function toEndpointRefusal({ message, detail }: Failure, where: Where): RejectedError {
+  const { status = 403, code, reason } = detail;
+  const text = `${where.endpoint}: ${where.method} ${where.path} ${message}, but the API accepts the key for whoami`;
+  const hint = 'This endpoint may not accept keys of this type: ask the operator of the API.';
+  return new RejectedError(text, where, status, code, reason, { hint });
+}

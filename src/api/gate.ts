@@ -3,6 +3,9 @@ import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.js';
 import type { Budget, Slot } from './budget.js';
 
+/** The priority of the one attempt that starts although the gate is held: above all others. */
+export const probePriority = 100;
+
 export interface PassOptions {
   /** Higher goes first; first come, first served among equals. */
   readonly priority: number;
@@ -21,6 +24,7 @@ export class Gate {
   readonly #queue: PQueue;
   readonly #concurrency: number;
   #slot: Slot | undefined;
+  #isHeld = false;
   #alarm: AbortController | undefined;
 
   constructor(budget: Budget, concurrency: number, clock: Clock) {
@@ -55,6 +59,12 @@ export class Gate {
     }
   }
 
+  /** While it is held, only attempts of `probePriority` start; the others keep their places. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#release();
+  }
+
   /** Resolves when nothing waits and nothing is in flight. */
   async idle(): Promise<void> {
     await this.#queue.onIdle();
@@ -75,7 +85,7 @@ export class Gate {
   }
 
   #release(): void {
-    while (this.#queue.size > 0 && this.#queue.pending < this.#concurrency) {
+    while (this.#startable > 0 && this.#queue.pending < this.#concurrency) {
       this.#slot ??= this.#budget.take();
       if (!this.#slot) {
         this.#wakeLater();
@@ -84,7 +94,12 @@ export class Gate {
       this.#queue.start();
     }
     // Nothing waits for a slot: a timer would only keep the process alive.
-    if (this.#queue.size === 0) this.#alarm?.abort();
+    if (this.#startable === 0) this.#alarm?.abort();
+  }
+
+  /** How many of the waiting attempts may start. */
+  get #startable(): number {
+    return this.#isHeld ? this.#queue.sizeBy({ priority: probePriority }) : this.#queue.size;
   }
 
   #wakeLater(): void {

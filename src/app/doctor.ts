@@ -27,7 +27,7 @@ export interface Probe {
 /** Requests whoami and the first page of topics. Throws what the client throws. */
 export async function probe(access: Access): Promise<Probe> {
   return Scope.run(async (scope) => {
-    const api = connect(access);
+    const api = connect(access, { waits: false });
     scope.defer('client', () => api.close());
     const identity = await whoAmI(api);
     const [last] = identity.attempts.slice(-1);

@@ -92,6 +92,7 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
   return {
     outcome: isIncomplete ? 'incomplete' : outcome,
     exitCode: report.exitCode,
+    endedByOutage: pulled.endedByOutage || pushed.endedByOutage,
     message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
   };
 }
@@ -131,13 +132,13 @@ function pushedResult(report: PushReport): JobResult {
   return resultOf(report, pushedText(report));
 }
 
-type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy'>;
+type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy' | 'endedByOutage'>;
 
-function resultOf({ outcome, exitCode, stoppedBy }: Report, text: string): JobResult {
+function resultOf({ outcome, exitCode, stoppedBy, endedByOutage }: Report, text: string): JobResult {
   // A run may stop at its cap and be incomplete as well: then the latter counts.
   const effective = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
   const why = stoppedBy === null ? '' : `stopped (${stoppedBy}); `;
-  return { outcome: effective, exitCode, message: why + text };
+  return { outcome: effective, exitCode, message: why + text, endedByOutage };
 }
 
 function pulledText({ requests, rows, rejected, failures, scans, left }: SyncReport): string {

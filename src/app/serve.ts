@@ -129,6 +129,7 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(schedule, scheduleMemory, log),
     shutdownSeconds: config.serve.shutdownSeconds,
+    retry: config.serve.retry,
     chance: seededChance(config.dataDir),
     ...{ log, clock },
     onSettled: (record) => {

@@ -29,8 +29,14 @@ export function spendingLogPath(dataDir: string): string {
   return join(dataDir, 'spending.log');
 }
 
-/** A client with these settings. The caller closes it. */
-export function connect(access: Access): Api {
+/**
+ * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
+ * that is less; with `waits: false` not at all. The caller closes it.
+ */
+export function connect(
+  access: Access,
+  { waits = true, maxMinutes }: { readonly waits?: boolean; readonly maxMinutes?: number | undefined } = {},
+): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
   const client = new Api({
@@ -41,6 +47,7 @@ export function connect(access: Access): Api {
     timeouts: api.timeouts,
     maxAnswerBytes: api.maxAnswerBytes,
     retry: api.retry,
+    outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
     paging: api.paging,
     log,
     userAgent: `signalhouse/${programVersion}`,

@@ -26,6 +26,8 @@ export interface WorkerOptions {
   readonly stop?: AbortSignal | undefined;
   /** Abandons what is in flight. */
   readonly kill?: AbortSignal | undefined;
+  /** No outage is waited out for longer than the run may take. */
+  readonly maxMinutes?: number | undefined;
 }
 
 /** Makes the observer of a run from the client, whose budget it shows. */
@@ -46,7 +48,7 @@ export async function withWorker<T>(
   const { config, log, programVersion, clock = systemClock } = access;
   return Scope.run(async (scope) => {
     const made = claimFolder(config.dataDir);
-    const api = connect(access);
+    const api = connect(access, options);
     scope.defer('client', () => api.close());
     const destroy = () => void api.destroy();
     options.kill?.addEventListener('abort', destroy, { once: true });

@@ -92,6 +92,11 @@ export class UnavailableError extends SignalhouseError {
   }
 }
 
+/** Recovery: run again later. The API as a whole did not answer for longer than a run waits (`api.outageMinutes`). */
+export class OutageError extends SignalhouseError {
+  override readonly exitCode = ExitCode.failed;
+}
+
 /** Recovery: skip this request. The API answered 4xx, and would answer the same again. */
 export class RejectedError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;

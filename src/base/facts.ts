@@ -63,7 +63,8 @@ export interface Contents {
   } | null;
   readonly lists: readonly {
     readonly endpoint: string;
-    readonly read_at: Iso;
+    /** Null when it could never be read. */
+    readonly read_at: Iso | null;
     readonly verified_at: Iso | null;
     readonly total_count: number | null;
     readonly ids: number | null;

@@ -42,6 +42,12 @@ const api = section({
       .describe('Wait before the first retry; it doubles with every retry, with jitter.'),
     maxMs: milliseconds.default(30_000).describe('Longest wait between two attempts.'),
   }),
+  outageMinutes: z
+    .number()
+    .min(0)
+    .max(10_000)
+    .default(30)
+    .describe('Minutes that a run waits for an API that does not answer at all; 0 ends the run at once.'),
   paging: section({
     pageParameter: text.default('page').describe('Name of the query parameter for the page number.'),
     limitParameter: text.default('limit').describe('Name of the query parameter for the page size.'),
@@ -217,6 +223,20 @@ const serve = section({
     .describe(
       'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs.',
     ),
+  retry: section({
+    firstMinutes: z
+      .number()
+      .min(0.01)
+      .max(1_440)
+      .default(5)
+      .describe('Minutes until a job is tried again after an outage of the API ended it;'),
+    maxMinutes: z
+      .number()
+      .min(0.01)
+      .max(1_440)
+      .default(60)
+      .describe('they double with every retry up to this, until the job is due again.'),
+  }),
   freshness: section(
     Object.fromEntries(resources.lists.map(({ name }) => [name, hours(name.replaceAll('_', ' '))])) as Record<
       ListName,

@@ -1,11 +1,20 @@
 import type { Attempt } from '../api/attempt.js';
-import type { Api } from '../api/client.js';
+import { type Api, outageEndText, unavailableText } from '../api/client.js';
+import type { OutageEnd, Unavailable } from '../api/outage.js';
 import type { Clock } from '../base/clock.js';
-import { ExitCode, messageOf, RefusedError, SignalhouseError, StoppedError } from '../base/errors.js';
+import {
+  ExitCode,
+  messageOf,
+  OutageError,
+  RefusedError,
+  SignalhouseError,
+  StoppedError,
+} from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { RunObserver } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
+import { duration } from '../base/units.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -65,6 +74,8 @@ export interface RunReport {
   readonly exitCode: ExitCode;
   /** The cap or signal that ended the run before everything was done; null when nothing did. */
   readonly stoppedBy: string | null;
+  /** Whether the run failed because the API as a whole did not answer for longer than a run waits. */
+  readonly endedByOutage: boolean;
   readonly organization: { readonly id: string; readonly name: string | null };
   readonly requests: RequestCounts;
   /** What the reader should know: a restored database, a sweep that cannot be kept, a fuse. */
@@ -151,8 +162,11 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     scope.defer('batcher', () => context.batcher.drop());
     const steps = begin(context);
     scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
+    scope.defer('outages', followOutages(parts.api, observer));
 
     const error = await errorOf(steps.work());
+    const unavailableMs = parts.api.takeUnavailableMs();
+    if (unavailableMs > 0) context.notes.push(`the API was unavailable for ${duration(unavailableMs)}`);
     await steps.beforeLastBatch?.();
     await context.batcher.flush();
     await steps.afterBatch?.();
@@ -161,6 +175,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const head = {
       runId,
       ...endOf(error, steps.verdict()),
+      endedByOutage: error instanceof OutageError,
       organization: parts.identity.organization,
       requests: context.tally.requests,
       published: null,
@@ -243,6 +258,18 @@ function followAttempts<Settings extends RunSettings>(
     );
   }
   return () => void api.events.off('attempt', onAttempt);
+}
+
+/** Tells the observer while the API is unavailable. Returns a function that ends this. */
+function followOutages({ events }: Api, observer: RunObserver): () => void {
+  const onUnavailable = (state: Unavailable) => observer.note(unavailableText(state));
+  const onEnd = (end: OutageEnd) => observer.note(outageEndText(end));
+  events.on('unavailable', onUnavailable);
+  events.on('outageEnd', onEnd);
+  return () => {
+    events.off('unavailable', onUnavailable);
+    events.off('outageEnd', onEnd);
+  };
 }
 
 /** The error that ended the work, if it is one of ours; any other is thrown. */

@@ -14,6 +14,8 @@ export interface Task {
   readonly entityId: string;
   readonly reason: DueReason;
   readonly fingerprint: string;
+  /** Whether it failed when it was asked for last. */
+  readonly hasFailed: boolean;
   readonly vip: boolean;
   readonly lastActivity: string;
   /**
@@ -38,6 +40,7 @@ interface DueRow {
   entity_id: string;
   fingerprint: string;
   reason: DueReason;
+  has_failed: boolean;
   is_vip: boolean;
   last_activity: string | null;
   whole_at: Date | null;
@@ -63,6 +66,7 @@ export async function due(
         entityId: row.entity_id,
         reason: row.reason,
         fingerprint: row.fingerprint,
+        hasFailed: row.has_failed,
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',
         wholeAt: row.whole_at,
@@ -73,11 +77,15 @@ export async function due(
   return tasks.sort(byUrgency);
 }
 
-/** Never fetched before changed before old; then by the endpoint's weight; VIPs and recent activity first. */
+/**
+ * Never fetched before changed before old; then by the endpoint's weight; VIPs and recent activity first. What failed
+ * last time comes after the others of its endpoint, so that a few broken entities never keep them from being fetched.
+ */
 export function byUrgency(a: Task, b: Task): number {
   return (
     rank[a.reason] - rank[b.reason] ||
     a.child.weight - b.child.weight ||
+    Number(a.hasFailed) - Number(b.hasFailed) ||
     Number(b.vip) - Number(a.vip) ||
     compare(b.lastActivity, a.lastActivity) ||
     compare(a.entityId, b.entityId)

@@ -1,17 +1,12 @@
 import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
-import {
-  ContractError,
-  messageOf,
-  RejectedError,
-  type SignalhouseError,
-  UnavailableError,
-} from '../base/errors.js';
+import { messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageOf, type Task } from './due.js';
+import { failureOf, isAboutOneRequest, isApiRefusal } from './failures.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
@@ -20,10 +15,10 @@ import { present } from './tombstones.js';
 export type ChildOutcome = 'fetched' | 'absent' | 'failed';
 
 /**
- * Fetches one child and adds it to the batch together with the state that says so. A child that the API refuses (4xx) is
- * remembered with its parent's fingerprint, so that it is not asked for again until the parent changes or the sweep
- * comes, and so is one whose id cannot be sent; one that got no answer stays due. Errors that end the run (a refused
- * key, a stop) are thrown.
+ * Fetches one child and adds it to the batch together with the state that says so. A child that the API does not have
+ * (404) or cannot be asked for (400) is remembered with its parent's fingerprint, so that it is not asked for again until
+ * the parent changes or the sweep comes, and so is one whose id cannot be sent. Any other failure concerns this child
+ * only, which stays due. Errors that end the run (a refused key, an outage, a stop) are thrown.
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
   try {
@@ -36,18 +31,6 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
     if (isAboutOneRequest(error)) return failed(context, task, error);
     throw error;
   }
-}
-
-/** The API itself refused it: without the documented error body, something in front of the API did. */
-export function isApiRefusal(error: unknown): error is RejectedError {
-  return error instanceof RejectedError && error.code !== undefined;
-}
-
-/** Only this request failed; others may succeed. */
-export function isAboutOneRequest(error: unknown): error is RejectedError | UnavailableError | ContractError {
-  return (
-    error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
-  );
 }
 
 async function fetchWhole(context: Context, task: Task): Promise<void> {
@@ -95,7 +78,7 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
     landing.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });
   }
   await context.batcher.add(landing);
-  if (error.status !== 404) context.failures.push(failureOf(task, error));
+  if (error.status !== 404) context.failures.push(failureOf(child.name, entityId, error));
   return 'absent';
 }
 
@@ -107,7 +90,7 @@ async function notFetchable(context: Context, task: Task, error: InvalidIdError)
     reason: 'not fetchable: the id is not valid in a path',
   });
   await context.batcher.add(landing);
-  context.failures.push(failureOf(task, error));
+  context.failures.push(failureOf(task.child.name, task.entityId, error));
   return 'absent';
 }
 
@@ -119,10 +102,6 @@ async function failed(context: Context, task: Task, error: SignalhouseError): Pr
     error: messageOf(error),
   });
   await context.batcher.add(landing);
-  context.failures.push(failureOf(task, error));
+  context.failures.push(failureOf(task.child.name, task.entityId, error));
   return 'failed';
-}
-
-function failureOf({ child, entityId }: Task, { message, hint }: SignalhouseError) {
-  return { endpoint: child.name, entityId, message, hint: hint ?? null };
 }

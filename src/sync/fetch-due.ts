@@ -1,5 +1,4 @@
 import { minutesFor } from '../api/budget.js';
-import { UnavailableError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';
@@ -7,37 +6,52 @@ import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
+import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 
-/** After so many failures in a row, with no answer in between, the API is down, and not one thing broken. */
-const failuresInARow = 10;
-
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
- * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run.
+ * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
+ * and an endpoint that fails for ten entities in a row is given up while the others continue.
  */
 export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
+  const givenUp = new GivenUp();
+  try {
+    await fetchRounds(context, children, givenUp);
+  } finally {
+    context.failures.push(...givenUp.failures());
+  }
+}
+
+async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
   const tried = new Set<string>();
-  let inARow = 0;
   for (;;) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
-    const tasks = (await due(context.store, children, context.config, now)).filter(
-      (task) => !tried.has(keyOf(task)),
-    );
+    const tasks: Task[] = [];
+    for (const task of await due(context.store, children, context.config, now)) {
+      if (tried.has(keyOf(task))) continue;
+      if (givenUp.has(task.child.name)) givenUp.leave(task.child.name, task.entityId);
+      else tasks.push(task);
+    }
     if (tasks.length === 0) return pruneStale(context);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const work = pool(tasks, context.config.api.concurrency + 2, async (task) => {
       context.stop.throwIfAborted();
+      const { name } = task.child;
+      if (givenUp.has(name)) {
+        givenUp.leave(name, task.entityId);
+        return tracker.done(task, 'left');
+      }
       tried.add(keyOf(task));
       const outcome = await fetchChild(context, task);
-      inARow = outcome === 'failed' ? inARow + 1 : 0;
-      if (inARow >= failuresInARow) throw apiDown(context);
+      const problem = context.failures.findLast(({ endpoint }) => endpoint === name)?.message ?? '';
+      givenUp.record(name, outcome === 'failed' ? problem : null);
       tracker.done(task, outcome);
     });
     await work.finally(() => tracker.end());
@@ -54,19 +68,6 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
 
 function keyOf(task: Task): string {
   return `${task.child.name}\n${task.entityId}`;
-}
-
-function apiDown(context: Context): UnavailableError {
-  const last = context.failures.at(-1);
-  const where = { endpoint: last?.endpoint ?? '', method: 'GET', path: '' };
-  return new UnavailableError(
-    `${failuresInARow} requests in a row got no answer; the last: ${last?.message}`,
-    where,
-    undefined,
-    {
-      hint: 'Everything fetched so far is committed. Run sync again when the API answers; it continues from here.',
-    },
-  );
 }
 
 const staleSql = sqlFile('sync/stale');
@@ -95,11 +96,14 @@ export async function pruneStale(context: Context): Promise<void> {
   await context.batcher.add(landing);
 }
 
+/** How a task ended; `left` when its endpoint was given up before. */
+type TaskOutcome = ChildOutcome | 'left';
+
 interface Phase {
   readonly name: string;
   readonly total: number;
   done: number;
-  readonly outcomes: Record<ChildOutcome, number>;
+  readonly outcomes: Record<TaskOutcome, number>;
 }
 
 /**
@@ -117,13 +121,18 @@ export class PhaseTracker {
     const totals = new Map<string, number>();
     for (const task of tasks) totals.set(phaseOf(task), (totals.get(phaseOf(task)) ?? 0) + 1);
     for (const [name, total] of totals) {
-      this.#phases.set(name, { name, total, done: 0, outcomes: { fetched: 0, absent: 0, failed: 0 } });
+      this.#phases.set(name, {
+        name,
+        total,
+        done: 0,
+        outcomes: { fetched: 0, absent: 0, failed: 0, left: 0 },
+      });
     }
     this.#order = [...this.#phases.values()];
     this.#next();
   }
 
-  done(task: Task, outcome: ChildOutcome): void {
+  done(task: Task, outcome: TaskOutcome): void {
     const phase = this.#phases.get(phaseOf(task));
     if (!phase) return;
     phase.done += 1;
@@ -151,11 +160,12 @@ export class PhaseTracker {
   #finish(): void {
     const current = this.#order[this.#current];
     if (!current) return;
-    const { fetched, absent, failed } = current.outcomes;
+    const { fetched, absent, failed, left } = current.outcomes;
     const parts = [`${fetched} fetched`];
     if (absent > 0) parts.push(`${absent} not found`);
     if (failed > 0) parts.push(`${failed} failed`);
-    if (current.done < current.total) parts.push(`${current.total - current.done} left`);
+    const unasked = left + current.total - current.done;
+    if (unasked > 0) parts.push(`${unasked} left`);
     this.#observer.phaseEnd(parts.join(', '));
   }
 

@@ -1,26 +1,30 @@
 import { RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
+import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
-import { isAboutOneRequest } from './fetch-child.js';
+import { failureOf, isAboutOneRequest } from './failures.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
 
+/** The `form` of a scan whose list could not be read (see sql/status/lists.sql). */
+const failedForm = 'failed';
+
 /**
  * Reads every list to its end, and tombstones what is missing from those that did not change meanwhile. A list that
  * cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan) nothing is deleted.
- * Adds to `scans` as it goes; returns true when a list could not be read.
+ * Adds to `scans` as it goes.
  */
 export async function readLists(
   context: Context,
   lists: readonly List[],
   scans: ScanReport[],
   { settles }: { settles: boolean },
-): Promise<boolean> {
-  let failed = false;
+): Promise<void> {
   for (const list of lists) {
     context.stop.throwIfAborted();
     context.observer.phase(list.name, null);
+    const startedAt = new Date(context.clock.now());
     try {
       const scan = await readOne(context, list, settles);
       scans.push(scan);
@@ -32,17 +36,28 @@ export async function readLists(
         await noteNotOffered(context, list, error);
         continue;
       }
-      failed = true;
       context.observer.phaseEnd('failed');
-      context.failures.push({
-        endpoint: list.name,
-        entityId: null,
-        message: error.message,
-        hint: error.hint ?? null,
-      });
+      context.failures.push(failureOf(list.name, null, error));
+      await context.batcher.add({ scans: [failedScan(list.name, startedAt, context, error)] });
     }
   }
-  return failed;
+}
+
+/** The row of ops.scans for a list that could not be read: `signalhouse status` shows its note. */
+function failedScan(endpoint: string, startedAt: Date, { clock }: Context, { message }: Error): Scan {
+  const nothing = { attempts: 0, pages: 0, items: 0, distinctIds: 0, missing: 0, tombstoned: 0 };
+  const unknown = { totalCount: null, pageBase: null, pageSize: null };
+  const endedAt = new Date(clock.now());
+  return {
+    endpoint,
+    startedAt,
+    endedAt,
+    verified: false,
+    ...nothing,
+    ...unknown,
+    form: failedForm,
+    note: message,
+  };
 }
 
 async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {

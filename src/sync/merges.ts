@@ -5,7 +5,8 @@ import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import type { Task } from './due.js';
-import { fetchChild, isAboutOneRequest, isApiRefusal } from './fetch-child.js';
+import { isAboutOneRequest, isApiRefusal } from './failures.js';
+import { fetchChild } from './fetch-child.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
@@ -92,7 +93,7 @@ async function survivors(
   });
   return rows.map(({ entity_id: entityId, fingerprint }) => ({
     ...{ child: history, entityId, fingerprint, reason: 'changed' },
-    ...{ vip: false, lastActivity: '', wholeAt: null, requests: 1 },
+    ...{ hasFailed: false, vip: false, lastActivity: '', wholeAt: null, requests: 1 },
   }));
 }
 

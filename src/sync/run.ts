@@ -31,11 +31,10 @@ export async function runSync(
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];
-    let listsFailed = false;
     return {
       async work() {
         await landOrganization(context, parts.identity);
-        listsFailed = await readLists(context, selection.lists, scans, { settles: true });
+        await readLists(context, selection.lists, scans, { settles: true });
         await fetchDue(context, selection.children);
         await resolveMerges(context);
       },
@@ -47,7 +46,6 @@ export async function runSync(
       verdict: () => ({
         incomplete:
           context.tally.rejected.new > 0 || context.failures.length > 0 || scans.some(({ fused }) => fused),
-        failed: listsFailed,
       }),
       report: (end) => syncReport(context, selection, options, scans, end),
     };

@@ -1,9 +1,11 @@
 import { Priority } from '../api/client.js';
 import { RejectedError } from '../base/errors.js';
+import { pool } from '../base/pool.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
+import { failureOf, GivenUp, isAboutOneRequest } from './failures.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 
@@ -123,9 +125,7 @@ export async function settle(
   const unanswered = new Set(missing.flatMap((item) => (item.unanswered ? [item.id] : [])));
   const unproven: NotFound[] = [];
   let tombstoned = 0;
-  for (const item of [...missing, ...unlisted]) {
-    const notFound = await fetchById(context, list, presence, item);
-    if (notFound === null) continue;
+  for (const notFound of await fetchByIds(context, list, presence, [...missing, ...unlisted])) {
     if (notFound.reason !== undefined || unanswered.has(notFound.id)) {
       unproven.push(notFound);
       continue;
@@ -133,13 +133,57 @@ export async function settle(
     await tombstone(context, list, presence, notFound);
     tombstoned += 1;
   }
-  const second = unproven.length > 0 ? await again() : returned;
+  const second = unproven.length > 0 ? await secondReading(context, list, again) : returned;
   for (const notFound of unproven) {
     if (!second.verified || second.ids.has(notFound.id)) continue;
     await tombstone(context, list, presence, notFound);
     tombstoned += 1;
   }
   return { ...nothingSettled, missing: missing.length, tombstoned, restored };
+}
+
+/** The list once more. One that cannot be read proves nothing; the items are asked for again in the next run. */
+async function secondReading(
+  context: Context,
+  list: List,
+  again: () => Promise<ReturnedIds>,
+): Promise<ReturnedIds> {
+  try {
+    return await again();
+  } catch (error) {
+    if (!isAboutOneRequest(error)) throw error;
+    context.failures.push(failureOf(list.name, null, error));
+    return { ids: new Set(), verified: false };
+  }
+}
+
+/**
+ * Asks for items by id, several at a time, and returns the 404s in the order of the items. An item that fails otherwise
+ * proves nothing: it is named as a failure, and the next run asks for it again.
+ */
+async function fetchByIds(
+  context: Context,
+  list: List,
+  presence: string,
+  items: readonly UnlistedItem[],
+): Promise<NotFound[]> {
+  const { name } = detailOf(context.resources, list);
+  const givenUp = new GivenUp();
+  const notFound = new Map<string, NotFound>();
+  await pool(items, context.config.api.concurrency + 2, async (item) => {
+    context.stop.throwIfAborted();
+    if (givenUp.has(name)) return givenUp.leave(name, item.id);
+    try {
+      const found = await fetchById(context, list, presence, item);
+      if (found !== null) notFound.set(item.id, found);
+      givenUp.record(name, null);
+    } catch (error) {
+      if (!isAboutOneRequest(error)) throw error;
+      context.failures.push(failureOf(name, item.id, error));
+      givenUp.record(name, error.message);
+    }
+  }).finally(() => context.failures.push(...givenUp.failures()));
+  return items.flatMap(({ id }) => notFound.get(id) ?? []);
 }
 
 const returnedSql = sqlFile('sync/returned');

@@ -218,7 +218,10 @@ describe('push', () => {
   it('a refused key ends the push with exit 5, and every change stays in the queue', async () => {
     const chosen = some(4);
     await enqueue(pulling.dataDir, chosen.map(raise));
-    sandbox.addFaults([{ kind: 'status', status: 401, match: { route: 'update_topic' }, after: 1 }]);
+    sandbox.addFaults([
+      { kind: 'status', status: 401, match: { route: 'update_topic' }, after: 1 },
+      { kind: 'status', status: 401, match: { route: 'whoami' }, after: 1 },
+    ]);
     const refused = await push(pulling);
     expect(refused.code).toBe(5);
     expect(refused.report).toMatchObject({ outcome: 'failed', left: { sending: 0 } });

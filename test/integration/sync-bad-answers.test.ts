@@ -118,8 +118,8 @@ describe('answers that are not those of the API', () => {
       { match: { route: 'automation_templates' }, kind: 'reset' },
     ]);
     const { code, report } = await pulling.sync();
-    expect(code).toBe(1);
-    expect(report.outcome).toBe('failed');
+    expect(code).toBe(3);
+    expect(report.outcome).toBe('incomplete');
     expect(report.failures.map(({ endpoint }) => endpoint)).toEqual([
       'topics',
       'companies',
@@ -138,6 +138,15 @@ describe('answers that are not those of the API', () => {
     );
     expect(report.scans.map(({ endpoint }) => endpoint)).toEqual(['stories']);
     expect(report.rows).toEqual({});
+    const { stdout } = await pulling.run(['status', '--json']);
+    const { lists } = JSON.parse(stdout).contents as { lists: Record<string, unknown>[] };
+    const failing = lists.filter(({ note }) => note !== null);
+    expect(failing.map(({ endpoint }) => endpoint)).toHaveLength(5);
+    expect(lists.find(({ endpoint }) => endpoint === 'people')).toMatchObject({
+      note: expect.stringContaining('502'),
+      total_count: 40,
+      ids: 40,
+    });
   });
 
   it('a list that is not offered any more: its rows stay, and the run says that they age', async () => {

@@ -133,7 +133,7 @@ function listsText({ lists }: Contents, now: number): string {
     lists.map((one) => [
       one.endpoint,
       orNone(one.total_count ?? one.ids),
-      ago(new Date(one.read_at), now),
+      ago(one.read_at === null ? null : new Date(one.read_at), now),
       ago(one.verified_at === null ? null : new Date(one.verified_at), now),
     ]),
     wide,

@@ -3,8 +3,8 @@ import type { Iso } from '../../base/clock.js';
 import { ExitCode } from '../../base/errors.js';
 import type { Store } from '../store.js';
 
-/** Why a run started: it was due, it was missed, somebody requested it, or `serve --once`. */
-const triggers = ['schedule', 'catch-up', 'manual', 'once'] as const;
+/** Why a run started: it was due, it was missed, an outage ended the last one, somebody requested it, or `serve --once`. */
+const triggers = ['schedule', 'catch-up', 'retry', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
 
 /** How a job ends by itself; `stopped` means at its caps, with everything committed. */
@@ -16,6 +16,8 @@ export interface JobResult {
   readonly exitCode: ExitCode;
   /** One line for people: what it did, or what went wrong and what to do next. */
   readonly message: string;
+  /** An outage ended it: worth another try before the job is due again. */
+  readonly endedByOutage?: boolean | undefined;
 }
 
 /** `interrupted`: ended by a shutdown, runs again at the next start; `skipped`: never started. */
@@ -37,6 +39,23 @@ export interface RunRecord {
   readonly message: string;
 }
 
+/** When a job that an outage ended runs again, and how often it was tried again, this time included. */
+export interface Retry {
+  readonly at: Iso;
+  readonly count: number;
+}
+
+/** The settings of retries: the first pause, which doubles up to the longest one. */
+export interface RetryPauses {
+  readonly firstMinutes: number;
+  readonly maxMinutes: number;
+}
+
+/** The pause before try number `count` (1 for the first). */
+export function retryPauseMs(count: number, { firstMinutes, maxMinutes }: RetryPauses): number {
+  return Math.min(maxMinutes, firstMinutes * 2 ** Math.min(count - 1, 30)) * 60_000;
+}
+
 /** How many runs are remembered. */
 const historyLength = 50;
 
@@ -49,6 +68,7 @@ export interface ScheduleMemory {
         /** The latest due time that is settled; a later one that passed was missed. */
         readonly settledDue: Iso | null;
         readonly lastSuccessAt: Iso | null;
+        readonly retry?: Retry | null | undefined;
       }
     >
   >;
@@ -60,7 +80,14 @@ export type ScheduleStore = Store<ScheduleMemory>;
 const moment = z.iso.datetime();
 /** The schema of a stored ScheduleMemory. */
 export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
-  jobs: z.record(z.string(), z.object({ settledDue: moment.nullable(), lastSuccessAt: moment.nullable() })),
+  jobs: z.record(
+    z.string(),
+    z.object({
+      settledDue: moment.nullable(),
+      lastSuccessAt: moment.nullable(),
+      retry: z.object({ at: moment, count: z.number().int().min(1) }).nullish(),
+    }),
+  ),
   history: z.array(
     z.object({
       job: z.string(),
@@ -82,9 +109,17 @@ export function exitCodeOf(records: readonly RunRecord[]): ExitCode {
   return records.some(({ outcome }) => outcome === 'incomplete') ? ExitCode.incomplete : ExitCode.done;
 }
 
-/** The memory after a run. Every run but an interrupted one settles its due time. */
-export function remembered(memory: ScheduleMemory, record: RunRecord): ScheduleMemory {
-  const { settledDue = null, lastSuccessAt = null } = memory.jobs[record.job] ?? {};
+/**
+ * The memory after a run. Every run but an interrupted one settles its due time. A run that ended by itself decides
+ * whether there is a retry.
+ */
+export function remembered(
+  memory: ScheduleMemory,
+  record: RunRecord,
+  next: Retry | null = null,
+): ScheduleMemory {
+  const { settledDue = null, lastSuccessAt = null, retry = null } = memory.jobs[record.job] ?? {};
+  const endedByItself = record.outcome !== 'interrupted' && record.outcome !== 'skipped';
   const settles = record.dueAt !== null && record.outcome !== 'interrupted';
   const succeeded = record.outcome === 'done' || record.outcome === 'stopped';
   return {
@@ -93,6 +128,7 @@ export function remembered(memory: ScheduleMemory, record: RunRecord): ScheduleM
       [record.job]: {
         settledDue: settles ? later(settledDue, record.dueAt) : settledDue,
         lastSuccessAt: succeeded ? record.endedAt : lastSuccessAt,
+        retry: endedByItself ? next : retry,
       },
     },
     history: [record, ...memory.history].slice(0, historyLength),

@@ -3,19 +3,24 @@ import {
   ExitCode,
   LockedError,
   messageOf,
+  OutageError,
   SignalhouseError,
   StoppedError,
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import { moment } from '../../base/units.js';
 import { Agenda, type Chance, seededChance } from './agenda.js';
 import { type Job, jobProblems } from './job.js';
 import { Lane } from './lane.js';
 import {
   type JobResult,
   type Outcome,
+  type Retry,
+  type RetryPauses,
   type RunRecord,
   remembered,
+  retryPauseMs,
   type ScheduleMemory,
   type ScheduleStore,
   type Trigger,
@@ -46,6 +51,8 @@ export interface SchedulerOptions {
   readonly chance?: Chance | undefined;
   /** How long a running job may take to end after `stop`; default 25. */
   readonly shutdownSeconds?: number | undefined;
+  /** The pauses before a job that an outage ended is tried again; by default it is not, and waits until it is due. */
+  readonly retry?: RetryPauses | undefined;
   /** Called for every run that ended or was skipped. */
   readonly onSettled?: ((record: RunRecord) => void) | undefined;
 }
@@ -196,7 +203,7 @@ export class Scheduler {
     while (!this.#stop.signal.aborted) {
       const now = this.#clock.now();
       for (const job of this.#options.jobs) this.#look(job, now);
-      const starts = this.#options.jobs.map((job) => this.#agenda.nextStart(job, now) ?? now + lookMs);
+      const starts = this.#options.jobs.map((job) => this.#nextStart(job, now) ?? now + lookMs);
       try {
         await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#stop.signal);
       } catch {
@@ -207,9 +214,18 @@ export class Scheduler {
 
   #look(job: Job, now: number): void {
     const due = this.#agenda.take(job, now);
-    if (due === null) return;
-    if (due.isLate && job.catchUp === false) void this.#missedForGood(job, due.due);
+    if (due === null) this.#retryIfDue(job, now);
+    else if (due.isLate && job.catchUp === false) void this.#missedForGood(job, due.due);
     else this.#offer(job, due.isLate ? 'catch-up' : 'schedule', due.due);
+  }
+
+  /** A retry that is running or waiting stays in the memory until it ends, so that a restart does not lose it. */
+  #retryIfDue(job: Job, now: number): void {
+    const at = this.#retryAt(job);
+    if (at === null || at > now) return;
+    const { running, waiting } = this.#lane;
+    if (running?.job === job || waiting.some((entry) => entry.job === job)) return;
+    this.#lane.add(this.#entry(job, 'retry', null));
   }
 
   #offer(job: Job, trigger: Trigger, dueAt: number): void {
@@ -257,8 +273,12 @@ export class Scheduler {
     const result = await (async () => run(job, { trigger, ...signals, progress }))().catch(thrown);
     const outcome = this.#outcomeOf(result);
     const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
-    log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${result.message}`);
-    await this.#settle({
+    const retry = outcome === 'failed' && result.endedByOutage ? this.#retryAfter(entry) : null;
+    const message = retry
+      ? `${result.message}; the next try is at ${moment(new Date(retry.at))}`
+      : result.message;
+    log[level]({ job: job.name, outcome }, `${job.name} ${outcome}: ${message}`);
+    const record: RunRecord = {
       job: job.name,
       trigger,
       outcome,
@@ -266,8 +286,20 @@ export class Scheduler {
       startedAt: iso(entry.since),
       endedAt: iso(this.#clock.now()),
       exitCode: result.exitCode,
-      message: result.message,
-    });
+      message,
+    };
+    await this.#settle(record, retry);
+  }
+
+  /** When to try again a job that an outage ended; null when it is due before that, and for `serve --once`. */
+  #retryAfter({ job, trigger }: Entry): Retry | null {
+    const { retry: pauses } = this.#options;
+    if (!pauses || trigger === 'once') return null;
+    const count = trigger === 'retry' ? (this.#memory.jobs[job.name]?.retry?.count ?? 0) + 1 : 1;
+    const now = this.#clock.now();
+    const at = now + retryPauseMs(count, pauses);
+    const due = this.#agenda.nextStart(job, now);
+    return due !== null && at >= due ? null : { at: iso(at), count };
   }
 
   /** A run that was told to stop has not done its work. */
@@ -276,9 +308,9 @@ export class Scheduler {
     return wasStopped && outcome !== 'done' && outcome !== 'incomplete' ? 'interrupted' : outcome;
   }
 
-  async #settle(record: RunRecord): Promise<void> {
+  async #settle(record: RunRecord, retry: Retry | null = null): Promise<void> {
     const { log, memory, onSettled } = this.#options;
-    this.#memory = remembered(this.#memory, record);
+    this.#memory = remembered(this.#memory, record, retry);
     try {
       onSettled?.(record);
     } catch (error) {
@@ -298,8 +330,20 @@ export class Scheduler {
   }
 
   #nextAt(job: Job): string | null {
-    const start = this.#agenda.nextStart(job, this.#clock.now());
+    const start = this.#nextStart(job, this.#clock.now());
     return start === null ? null : iso(start);
+  }
+
+  /** The next start that is still to come: of the schedule, or of a retry before it. */
+  #nextStart(job: Job, now: number): number | null {
+    const due = this.#agenda.nextStart(job, now);
+    const retry = this.#retryAt(job);
+    if (retry === null || retry <= now) return due;
+    return due === null ? retry : Math.min(due, retry);
+  }
+
+  #retryAt(job: Job): number | null {
+    return millis(this.#memory.jobs[job.name]?.retry?.at ?? null);
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
@@ -335,5 +379,5 @@ function thrown(error: unknown): JobResult {
   const { exitCode, hint } =
     error instanceof SignalhouseError ? error : { exitCode: ExitCode.failed, hint: undefined };
   const message = hint === undefined ? messageOf(error) : `${messageOf(error)} ${hint}`;
-  return { outcome: 'failed', exitCode, message };
+  return { outcome: 'failed', exitCode, message, endedByOutage: error instanceof OutageError };
 }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../../../src/api/attempt.js';
 import {
+  OutageError,
   RefusedError,
   type SignalhouseError,
   StorageError,
@@ -43,6 +44,7 @@ class Trial {
   readonly batches: Batch[] = [];
   readonly events = new EventEmitter();
   now = 0;
+  unavailableMs = 0;
   reachCap: (() => void) | undefined;
 
   start(
@@ -92,6 +94,7 @@ class Trial {
       api: {
         events: this.events,
         budget: { allow: (_: number, reached: () => void) => (this.reachCap = reached) },
+        takeUnavailableMs: () => this.unavailableMs,
       },
       warehouse,
       identity: { organization: { id: 'o', name: null }, attempts: [attempt('/whoami')] },
@@ -172,6 +175,32 @@ describe('runLifecycle', () => {
     expect(report).toEqual({ outcome: row.outcome, exitCode: row.exitCode });
     expect(trial.rows).toMatchObject([row]);
     expect(trial.calls.at(-1)).toBe('publish');
+  });
+
+  it('says how long the API was unavailable, and whether that ended the run', async () => {
+    const trial = new Trial();
+    trial.unavailableMs = 240_000;
+    const told: string[] = [];
+    let notes: readonly string[] = [];
+    await trial.start(({ notes: ofRun, observer }) => ({
+      async work() {
+        observer.note = (text) => void told.push(text);
+        trial.events.emit('unavailable', { forMs: 60_000, leftMs: 120_000, reason: 'whoami: 503' });
+        trial.events.emit('outageEnd', { forMs: 240_000, isAnswered: true });
+        throw new OutageError('down for long');
+      },
+      report: async ({ head }) => {
+        notes = [...ofRun, String(head.endedByOutage)];
+        return { report: { outcome: head.outcome, exitCode: head.exitCode }, leftDue: null };
+      },
+    }));
+    expect(told).toEqual([
+      'the API has been unavailable for 1 min; waiting for it, at most 2 min more (whoami: 503)',
+      'the API answers again after 4 min',
+    ]);
+    expect(notes).toEqual(['the API was unavailable for 4 min', 'true']);
+    expect(trial.rows).toMatchObject([{ outcome: 'failed', exitCode: 1 }]);
+    expect(trial.events.listenerCount('unavailable')).toBe(0);
   });
 
   it('stops at its cap, with what did not go through deciding the exit code', async () => {

@@ -289,19 +289,21 @@ describe('the order', () => {
     entityId: fc.constantFrom('a', 'b', 'c'),
     reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
     fingerprint: fc.constant(''),
+    hasFailed: fc.boolean(),
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
     wholeAt: fc.constant(null),
     requests: fc.constant(1),
   });
 
-  test('never before changed before sweep, then by weight, VIPs, and last activity', () => {
+  test('never before changed before sweep, then by weight, what failed last, VIPs, and last activity', () => {
     fc.assert(
       fc.property(fc.array(task), (tasks) => {
         const rank = { never: 0, changed: 1, sweep: 2 };
         const place = (one: Task) => [
           rank[one.reason],
           one.child.weight,
+          one.hasFailed ? 1 : 0,
           one.vip ? 0 : 1,
           -(one.lastActivity === '' ? 0 : Date.parse(one.lastActivity)),
         ];

@@ -27,7 +27,14 @@ function listener(): { told: Told[]; observer: RunObserver } {
 const task = (endpoint: string, reason: Task['reason'], entityId = 'x'): Task => {
   const child = resources.children.find(({ name }) => name === endpoint);
   if (!child) throw new Error(endpoint);
-  const rest = { fingerprint: '', vip: false, lastActivity: '', wholeAt: null, requests: 1 };
+  const rest = {
+    fingerprint: '',
+    hasFailed: false,
+    vip: false,
+    lastActivity: '',
+    wholeAt: null,
+    requests: 1,
+  };
   return { child, entityId, reason, ...rest };
 };
 

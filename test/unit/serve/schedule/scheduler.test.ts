@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LockedError, RefusedError, UsageError } from '../../../../src/base/errors.js';
+import { LockedError, OutageError, RefusedError, UsageError } from '../../../../src/base/errors.js';
 import { exitCodeOf } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
 import { brief, clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
@@ -64,6 +64,70 @@ describe('at its time', () => {
     expect(() => scheduling([job('x', 'every day')], { clock: clockAt('2026-05-01T00:00:00Z') })).toThrow(
       UsageError,
     );
+  });
+});
+
+describe('a job that an outage of the API ended', () => {
+  const retry = { firstMinutes: 5, maxMinutes: 60 };
+  const outage = new OutageError('the API has been unavailable for 30 min');
+  const remembers = (due: string) => memoryStore({ jobs: { nightly: settled(due) }, history: [] });
+
+  it('is tried again after pauses that double up to the longest, until it is due again', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const memory = remembers('2026-04-30T03:00:00.000Z');
+    const run: RunJob = () => Promise.reject(outage);
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run, retry });
+    await scheduler.start();
+    await pass(4 * hour);
+    expect(records.map(({ trigger, startedAt }) => `${trigger} ${startedAt?.slice(11, 16)}`)).toEqual([
+      'schedule 03:00',
+      'retry 03:05',
+      'retry 03:15',
+      'retry 03:35',
+      'retry 04:15',
+      'retry 05:15',
+      'retry 06:15',
+    ]);
+    expect(records[0]?.message).toBe(`${outage.message}; the next try is at 2026-05-01 03:05:00Z`);
+    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T07:15:00.000Z');
+    await pass(20.2 * hour);
+    // The try that would come at 03:15, after the one at 02:15, is left to the schedule.
+    expect(brief(records).slice(-2)).toEqual(['nightly schedule failed 03:00', 'nightly retry failed -']);
+    await scheduler.stop();
+  });
+
+  it('is tried again after a restart, and not any more once a try ended otherwise', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const memory = remembers('2026-04-30T03:00:00.000Z');
+    const failing: RunJob = () => Promise.reject(outage);
+    const first = scheduling([nightly], { clock, memory, run: failing, retry });
+    await first.scheduler.start();
+    await first.pass(2 * minute);
+    await first.scheduler.stop();
+    clock.skip(hour);
+    const second = scheduling([nightly], { clock, memory, retry });
+    await second.scheduler.start();
+    await second.pass(5 * hour);
+    expect(brief(second.settled)).toEqual(['nightly retry done -']);
+    expect(second.scheduler.view().jobs[0]?.nextAt).toBe('2026-05-02T03:00:00.000Z');
+    await second.scheduler.stop();
+  });
+
+  it('is not tried again after any other failure, or in serve --once', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const refused: RunJob = () => Promise.reject(new RefusedError('no'));
+    const memory = remembers('2026-04-30T03:00:00.000Z');
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([nightly], { clock, memory, run: refused, retry });
+    await scheduler.start();
+    await pass(5 * hour);
+    expect(records).toHaveLength(1);
+    await scheduler.stop();
+    const once = scheduling([nightly], { clock, run: () => Promise.reject(outage), retry });
+    expect(await once.scheduler.runOnce()).toMatchObject([{ trigger: 'once', message: outage.message }]);
   });
 });
 

@@ -1,0 +1,314 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { isSuspicious, OutageMonitor, probePauseMs } from '../../../src/api/outage.js';
+import {
+  OutageError,
+  RefusedError,
+  RejectedError,
+  StoppedError,
+  UnavailableError,
+} from '../../../src/base/errors.js';
+import { type Answering, json, type RawServer, rawServer, refuse } from '../../support/raw-server.js';
+import { SimulatedClock } from '../../support/simulated-clock.js';
+import { withApi } from './support.js';
+
+describe('the pause between two probes', () => {
+  test('grows from 1 to 2 seconds up to a minute, with jitter', () => {
+    const limits = { limitMs: 1_800_000, leftMs: 1_800_000 };
+    const most = [1, 2, 3, 4, 5, 6, 7].map((probe) => probePauseMs(probe, limits, 1));
+    expect(most).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    expect(probePauseMs(6, limits, 0)).toBe(30_000);
+  });
+
+  test('is as long as the server asks for, and never ends after the limit', () => {
+    expect(probePauseMs(1, { limitMs: 1_800_000, leftMs: 90_000, retryAfterMs: 45_000 }, 0)).toBe(45_000);
+    expect(probePauseMs(9, { limitMs: 1_800_000, leftMs: 700 }, 1)).toBe(700);
+    expect(probePauseMs(1, { limitMs: 1_800_000, leftMs: 700, retryAfterMs: 45_000 }, 1)).toBe(700);
+  });
+});
+
+test('a few failures are no reason to ask whoami; ten in a row are, and so are two in a long time', () => {
+  expect(isSuspicious(9, 0, 1_800_000)).toBe(false);
+  expect(isSuspicious(10, 0, 1_800_000)).toBe(true);
+  expect(isSuspicious(2, 299_999, 1_800_000)).toBe(false);
+  expect(isSuspicious(2, 300_000, 1_800_000)).toBe(true);
+  expect(isSuspicious(2, 9_999, 0)).toBe(false);
+  expect(isSuspicious(1, 3_600_000, 0)).toBe(false);
+});
+
+describe('the monitor', () => {
+  /** An API that answers no attempt between `from` and `until`, and a monitor that probes it. */
+  function monitored(limitMs: number, until: number) {
+    const clock = new SimulatedClock();
+    const told: string[] = [];
+    const probes: number[] = [];
+    const attempt = () => {
+      const startedAt = clock.monotonic();
+      const failure = startedAt < until ? ({ kind: 'server_error', message: '503' } as const) : undefined;
+      monitor.record(startedAt, failure);
+      return startedAt;
+    };
+    const monitor: OutageMonitor = new OutageMonitor({
+      limitMs,
+      clock,
+      probe: async () => {
+        probes.push(attempt());
+        return { retryAfterMs: undefined };
+      },
+      hold: (isHeld) => void told.push(isHeld ? 'held' : 'released'),
+      onUnavailable: () => void told.push('unavailable'),
+      onEnd: ({ isAnswered }) => void told.push(isAnswered ? 'answered' : 'gave up'),
+    });
+    return { clock, told, probes, monitor, attempt };
+  }
+
+  test('waits until the API answers, or exactly as long as the limit, with ever fewer probes', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 3_600_000 }),
+        fc.integer({ min: 1, max: 3_600_000 }),
+        async (limitMs, outageMs) => {
+          const { clock, told, probes, monitor, attempt } = monitored(limitMs, outageMs);
+          attempt();
+          const leave = monitor.enter();
+          const ended = await clock.run(
+            monitor.wait(new AbortController().signal).then(
+              () => 'answered',
+              (error: unknown) => (error instanceof OutageError ? 'gave up' : error),
+            ),
+          );
+          leave();
+          const now = clock.monotonic();
+          expect(ended).toBe(outageMs <= limitMs ? 'answered' : 'gave up');
+          if (ended === 'gave up') expect(now).toBe(limitMs);
+          else expect(now - outageMs).toBeLessThanOrEqual(Math.min(60_000, limitMs / 4));
+          expect(told.at(-1)).toBe(ended);
+          // Doubling pauses, then at least half a minute each, or an eighth of a short limit.
+          expect(probes.length).toBeLessThanOrEqual(
+            10 + limitMs / Math.max(1, Math.min(30_000, limitMs / 8)),
+          );
+          expect(monitor.takeUnavailableMs()).toBe(now);
+          expect(monitor.takeUnavailableMs()).toBe(0);
+          expect(told.filter((one) => one === 'unavailable').length).toBeLessThanOrEqual(1 + now / 60_000);
+        },
+      ),
+    );
+  });
+
+  test('a call that comes after the limit ends after one probe, or continues when that is answered', async () => {
+    const { clock, probes, monitor, attempt } = monitored(1_000, 5_000);
+    const { signal } = new AbortController();
+    attempt();
+    monitor.enter();
+    await expect(clock.run(monitor.wait(signal))).rejects.toBeInstanceOf(OutageError);
+    const before = probes.length;
+    await expect(clock.run(monitor.wait(signal))).rejects.toBeInstanceOf(OutageError);
+    expect(probes.length).toBe(before + 1);
+    expect(monitor.mustWait).toBe(true);
+    clock.skip(5_000);
+    await clock.run(monitor.wait(signal));
+    expect(monitor.mustWait).toBe(false);
+  });
+
+  test('a call that stops waits no longer, and nobody probes when no call is left', async () => {
+    const { clock, probes, monitor, attempt } = monitored(1_800_000, 900_000);
+    attempt();
+    const stop = new AbortController();
+    const leave = monitor.enter();
+    const waiting = monitor.wait(stop.signal);
+    const stopped = expect(waiting).rejects.toBeInstanceOf(StoppedError);
+    await clock.run(Promise.resolve());
+    stop.abort(new StoppedError('enough'));
+    await stopped;
+    leave();
+    await clock.run(Promise.resolve());
+    expect(clock.sleeping).toBe(0);
+    expect(probes.length).toBeLessThanOrEqual(1);
+  });
+
+  test('an answer to an attempt that started before the outage does not end it', () => {
+    const { clock, monitor } = monitored(1_000, 0);
+    clock.skip(100);
+    for (let count = 0; count < 10; count += 1)
+      monitor.record(clock.monotonic(), { kind: 'reset', message: '' });
+    monitor.record(50, undefined);
+    expect(monitor.mustWait).toBe(true);
+    monitor.record(100, undefined);
+    expect(monitor.mustWait).toBe(false);
+  });
+
+  test('429s of attempts that were in flight together count once', () => {
+    const { clock, monitor } = monitored(1_000, 0);
+    for (let count = 0; count < 12; count += 1) monitor.record(0, { kind: 'limited', message: '' });
+    expect(monitor.mustWait).toBe(false);
+    clock.skip(10_001);
+    monitor.record(10_001, { kind: 'limited', message: '' });
+    expect(monitor.mustWait).toBe(true);
+  });
+});
+
+describe('a client', () => {
+  let server: RawServer | undefined;
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
+  });
+  const whoami = { organization: { id: 'o' } };
+  const retry = { attempts: 2, baseMs: 1, maxMs: 1, rateLimitedMs: 60 };
+
+  async function serve(answer: Answering): Promise<RawServer> {
+    server = await rawServer(answer);
+    return server;
+  }
+
+  const outages: [string, Answering][] = [
+    ['503', (response) => refuse(response, 503, 'DOWN')],
+    ['502 with a page', (response) => void response.writeHead(502).end('<html>')],
+    ['resets', (response) => void response.socket?.destroy()],
+    ['429', (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } })],
+  ];
+
+  test.each(outages.slice(0, 3))('waits out %s, and all calls continue', async (_, down) => {
+    let isUp = false;
+    const { baseUrl, requests } = await serve((response, seen, count) =>
+      isUp ? json(response, 200, whoami) : down(response, seen, count),
+    );
+    const told: string[] = [];
+    await withApi(
+      baseUrl,
+      async (api) => {
+        api.events.on('unavailable', ({ reason }) => void told.push(reason));
+        api.events.on('outageEnd', ({ isAnswered }) => void told.push(String(isAnswered)));
+        const calls = Array.from({ length: 20 }, (_, index) =>
+          api.call('topic', { params: { topicId: `t${index}` } }),
+        );
+        void delay(700).then(() => {
+          isUp = true;
+        });
+        await expect(Promise.all(calls)).resolves.toHaveLength(20);
+        expect(api.takeUnavailableMs()).toBeGreaterThan(500);
+      },
+      { retry, outageMs: 4_000 },
+    );
+    expect(told).toEqual([expect.stringContaining('GET /'), 'true']);
+    // One probe at a time while nobody is answered: far fewer than the calls would have made.
+    expect(requests.length).toBeLessThan(20 + 45);
+  });
+
+  test('waits out 429s, whose pauses stop all calls anyway', async () => {
+    let isUp = false;
+    const { baseUrl } = await serve((response) =>
+      isUp ? json(response, 200, whoami) : refuse(response, 429, 'RATE_LIMITED'),
+    );
+    await withApi(
+      baseUrl,
+      async (api) => {
+        void delay(700).then(() => {
+          isUp = true;
+        });
+        await expect(Promise.all([api.call('topics'), api.call('people')])).resolves.toHaveLength(2);
+      },
+      { outageMs: 4_000 },
+    );
+  });
+
+  test.each(outages)('ends every call with an OutageError after the limit: %s', async (_, down) => {
+    const { baseUrl } = await serve(down);
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const calls = [1, 2, 3, 4, 5, 6].map((id) => api.call('topic', { params: { topicId: `t${id}` } }));
+        const ended = await Promise.allSettled(calls);
+        for (const one of ended) expect(one).toMatchObject({ reason: expect.any(OutageError) });
+        await expect(api.call('topics')).rejects.toBeInstanceOf(OutageError);
+      },
+      { retry, outageMs: 300 },
+    );
+  });
+
+  test('that does not wait ends as soon as whoami is not answered either', async () => {
+    const { baseUrl, requests } = await serve((response) => refuse(response, 503, 'DOWN'));
+    await withApi(
+      baseUrl,
+      async (api) => void (await expect(api.call('topics')).rejects.toBeInstanceOf(OutageError)),
+      { retry, outageMs: 0 },
+    );
+    expect(requests.map(({ url }) => url.pathname)).toEqual(['/v1/topics', '/v1/topics', '/v1/whoami']);
+  });
+
+  test('one endpoint that fails is no outage: whoami is asked once, and the call fails', async () => {
+    const { baseUrl, requests } = await serve((response, { url }) =>
+      url.pathname.endsWith('/whoami') ? json(response, 200, whoami) : refuse(response, 500, 'BROKEN'),
+    );
+    await withApi(
+      baseUrl,
+      async (api) => void (await expect(api.call('topics')).rejects.toBeInstanceOf(UnavailableError)),
+      { retry, outageMs: 60_000 },
+    );
+    expect(requests.map(({ url }) => url.pathname)).toEqual(['/v1/topics', '/v1/topics', '/v1/whoami']);
+  });
+
+  test.each([401, 403])(
+    '%i on one endpoint: the key is refused only when whoami refuses it too',
+    async (status) => {
+      let isRefused = false;
+      const { baseUrl } = await serve((response, { url }) =>
+        url.pathname.endsWith('/whoami') && !isRefused
+          ? json(response, 200, whoami)
+          : refuse(response, status, 'DENIED'),
+      );
+      await withApi(
+        baseUrl,
+        async (api) => {
+          const error = await api.call('topics').catch((thrown: unknown) => thrown);
+          expect(error).toBeInstanceOf(RejectedError);
+          expect(error).toMatchObject({ status, code: 'DENIED' });
+          isRefused = true;
+          await expect(api.call('topics')).rejects.toBeInstanceOf(RefusedError);
+          await expect(api.call('whoami')).rejects.toBeInstanceOf(RefusedError);
+        },
+        { retry, outageMs: 60_000 },
+      );
+    },
+  );
+
+  test('a web page instead of the first answer is a wrong address, and not an outage', async () => {
+    const { baseUrl, requests } = await serve((response) => void response.writeHead(200).end('<html>'));
+    await withApi(
+      baseUrl,
+      async (api) => void (await expect(api.call('whoami')).rejects.toBeInstanceOf(UnavailableError)),
+      { retry, outageMs: 60_000 },
+    );
+    expect(requests).toHaveLength(2);
+  });
+
+  test('a write that must not be repeated, or that is answered 5xx, is thrown at once', async () => {
+    const { baseUrl } = await serve((response) => refuse(response, 503, 'DOWN'));
+    const change = { params: { topicId: 't' }, body: { priority: 'high' } } as const;
+    await withApi(
+      baseUrl,
+      async (api) => {
+        await expect(api.call('update_topic', change)).rejects.toBeInstanceOf(UnavailableError);
+        await expect(
+          api.call('update_topic', { ...change, idempotencyKey: 'k' }, { retryServerErrors: false }),
+        ).rejects.toBeInstanceOf(UnavailableError);
+      },
+      { retry, outageMs: 60_000 },
+    );
+  });
+
+  test('a stopped call waits no longer', async () => {
+    const { baseUrl } = await serve((response) => refuse(response, 503, 'DOWN'));
+    await withApi(
+      baseUrl,
+      async (api) => {
+        const stop = new AbortController();
+        const call = api.call('topics', {}, { signal: stop.signal });
+        void delay(200).then(() => stop.abort(new StoppedError('enough')));
+        await expect(call).rejects.toBeInstanceOf(StoppedError);
+      },
+      { retry, outageMs: 60_000 },
+    );
+  });
+});
