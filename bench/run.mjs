@@ -1,11 +1,12 @@
-// npm run bench [-- pull budget day] [-- --json]: figures and ratios, as a table and as JSON.
+// npm run bench [-- pull budget day memory] [-- --json]: figures and ratios, as a table and as JSON.
 import { cpus } from 'node:os';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
+import { benchMemory } from './memory.mjs';
 import { benchPull } from './pull.mjs';
 
 /** @type {Record<string, () => Promise<Record<string, number>>>} */
-const benches = { pull: benchPull, budget: benchBudget, day: benchDay };
+const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
 
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('-'));
 const unknown = wanted.filter((name) => !(name in benches));
