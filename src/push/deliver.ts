@@ -1,4 +1,5 @@
 import { type Answer, Priority } from '../api/client.js';
+import { sentText } from '../api/json-text.js';
 import { backoffMs } from '../api/retry.js';
 import {
   messageOf,
@@ -235,6 +236,9 @@ async function landReturned(
 
 const storedCompaniesSql = sqlFile('push/stored_companies');
 
+/** A part of a JSON text that may be a number of which JSON.parse keeps less than was sent. */
+const longNumber = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+
 /** A bulk answer has only some fields of a company: they replace those of the stored document. */
 async function mergedWithStored(
   { store }: PushContext,
@@ -245,6 +249,8 @@ async function mergedWithStored(
   return new Map(
     stored.flatMap(({ id, body }) => {
       const fields = returned.get(id);
+      // JSON.parse would round such numbers: the company is read instead.
+      if (longNumber.test(body) || longNumber.test(sentText(fields).text)) return [];
       return isObject(fields) ? [[id, { ...JSON.parse(body), ...fields }]] : [];
     }),
   );

@@ -195,6 +195,19 @@ describe('a request that fails', () => {
   });
 });
 
+describe('403', () => {
+  it('to the PATCH of one topic, or of all companies, fails those changes only', async () => {
+    await enqueue(dataDir, [...['t1', 't2', 't3'].map(raiseTopic), makeVip('1'), makeVip('2')]);
+    answers.set('PATCH /topics/t1', (response) => refuse(response, 403, 'FORBIDDEN'));
+    answers.set('PATCH /companies/bulk', (response) => refuse(response, 403, 'FORBIDDEN'));
+    const pushed = await push();
+    expect(pushed.code).toBe(3);
+    const failed = { t1: 'failed', 1: 'failed', 2: 'failed' };
+    expect(statuses(pushed)).toEqual({ ...failed, t2: 'applied', t3: 'applied' });
+    expect(pushed.report.failed.byReason).toEqual({ FORBIDDEN: 3 });
+  });
+});
+
 describe('PATCH /companies/bulk', () => {
   const all = ['1', '2', '3', '4'];
   const bulk = (edit: (results: ReturnType<typeof applyAll>) => unknown) =>
