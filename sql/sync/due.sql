@@ -27,6 +27,8 @@ parents AS (
     id AS entity_id,
     body,
     json_extract_string(body, $change_fields) AS change_values,
+    -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read.
+    CASE WHEN $paged THEN to_json(map($change_fields, change_values))::VARCHAR END AS counters,
     (body ->> $moved_at::VARCHAR) AS moved_at,
     -- The last message moved it: any other change that this child shows came before that.
     coalesce((body ->> $moved_at::VARCHAR) = (body ->> $last_message_at::VARCHAR), false) AS is_explained,
@@ -51,6 +53,8 @@ compared AS (
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
     coverage.error IS NOT NULL AS has_failed,
+    parents.counters,
+    coverage.counters AS stored_counters,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
     -- come due in one night, and nothing is ever older than the age allowed.
     epoch($now) - epoch(coverage.fetched_at)
@@ -85,9 +89,11 @@ SELECT
   -- What changed and is also too old is read from beginning to end.
   CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
   has_failed,
+  counters,
+  stored_counters,
   coalesce(is_vip, false) AS is_vip,
   last_activity,
-  -- What changed is read newest first, up to the first page without news: usually the first or the second.
-  (CASE WHEN reason = 'changed' AND NOT is_old THEN least(requests, 2) ELSE requests END)::BIGINT AS requests
+  -- What changed is read newest first, until what was read accounts for the change: usually one page or two.
+  (CASE WHEN reason = 'changed' AND NOT is_old AND stored_counters IS NOT NULL THEN least(requests, 2) ELSE requests END)::BIGINT AS requests
 FROM classified
 WHERE reason IS NOT NULL

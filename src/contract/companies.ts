@@ -131,6 +131,7 @@ export const companyResources = {
     item: entityGroup,
     answer: { form: 'conversations', names: ['data', 'groups'] },
     paged: true,
+    counters: { messages: '$.messageCount', lastMessageAt: '$.lastSeenAt' },
     weight: 70,
     maxAgeDays: 14,
     changeFields: [...activityFields, '$.personCount'],

@@ -129,6 +129,11 @@ export const peopleResources = {
     item: entityGroup,
     answer: { form: 'conversations', names: ['data', 'groups'] },
     paged: true,
+    counters: {
+      messages: '$.messageCount',
+      lastMessageAt: '$.lastSeenAt',
+      conversations: '$.conversationCount',
+    },
     weight: 80,
     maxAgeDays: 30,
     changeFields: activityFields,
@@ -177,6 +182,7 @@ export const peopleResources = {
     },
     // The default leaves out what the system did, and shows 20 records.
     extraQuery: { limit: personHistoryLimit, changedByFilter: actors },
+    dividedBy: { parameter: 'changedByFilter', values: actors },
     item: historyRecord,
     optionalFields: [],
     answer: {

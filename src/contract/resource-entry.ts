@@ -51,6 +51,16 @@ export interface ListEntry extends Entry {
   readonly presence: string | null;
 }
 
+/** The fields of a company or person that count its messages and conversations, as JSON paths. */
+export interface PageCounters {
+  /** The number of messages that its people wrote. */
+  readonly messages: ItemPath;
+  /** The time of the last of them. */
+  readonly lastMessageAt: ItemPath;
+  /** The number of conversations, where it is counted. */
+  readonly conversations?: ItemPath;
+}
+
 /** How the answer about one parent is taken apart. */
 export type AnswerForm =
   /** One object, bare or under a name (its own where none is given). */
@@ -92,9 +102,19 @@ export interface ChildEntry extends Entry {
    * is sent again without them.
    */
   readonly extraQuery?: Readonly<Record<string, string | number | readonly string[]>>;
+  /**
+   * A query parameter that selects records by their author. A history that returns fewer records than it counts is requested
+   * again with each value alone, which returns more of them.
+   */
+  readonly dividedBy?: { readonly parameter: string; readonly values: readonly string[] };
   readonly answer: AnswerForm;
   /** An answer has several pages. */
   readonly paged?: true;
+  /**
+   * The fields of the list item that count what a paged answer holds. Reading may end early when what was read accounts
+   * for the change of these fields, and no other field has changed.
+   */
+  readonly counters?: PageCounters;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
   /** Fetched again after so many days, changed or not: the default of `sync.maxAgeDays`. */

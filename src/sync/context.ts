@@ -45,6 +45,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly seenContent: SeenContent;
   /** Histories for which an answer contained fewer records than it counts. */
   readonly shortHistories: Set<string>;
+  /** Lists of conversations that changed each time while they were read. */
+  readonly unsettledConversations: Set<string>;
 }
 
 /** The context of a sync, or of a plan, which reads the same lists. */
@@ -62,6 +64,7 @@ export function syncContext(
     schemaDrift: new SchemaDrift(run.config.sync),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
+    unsettledConversations: new Set(),
   };
 }
 

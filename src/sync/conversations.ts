@@ -8,29 +8,34 @@ import type { Context } from './context.js';
 import { coverageOf, type Task } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
-import { isUnchanged } from './scan.js';
+import { hasSameIds, isUnchanged } from './scan.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
+const storedBeforeSql = sqlFile('sync/stored_before');
 const ownAuthorsSql = sqlFile('sync/own_authors');
 
 /** A list is read this often until it does not change meanwhile; the last reading is kept, and nothing is taken for gone. */
 const mostReadings = 2;
 
-/** So many unchanged conversations at the end of a page prove that nothing newer follows. */
+/** So many unchanged conversations at the end of a page show that nothing newer follows. */
 const enoughWithoutNews = 10;
 
 /**
- * Fetches the conversations of a company or person page by page, and lands each page as it comes. When they were
- * fetched before and are listed newest first, which is checked on the pages read, the reading ends with the first page
- * that ends without news, provided that the list is then as long as what is stored; the sweep reads all of it.
+ * Fetches the conversations of a company or person page by page, and lands each page as it comes. When they were fetched
+ * before, the reading may end early, with a page that ends without news, provided that all of this holds for what was
+ * read: it is listed newest first, it is together with what is stored as long as the list, and it holds as many new
+ * messages as the counters of the company or person say there are. No order is documented, so the order alone proves
+ * nothing. Where nothing counts what is new, the list is read to its end; the sweep always reads all of it.
  */
 export async function fetchConversations(context: Context, task: Task): Promise<void> {
+  let previous: ReadonlySet<string> | undefined;
   for (let attempt = 1; attempt <= mostReadings; attempt += 1) {
     const ids = new Set<string>();
-    if (await readOnce(context, task, ids, attempt === mostReadings)) return;
+    if (await readOnce(context, task, ids, previous, attempt === mostReadings)) return;
     // What the next reading does not return may be removed, and must land whole when another list brings it.
     context.seenContent.forget(ids);
+    previous = ids;
   }
 }
 
@@ -39,10 +44,12 @@ async function readOnce(
   context: Context,
   task: Task,
   ids: Set<string>,
+  previous: ReadonlySet<string> | undefined,
   isLastReading: boolean,
 ): Promise<boolean> {
-  const { child, entityId } = task;
+  const { child, entityId, counters } = task;
   const request = requestFor(child, entityId);
+  const expected = newsExpected(task);
   let stored: StoredList | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
@@ -53,32 +60,78 @@ async function readOnce(
     for (const id of found) ids.add(id);
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
-    if (task.wholeAt && !page.last) {
-      stored ??= await storedList(context, task);
-      stored.order.read(page.items);
+    if (expected && !page.last) {
+      stored ??= await storedList(context, task, expected);
+      stored.read(page.items);
     }
     releaseMessages(page.items);
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
-      const whole = page.totalCount === null || isUnchanged(reading);
+      const whole =
+        page.totalCount === null ? page.confirmed || hasSameIds(ids, previous) : isUnchanged(reading);
       if (whole) landing.members(child.name, entityId, [...ids]);
-      if (whole || isLastReading) landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
+      if (whole) landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), counters });
+      else if (isLastReading) {
+        landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
+        context.unsettledConversations.add(`${child.name} ${entityId}`);
+      }
       await context.batcher.add(landing);
       return whole || isLastReading;
     }
     if (
+      expected &&
       stored?.order.holds &&
       isComplete(stored.members, ids, page) &&
+      (await accountsFor(context, stored, ids, expected)) &&
       (await endsWithoutNews(context, landing, found))
     ) {
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
-      landing.coverage.push(coverageOf(task, task.wholeAt ?? page.arrivedAt, 200));
+      landing.coverage.push({ ...coverageOf(task, task.wholeAt ?? page.arrivedAt, 200), counters });
       await context.batcher.add(landing);
       return true;
     }
     await context.batcher.add(landing);
   }
   return true;
+}
+
+/** What is new since the last fetch, by the counters of the company or person. */
+interface NewsExpected {
+  readonly messages: number;
+  /** Null where conversations are not counted. */
+  readonly conversations: number | null;
+  /** The time of the last message that was counted then, as milliseconds. */
+  readonly since: number;
+}
+
+/**
+ * Undefined where the counters say too little, and the list has to be read to its end: it is too old or was never read
+ * whole, a counter is missing, another field has changed as well (people who join a company bring their old messages),
+ * or the number of messages did not grow (as many may be gone as are new).
+ */
+function newsExpected({ child, wholeAt, counters, storedCounters }: Task): NewsExpected | undefined {
+  const paths = child.counters;
+  if (!paths || !wholeAt || counters === null || storedCounters === null) return undefined;
+  const now = JSON.parse(counters) as Record<string, string | null>;
+  const then = JSON.parse(storedCounters) as Record<string, string | null>;
+  const counting: (string | undefined)[] = Object.values(paths);
+  const fields = new Set([...Object.keys(now), ...Object.keys(then)]);
+  for (const field of fields) {
+    if (!counting.includes(field) && (now[field] ?? null) !== (then[field] ?? null)) return undefined;
+  }
+  const growth = (path: string) => numberOf(now[path]) - numberOf(then[path]);
+  const messages = growth(paths.messages);
+  const conversations =
+    paths.conversations === undefined || (now[paths.conversations] ?? then[paths.conversations]) == null
+      ? null
+      : growth(paths.conversations);
+  const since = momentOf(then[paths.lastMessageAt]);
+  if (!(messages > 0) || Number.isNaN(conversations) || Number.isNaN(since)) return undefined;
+  return { messages, conversations, since };
+}
+
+function numberOf(value: string | null | undefined): number {
+  return value == null || value === '' ? Number.NaN : Number(value);
 }
 
 /** Whether what is stored and what was returned so far is together as much as the list says it holds. */
@@ -103,24 +156,25 @@ export class NewestFirst {
     return this.#byLast.holds || this.#byOwn.holds;
   }
 
-  read(items: readonly unknown[]): void {
-    for (const item of items) {
-      const conversation: Record<string, unknown> = isObject(item) ? item : {};
-      const { group } = conversation;
-      this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
-      this.#byOwn.next(this.#lastOwn(messagesOf(conversation)));
-    }
+  /** The next conversation of the list, with its messages. */
+  next(conversation: unknown, messages: unknown): void {
+    const group = isObject(conversation) ? conversation.group : undefined;
+    this.#byLast.next(isObject(group) ? momentOf(group.endTimestamp) : Number.NaN);
+    this.#byOwn.next(this.#lastOwn(messages));
   }
 
   #lastOwn(messages: unknown): number {
     if (!Array.isArray(messages)) return Number.NaN;
     const moments = messages.flatMap((message) =>
-      isObject(message) && isObject(message.author) && this.own.has(String(message.author.id))
-        ? momentOf(message.createdAt)
-        : [],
+      isObject(message) && isBy(this.own, message) ? momentOf(message.createdAt) : [],
     );
     return moments.length === 0 ? Number.NaN : Math.max(...moments);
   }
+}
+
+/** Whether one of these authors wrote a message. */
+function isBy(authors: ReadonlySet<string>, { author }: Record<string, unknown>): boolean {
+  return isObject(author) && authors.has(String(author.id));
 }
 
 /** Whether moments never rise. */
@@ -144,18 +198,70 @@ function momentOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
 
-/** What is stored of a list of conversations that is about to be read again. */
-interface StoredList {
-  readonly members: ReadonlySet<string>;
+/** What is stored of a list of conversations that is being read again, and what of the pages read so far is new. */
+class StoredList {
   readonly order: NewestFirst;
+  /** The messages that the company's people, or the person, wrote since the last fetch. */
+  readonly newMessages = new Set<string>();
+  readonly #since: number;
+
+  constructor(
+    readonly members: ReadonlySet<string>,
+    own: ReadonlySet<string>,
+    { since }: NewsExpected,
+  ) {
+    this.order = new NewestFirst(own);
+    this.#since = since;
+  }
+
+  read(items: readonly unknown[]): void {
+    for (const item of items) {
+      const messages = isObject(item) ? messagesOf(item) : undefined;
+      this.order.next(item, messages);
+      for (const message of Array.isArray(messages) ? messages : [])
+        if (this.#isNew(message)) this.newMessages.add(String(message.id));
+    }
+  }
+
+  /** An edited message is not new, and a deleted one is not counted. */
+  #isNew(message: unknown): message is Record<string, unknown> {
+    return (
+      isObject(message) &&
+      message.deletedAt == null &&
+      isBy(this.order.own, message) &&
+      momentOf(message.createdAt) > this.#since
+    );
+  }
 }
 
-async function storedList(context: Context, { child, entityId }: Task): Promise<StoredList> {
+async function storedList(
+  context: Context,
+  { child, entityId }: Task,
+  expected: NewsExpected,
+): Promise<StoredList> {
   const idsOf = async (sql: string) => {
     const rows = await context.store.all<{ id: string }>(sql, { child: child.name, parent_id: entityId });
     return new Set(rows.map(({ id }) => id));
   };
-  return { members: await idsOf(memberIdsSql), order: new NewestFirst(await idsOf(ownAuthorsSql)) };
+  return new StoredList(await idsOf(memberIdsSql), await idsOf(ownAuthorsSql), expected);
+}
+
+/**
+ * Whether the pages read so far hold exactly what is new by the counters. A message that an earlier run has stored was
+ * counted then, unless that run ended before it came to this list: then too little is found, and the reading goes on.
+ */
+async function accountsFor(
+  context: Context,
+  { members, newMessages }: StoredList,
+  returned: ReadonlySet<string>,
+  expected: NewsExpected,
+): Promise<boolean> {
+  if (newMessages.size < expected.messages) return false;
+  const newConversations = [...returned].filter((id) => !members.has(id)).length;
+  if (expected.conversations !== null && expected.conversations !== newConversations) return false;
+  const params = { ids: [...newMessages], run_id: context.runId };
+  const before = await context.store.all(storedBeforeSql, params);
+  return newMessages.size - before.length === expected.messages;
 }
 
 /**

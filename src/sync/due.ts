@@ -23,6 +23,9 @@ export interface Task {
    * where all of it is to be read.
    */
   readonly wholeAt: Date | null;
+  /** The parent's change fields by their JSON path, now and when the child was last fetched, where an answer has pages. */
+  readonly counters: string | null;
+  readonly storedCounters: string | null;
   /** The requests that it takes: an estimate where an answer has pages. */
   readonly requests: number;
 }
@@ -44,6 +47,8 @@ interface DueRow {
   is_vip: boolean;
   last_activity: string | null;
   whole_at: Date | null;
+  counters: string | null;
+  stored_counters: string | null;
   requests: number;
 }
 
@@ -70,6 +75,8 @@ export async function due(
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',
         wholeAt: row.whole_at,
+        counters: row.counters,
+        storedCounters: row.stored_counters,
         requests: Number(row.requests),
       });
     }

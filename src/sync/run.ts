@@ -60,13 +60,19 @@ async function syncReport(
   scans: readonly ScanReport[],
   { head, endedAt, error }: RunResult,
 ): Promise<RunSummary<SyncReport>> {
-  const { tally, config, failures, notes, shortHistories } = context;
+  const { tally, config, failures, notes, shortHistories, unsettledConversations } = context;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
     failures.push({ endpoint: 'sync', entityId: null, message: messageOf(error), hint });
   }
   if (shortHistories.size > 0) {
     notes.push(`${shortHistories.size} histories have more records than the API returns`);
+  }
+  if (unsettledConversations.size > 0) {
+    const lists = unsettledConversations.size === 1 ? 'list' : 'lists';
+    notes.push(
+      `${unsettledConversations.size} ${lists} of conversations changed while being read, twice; what was read is stored, nothing was removed, and the sweep reads them again`,
+    );
   }
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);

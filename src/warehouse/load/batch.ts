@@ -38,6 +38,8 @@ export interface Coverage {
   readonly fetchedAt: Date;
   /** The parent's fingerprint at that time; null when the endpoint has none. */
   readonly fingerprint: string | null;
+  /** The parent's change fields at that time, as JSON; absent where the next fetch has to read everything. */
+  readonly counters?: string | null;
   /** The HTTP status of the answer; null when none came. */
   readonly status: number | null;
   /** What went wrong; null when the answer was good. */

@@ -59,6 +59,7 @@ function coverage(batch: Batch): OpsRows {
       ['entity_id', 'text'],
       ['fetched_at', 'time'],
       ['fingerprint', 'text'],
+      ['counters', 'text'],
       ['status', 'integer'],
       ['error', 'text'],
       ['reason', 'text'],
@@ -66,7 +67,8 @@ function coverage(batch: Batch): OpsRows {
       ['settled', 'boolean'],
     ],
     rows: batch.coverage.map((it, seq) => [
-      ...[it.endpoint, it.entityId, it.fetchedAt, it.fingerprint, it.status, it.error, it.reason, seq],
+      ...[it.endpoint, it.entityId, it.fetchedAt, it.fingerprint, it.counters ?? null],
+      ...[it.status, it.error, it.reason, seq],
       it.error === null || refused(it.status),
     ]),
     sql: [
@@ -79,6 +81,7 @@ function coverage(batch: Batch): OpsRows {
         SELECT c.rowid AS rid, l.endpoint, l.entity_id,
                CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
                CASE WHEN settling IS NULL THEN c.fingerprint ELSE settling.fingerprint END AS fingerprint,
+               CASE WHEN settling IS NULL THEN c.counters ELSE settling.counters END AS counters,
                latest.status, latest.reason, latest.error,
                len(list_filter(coalesce(bad, []), lambda seq: seq > coalesce(last_good, -1)))
                  + CASE WHEN last_good IS NULL THEN coalesce(c.attempts, 0) ELSE 0 END AS attempts

@@ -4,25 +4,29 @@ import { NewestFirst } from '../../../src/sync/conversations.js';
 const at = (...ends: unknown[]) =>
   ends.map((endTimestamp) => ({ group: { id: 'g', endTimestamp }, messages: [] }));
 
+const readBy = (order: NewestFirst, items: readonly { messages: unknown }[]) => {
+  for (const item of items) order.next(item, item.messages);
+};
+
 describe('NewestFirst', () => {
   test('holds over pages as long as no item is newer than the one before', () => {
     const order = new NewestFirst();
-    order.read(at('2026-01-03T00:00:00Z', '2026-01-02T00:00:00Z'));
-    order.read(at('2026-01-02T00:00:00Z', '2025-12-31T23:00:00-05:00'));
+    readBy(order, at('2026-01-03T00:00:00Z', '2026-01-02T00:00:00Z'));
+    readBy(order, at('2026-01-02T00:00:00Z', '2025-12-31T23:00:00-05:00'));
     expect(order.holds).toBe(true);
-    order.read(at('2026-01-02T00:00:00Z'));
+    readBy(order, at('2026-01-02T00:00:00Z'));
     expect(order.holds).toBe(false);
-    order.read(at('2020-01-01T00:00:00Z'));
+    readBy(order, at('2020-01-01T00:00:00Z'));
     expect(order.holds).toBe(false);
   });
 
   test('numbers count as times, and an unreadable time proves nothing', () => {
     const numbers = new NewestFirst();
-    numbers.read(at(1_767_225_600_000, 1_767_139_200_000));
+    readBy(numbers, at(1_767_225_600_000, 1_767_139_200_000));
     expect(numbers.holds).toBe(true);
     for (const odd of [null, undefined, 'yesterday', {}]) {
       const order = new NewestFirst();
-      order.read(at('2026-01-03T00:00:00Z', odd));
+      readBy(order, at('2026-01-03T00:00:00Z', odd));
       expect(order.holds).toBe(false);
     }
   });
@@ -34,9 +38,9 @@ describe('NewestFirst', () => {
     });
     const newer = said(['ours', '2026-01-03T00:00:00Z']);
     const answered = said(['ours', '2026-01-02T00:00:00Z'], ['theirs', '2026-01-09T00:00:00Z']);
-    const reading = (own: string[], ...items: object[]) => {
+    const reading = (own: string[], ...items: { messages: unknown }[]) => {
       const order = new NewestFirst(new Set(own));
-      order.read(items);
+      readBy(order, items);
       return order.holds;
     };
     expect(reading(['ours'], newer, answered)).toBe(true);

@@ -293,6 +293,8 @@ describe('the order', () => {
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
     wholeAt: fc.constant(null),
+    counters: fc.constant(null),
+    storedCounters: fc.constant(null),
     requests: fc.constant(1),
   });
 

@@ -33,6 +33,8 @@ const task = (endpoint: string, reason: Task['reason'], entityId = 'x'): Task =>
     vip: false,
     lastActivity: '',
     wholeAt: null,
+    counters: null,
+    storedCounters: null,
     requests: 1,
   };
   return { child, entityId, reason, ...rest };

@@ -1,0 +1,360 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from '../../../src/api/client.js';
+import { PagingMemory } from '../../../src/api/page.js';
+import type { AnyRequest } from '../../../src/api/request.js';
+import { silentLog } from '../../../src/base/log.js';
+import { endpoints } from '../../../src/contract/endpoints.js';
+import { resources } from '../../../src/contract/resources.js';
+import type { Context } from '../../../src/sync/context.js';
+import { due, type Task } from '../../../src/sync/due.js';
+import { fetchChild } from '../../../src/sync/fetch-child.js';
+import { SchemaDrift } from '../../../src/sync/landing/schema-drift.js';
+import { SeenContent } from '../../../src/sync/landing/seen-content.js';
+import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
+import { Batcher } from '../../../src/warehouse/load/batcher.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../support/runs.js';
+import { open } from '../warehouse/support.js';
+
+const pageSize = 5;
+const start = Date.UTC(2026, 0, 1);
+const minutes = (count: number) => new Date(start + count * 60_000).toISOString();
+const orders = ['end', 'own end', 'start', 'id', 'random'] as const;
+type Order = (typeof orders)[number];
+
+interface StoredMessage {
+  readonly id: string;
+  readonly author: 'own' | 'other';
+  readonly minute: number;
+  content: string;
+}
+
+/** A company or person with its conversations, served page by page in one order. */
+class Conversations {
+  readonly groups: { id: string; messages: StoredMessage[] }[] = [];
+  /** Total first, then whatever a test makes of it. */
+  totalOf = (count: number, _request: number): number | null => count;
+  requests = 0;
+  #made = 0;
+
+  constructor(
+    readonly id: string,
+    readonly order: Order,
+    /** Whose messages the company counts: its people's, or all in its conversations. */
+    readonly counts: 'own' | 'all',
+  ) {}
+
+  start(minute: number, author: StoredMessage['author'] = 'own'): void {
+    this.groups.push({ id: `${this.id}-g${this.groups.length}`, messages: [] });
+    this.write(this.groups.length - 1, minute, 'own');
+    if (author === 'other') this.write(this.groups.length - 1, minute, 'other');
+  }
+
+  write(group: number, minute: number, author: StoredMessage['author']): void {
+    this.#made += 1;
+    this.groups[group]?.messages.push({ id: `${this.id}-m${this.#made}`, author, minute, content: 'x' });
+  }
+
+  /** Every message that this order of counting promises to find. */
+  get promised(): string[] {
+    return this.groups
+      .flatMap(({ messages }) => messages)
+      .filter(({ author }) => this.counts === 'all' || author === 'own')
+      .map(({ id }) => id);
+  }
+
+  get item(): object {
+    const counted = this.groups
+      .flatMap(({ messages }) => messages)
+      .filter(({ author }) => this.counts === 'all' || author === 'own');
+    return {
+      messageCount: counted.length,
+      lastSeenAt: minutes(Math.max(...counted.map(({ minute }) => minute))),
+      personCount: 1,
+    };
+  }
+
+  page(query: Record<string, unknown>): unknown {
+    this.requests += 1;
+    const page = Number(query.page ?? 0);
+    const place = ({ id, messages }: (typeof this.groups)[number]): number | string => {
+      const times = messages.map(({ minute }) => minute);
+      const own = messages.flatMap(({ author, minute }) => (author === 'own' ? minute : []));
+      if (this.order === 'end') return -Math.max(...times);
+      if (this.order === 'own end') return -Math.max(...own);
+      if (this.order === 'start') return -Math.min(...times);
+      return this.order === 'id' ? id : Number.parseInt(id.slice(-3).replace(/\D/g, ''), 10) % 7;
+    };
+    const sorted = this.groups.toSorted((a, b) => {
+      const [one, other] = [place(a), place(b)];
+      return one < other ? -1 : one > other ? 1 : 0;
+    });
+    const data = sorted.slice(page * pageSize, (page + 1) * pageSize).map(({ id, messages }) => {
+      const times = messages.map(({ minute }) => minute);
+      return {
+        group: {
+          id,
+          startTimestamp: minutes(Math.min(...times)),
+          endTimestamp: minutes(Math.max(...times)),
+          archivedAt: null,
+        },
+        messages: messages.map((message) => this.#json(message)),
+        topic: null,
+      };
+    });
+    const totalCount = this.totalOf(this.groups.length, this.requests);
+    return { data, page, limit: pageSize, ...(totalCount !== null && { totalCount }) };
+  }
+
+  #json({ id, author, minute, content }: StoredMessage): object {
+    return {
+      ...{ id, content, createdAt: minutes(minute), deletedAt: null, editedAt: null, isInternal: false },
+      ...{
+        metadata: null,
+        replyToId: null,
+        threadId: null,
+        sourceMessageId: id,
+        sourceMessageType: 'message',
+      },
+      ...{ sourceName: 'chat', sourceReplyToId: null, sourceThreadId: null, sourceUrl: null, title: null },
+      author: {
+        ...{ id: `${this.id}-${author}`, displayName: author, isBot: false, sourceAvatarUrl: null },
+        ...{ sourceAuthorId: `${this.id}-${author}`, sourceName: 'chat' },
+      },
+      reactions: [],
+    };
+  }
+}
+
+let warehouse: Warehouse;
+let now = Date.UTC(2026, 5, 1);
+let made = 0;
+beforeAll(async () => {
+  warehouse = await open();
+});
+afterAll(() => warehouse.close());
+
+const child = resources.children.find(({ name }) => name === 'company_groups')!;
+const settings = {
+  rateLimit: { requests: 120, windowMs: 60_000 },
+  api: { concurrency: 1, paging: { pageSize } },
+  sync: { maxAgeDays: { company_groups: 1000 }, personGroups: 'all', scanAttempts: 3 },
+};
+
+interface Ran {
+  readonly context: Context;
+  readonly task: Task | undefined;
+  readonly requests: number;
+}
+
+const run = async (list: Conversations): Promise<Ran> => (await runAll([list]))[0]!;
+
+/** What a run does for companies: their list items are stored, and their conversations are fetched when they are due. */
+async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
+  now += 3_600_000;
+  made += 1;
+  const runId = `run-${made}`;
+  const document = (
+    endpoint: string,
+    id: string,
+    body: object,
+    parentId: string | null = null,
+  ): Document => ({
+    ...{ endpoint, id, parentId, fetchedAt: new Date(now) },
+    body: JSON.stringify({ id, ...body }),
+  });
+  const documents = lists.flatMap(({ id, item }) => {
+    const identity = { platform: 'chat', platformId: `${id}-own` };
+    return [
+      document('companies', id, item),
+      document('person', `${id}-p`, { company: { id } }),
+      document('people', `${id}-p`, { company: { id } }),
+      document('person_identities', `chat:${id}-own`, identity, `${id}-p`),
+    ];
+  });
+  await warehouse.load(batchOf(runId, { documents }));
+  await warehouse.refreshDerived();
+  const get = async (_: string, request?: AnyRequest): Promise<Answer> => {
+    now += 1000;
+    const list = lists.find(({ id }) => id === request?.query?.companyId);
+    const body = list?.page(request?.query ?? {});
+    return { body, status: 200, arrivedAt: new Date(now), bytes: 0, attempts: 1 };
+  };
+  const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
+  const context = {
+    runId,
+    config: settings,
+    resources,
+    api: {
+      get,
+      contract: endpoints,
+      paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize }),
+    },
+    store: warehouse,
+    batcher: new Batcher({
+      runId,
+      limits,
+      load: (batch) => warehouse.load(batch),
+      onLoaded: () => undefined,
+    }),
+    log: silentLog,
+    clock: { now: () => now },
+    stop: new AbortController().signal,
+    failures: [],
+    notes: [],
+    shortHistories: new Set(),
+    unsettledConversations: new Set(),
+    schemaDrift: new SchemaDrift(),
+    seenContent: new SeenContent(),
+  } as unknown as Context;
+  const tasks = await due(warehouse, [child], settings as never, new Date(now));
+  const ran: Ran[] = [];
+  for (const list of lists) {
+    const task = tasks.find(({ entityId }) => entityId === list.id);
+    const before = list.requests;
+    if (task) expect(await fetchChild(context, task)).toBe('fetched');
+    ran.push({ context, task, requests: list.requests - before });
+  }
+  await context.batcher.flush();
+  expect(context.failures).toEqual([]);
+  return ran;
+}
+
+async function storedMessages(list: Conversations): Promise<Set<string>> {
+  const rows = await warehouse.all<{ id: string }>('SELECT id FROM messages WHERE starts_with(id, $prefix)', {
+    prefix: `${list.id}-`,
+  });
+  return new Set(rows.map(({ id }) => id));
+}
+
+async function missingFrom(list: Conversations): Promise<string[]> {
+  const stored = await storedMessages(list);
+  return list.promised.filter((id) => !stored.has(id));
+}
+
+function listOf(count: number, order: Order, counts: 'own' | 'all' = 'own'): Conversations {
+  made += 1;
+  const list = new Conversations(`c${made}`, order, counts);
+  for (let index = 0; index < count; index += 1) list.start(index * 10, index % 3 === 0 ? 'other' : 'own');
+  return list;
+}
+
+type Change = { kind: 'reply' | 'late' | 'edit' | 'remove' | 'start'; at: number; author: 'own' | 'other' };
+const change: fc.Arbitrary<Change> = fc.record({
+  kind: fc.constantFrom('reply', 'reply', 'late', 'edit', 'remove', 'start'),
+  at: fc.nat(999),
+  author: fc.constantFrom('own', 'other'),
+});
+
+/** Applies changes; returns how many messages were taken back. */
+function apply(list: Conversations, changes: readonly Change[]): number {
+  let removed = 0;
+  for (const [index, { kind, at, author }] of changes.entries()) {
+    const position = at % list.groups.length;
+    const { messages } = list.groups[position]!;
+    if (kind === 'reply') list.write(position, 10_000 + index, author);
+    // A message of long ago that comes only now, such as an import.
+    else if (kind === 'late') list.write(position, at % 100, author);
+    else if (kind === 'start') list.start(10_000 + index, author);
+    else if (kind === 'edit') messages.at(-1)!.content += ' edited';
+    else if (messages.filter((message) => message.author === 'own').length > 1) {
+      const last = messages.findLastIndex((message) => message.author === 'own');
+      messages.splice(last, 1);
+      removed += 1;
+    }
+  }
+  return removed;
+}
+
+describe('conversations that were fetched before', () => {
+  test('in any order, after any change, the second run has every message that is counted', async () => {
+    let early = 0;
+    const one = fc.record({
+      count: fc.integer({ min: 1, max: 24 }),
+      order: fc.constantFrom(...orders),
+      counts: fc.constantFrom<'own' | 'all'>('own', 'all'),
+      changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: 30, maxLength: 30 }), async (cases) => {
+        const lists = cases.map(({ count, order, counts }) => listOf(count, order, counts));
+        await runAll(lists);
+        for (const list of lists) expect(await missingFrom(list)).toEqual([]);
+        const removed = lists.map((list, index) => apply(list, cases[index]!.changes));
+        const ran = await runAll(lists);
+        for (const [index, list] of lists.entries()) {
+          const { task, requests } = ran[index]!;
+          if (!task) continue;
+          if (requests < Math.ceil(list.groups.length / pageSize)) early += 1;
+          // Counters cannot tell as many that came from as many that were taken back: that waits for the sweep.
+          expect((await missingFrom(list)).length).toBeLessThanOrEqual(removed[index]!);
+        }
+      }),
+      { numRuns: propertyRuns(2, 40), endOnFailure: true },
+    );
+    expect(early).toBeGreaterThan(0);
+  });
+
+  test.each(['start', 'id', 'random'] as const)(
+    'listed by %s: an old one that receives a message is found on the last page',
+    async (order) => {
+      const list = listOf(23, order);
+      await run(list);
+      const oldest = list.groups.findIndex(({ id }) => {
+        const last = list.page({ page: 4 }) as { data: { group: { id: string } }[] };
+        return last.data.some(({ group }) => group.id === id);
+      });
+      list.write(oldest, 10_000, 'own');
+      const { requests } = await run(list);
+      expect(requests).toBe(5);
+      expect(await missingFrom(list)).toEqual([]);
+    },
+  );
+
+  test('newest first, as many pages are read as hold news', async () => {
+    for (const order of ['end', 'own end'] as const) {
+      const list = listOf(40, order);
+      expect((await run(list)).requests).toBe(8);
+      list.write(3, 10_000, 'own');
+      expect((await run(list)).requests).toBe(2);
+      expect(await missingFrom(list)).toEqual([]);
+      // The counters of an early end are those that the next fetch starts from.
+      list.write(4, 10_001, 'own');
+      expect((await run(list)).requests).toBe(2);
+      expect(await missingFrom(list)).toEqual([]);
+      expect((await run(list)).requests).toBe(0);
+    }
+  });
+
+  test('without stored counters the list is read to its end', async () => {
+    const list = listOf(40, 'end');
+    await run(list);
+    await warehouse.run('UPDATE ops.coverage SET counters = NULL');
+    list.write(3, 10_000, 'own');
+    expect((await run(list)).requests).toBe(8);
+  });
+
+  test('a list whose total never agrees is stored, noted, and read whole the next time', async () => {
+    const list = listOf(12, 'end');
+    list.totalOf = (count, request) => count + request;
+    const { context } = await run(list);
+    expect([...context.unsettledConversations]).toEqual([`company_groups ${list.id}`]);
+    expect(await missingFrom(list)).toEqual([]);
+    list.totalOf = (count) => count;
+    // It is covered: nothing is due until something changes.
+    expect((await run(list)).task).toBeUndefined();
+    list.write(11, 10_000, 'own');
+    expect((await run(list)).requests).toBe(3);
+  });
+
+  test('a list without a total takes two readings that agree', async () => {
+    const list = listOf(12, 'end');
+    list.totalOf = () => null;
+    const { context, requests } = await run(list);
+    // Three pages, and one more that has nothing; twice.
+    expect(requests).toBe(8);
+    expect(context.unsettledConversations.size).toBe(0);
+    expect(await missingFrom(list)).toEqual([]);
+  });
+});
