@@ -1,12 +1,12 @@
 import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
 import { messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
-import { isObject } from '../base/json.js';
 import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageOf, type Task } from './due.js';
 import { failureOf, isAboutOneRequest, isApiRefusal } from './failures.js';
+import { fetchMissingRecords, isHistory, isShort } from './histories.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
@@ -39,7 +39,12 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
   const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
   landAnswer(landing, child, entityId, answer.body, where);
-  if (isShort(answer.body)) context.shortHistories.add(`${child.name} ${entityId}`);
+  if (isHistory(child) && isShort(child, entityId, answer.body)) {
+    await context.batcher.add(landing);
+    await fetchMissingRecords(context, child, entityId, answer.body);
+    await context.batcher.add({ coverage: [coverageOf(task, answer.arrivedAt, answer.status)] });
+    return;
+  }
   landing.coverage.push(coverageOf(task, answer.arrivedAt, answer.status));
   await context.batcher.add(landing);
 }
@@ -55,12 +60,6 @@ async function request(context: Context, { child, entityId }: Task) {
     if (!isRefused || child.extraQuery === undefined) throw error;
     return get(requestFor(child, entityId, { plain: true }));
   }
-}
-
-/** Whether a history holds more records than it returned. The document shows no way to ask for the others. */
-function isShort(body: unknown): boolean {
-  if (!isObject(body) || !Array.isArray(body.history) || typeof body.totalCount !== 'number') return false;
-  return body.history.length < body.totalCount;
 }
 
 async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {

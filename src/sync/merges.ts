@@ -1,12 +1,13 @@
 import { Priority } from '../api/client.js';
 import { pool } from '../base/pool.js';
-import { type Child, type ChildOf, type Resources, requestFor } from '../contract/resources.js';
+import { type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import type { Task } from './due.js';
 import { isAboutOneRequest, isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
+import { isHistory } from './histories.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
@@ -31,10 +32,6 @@ function sourcesOf({ children }: Resources): Source[] {
     const { presence } = child.list;
     return isHistory(child) && presence !== null ? { history: child, presence } : [];
   });
-}
-
-function isHistory(child: Child): child is ChildOf<'history'> {
-  return child.answer.form === 'history';
 }
 
 /**
@@ -93,7 +90,15 @@ async function survivors(
   });
   return rows.map(({ entity_id: entityId, fingerprint }) => ({
     ...{ child: history, entityId, fingerprint, reason: 'changed' },
-    ...{ hasFailed: false, vip: false, lastActivity: '', wholeAt: null, requests: 1 },
+    ...{
+      hasFailed: false,
+      vip: false,
+      lastActivity: '',
+      wholeAt: null,
+      counters: null,
+      storedCounters: null,
+      requests: 1,
+    },
   }));
 }
 

@@ -63,10 +63,10 @@ const forms: { readonly [F in Form]: Land<F> } = {
   },
 
   // Records are never removed: an answer shows a bounded number of them, and what happened stays true.
-  history: (landing, { name, item, answer }, parentId, body, where) => {
-    const whole = objectIn(body, answer.under, where);
-    const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-    landing.items(name, item, arrayIn(whole, answer.names, where), key);
+  history: (landing, child, parentId, body, where) => {
+    const { answer } = child;
+    const { whole, records } = historyIn(child, body, where);
+    landRecords(landing, child, parentId, records);
     const summary = Object.fromEntries(
       Object.entries(whole).filter(([field]) => !answer.names.includes(field)),
     );
@@ -76,6 +76,28 @@ const forms: { readonly [F in Form]: Land<F> } = {
     ]);
   },
 };
+
+/** The records in the answer of a history, and how many the history says it has. @throws ContractError as landAnswer does */
+export function historyIn({ answer }: ChildOf<'history'>, body: unknown, where: Where) {
+  const whole = objectIn(body, answer.under, where);
+  const { totalCount } = whole;
+  return {
+    whole,
+    records: arrayIn(whole, answer.names, where),
+    totalCount: typeof totalCount === 'number' ? totalCount : null,
+  };
+}
+
+/** Lands records of a history without what else its answer says. */
+export function landRecords(
+  landing: Landing,
+  { name, item }: ChildOf<'history'>,
+  parentId: string,
+  records: readonly unknown[],
+): void {
+  const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
+  landing.items(name, item, records, key);
+}
 
 /** How the parts of an item that are documents of their own are taken out of it, and landed. */
 interface Parts {

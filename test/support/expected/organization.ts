@@ -107,8 +107,17 @@ function storyTables(renderer: Renderer): ExpectedTable[] {
   ];
 }
 
-/** The most records that the API returns of a person's history (Limits). */
+/** The most records that one answer has of a person's history (Limits). */
 const personHistoryLimit = 50;
+
+/** The latest records of a person's history: of all actors, and of each where there are more. */
+function shownOfPerson(records: readonly StoredHistory[]): StoredHistory[] {
+  const latest = (of: readonly StoredHistory[]) => of.slice(-personHistoryLimit);
+  const byActor = ['agent', 'system', 'user'].map((actor) =>
+    latest(records.filter(({ changedBy }) => changedBy === actor)),
+  );
+  return [...new Set([latest(records), ...byActor].flat())];
+}
 
 /** The history of topics, companies and people, and their merges. */
 export function historyTables(renderer: Renderer): ExpectedTable[] {
@@ -132,7 +141,7 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
       key: ['id'],
       rows: readable.flatMap(({ type, id }) => {
         const records = world.history.get(`${type}:${id}`) ?? [];
-        return (type === 'person' ? records.slice(-personHistoryLimit) : records).map(recordRow);
+        return (type === 'person' ? shownOfPerson(records) : records).map(recordRow);
       }),
       // History is never removed: the records of an entity that is gone stay.
       otherRow: ({ id }) => {
