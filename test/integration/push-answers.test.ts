@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { enqueue, type Pushed, queueOf, reportOf, type Wish } from '../support/pushing.js';
@@ -27,8 +28,7 @@ beforeEach(async () => {
   topics = new Map(['t1', 't2', 't3', 't4', 't5'].map((id) => [id, { id, title: id, priority: 'low' }]));
   companies = new Map(['1', '2', '3', '4'].map((id) => [id, { id, name: `Company ${id}`, isVip: false }]));
   answers = new Map();
-  const api = { concurrency: 1, retry: { attempts: 2, baseMs: 1, maxMs: 2 } };
-  writeFileSync(`${dataDir}.yaml`, stringify({ api, warehouse: { threads: 1 } }));
+  settings({});
   server = await rawServer((response, seen) => {
     const path = seen.url.pathname.slice('/v1'.length);
     const answer = answers.get(`${seen.method} ${path}`) ?? answers.get(`${seen.method} *`);
@@ -68,6 +68,11 @@ function applyAll({
     success: true,
     data: apply(companies, companyId, fields),
   }));
+}
+
+function settings(api: object): void {
+  const hasty = { concurrency: 1, retry: { attempts: 2, baseMs: 1, maxMs: 2 } };
+  writeFileSync(`${dataDir}.yaml`, stringify({ api: { ...hasty, ...api }, warehouse: { threads: 1 } }));
 }
 
 async function push(): Promise<Pushed> {
@@ -205,6 +210,57 @@ describe('403', () => {
     const failed = { t1: 'failed', 1: 'failed', 2: 'failed' };
     expect(statuses(pushed)).toEqual({ ...failed, t2: 'applied', t3: 'applied' });
     expect(pushed.report.failed.byReason).toEqual({ FORBIDDEN: 3 });
+  });
+});
+
+describe('an outage', () => {
+  /** From the second PATCH on, every request is answered 503 until `up` is called. */
+  function goDown(): { up: () => void; keys: Map<string, unknown> } {
+    const keys = new Map<string, unknown>();
+    const refused: Answer = (response) => response.writeHead(503).end();
+    answers.set('PATCH *', (response, seen) => {
+      const id = seen.url.pathname.split('/').at(-1) as string;
+      if (keys.size > 0) {
+        for (const method of ['GET', 'PATCH']) answers.set(`${method} *`, refused);
+        for (const one of ['t1', 't2', 't3', 't4', 't5', '']) answers.set(`GET /topics/${one}`, refused);
+        return refused(response, seen);
+      }
+      keys.set(id, seen.headers['idempotency-key']);
+      json(response, 200, apply(topics, id, JSON.parse(seen.body)));
+    });
+    return { up: () => answers.clear(), keys };
+  }
+
+  it('is waited for: the push goes on where it was', async () => {
+    settings({ outageMinutes: 2 });
+    await enqueue(dataDir, [...topics.keys()].map(raiseTopic));
+    const { up } = goDown();
+    const pushing = push();
+    while (!requestsTo('GET', '/whoami').at(1)) await delay(20);
+    up();
+    const { code, report } = await pushing;
+    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 5 });
+    expect(report.notes.join()).toContain('the API was unavailable for');
+  });
+
+  it('longer than api.outageMinutes ends the push; the next push continues with the same keys', async () => {
+    settings({ outageMinutes: 0.02 });
+    const queued = await enqueue(dataDir, [...topics.keys()].map(raiseTopic));
+    const { up } = goDown();
+    const { code, report } = await push();
+    expect({ code, outcome: report.outcome, applied: report.applied }).toEqual({
+      ...{ code: 1, outcome: 'failed', applied: 1 },
+    });
+    expect(report.left).toMatchObject({ queued: 3, sending: 1 });
+    up();
+    const next = await push();
+    expect({ code: next.code, applied: next.report.applied }).toEqual({ code: 0, applied: 4 });
+    for (const { entityId, idempotencyKey } of queued) {
+      const sent = requestsTo('PATCH', `/topics/${entityId}`).map(
+        ({ headers }) => headers['idempotency-key'],
+      );
+      expect(new Set(sent)).toEqual(new Set([idempotencyKey]));
+    }
   });
 });
 
