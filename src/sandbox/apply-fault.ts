@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -71,7 +72,7 @@ export async function applyFaultAfter(
     }
     case 'replace':
       if (rule.body !== undefined) return JSON.stringify(rule.body);
-      return JSON.stringify(edit(JSON.parse(payload), rule.set ?? [], rule.delete ?? []));
+      return edited(payload, rule.set ?? [], rule.delete ?? []);
     case 'paging':
       return payload;
   }
@@ -113,6 +114,24 @@ async function* truncated(head: Buffer): AsyncGenerator<Buffer> {
   // The head has to leave the process first: closing at once could drop it.
   await delay(10);
   throw new Error('truncated by a fault rule');
+}
+
+type Setting =
+  | { readonly path: string; readonly value?: unknown }
+  | { readonly path: string; readonly json: string };
+
+/** A JSON text with values set and deleted. A `json` value goes in as text, because JSON.stringify cannot write every value. */
+function edited(payload: string, set: readonly Setting[], remove: readonly string[]): string {
+  const texts = new Map<string, string>();
+  const values = set.map((setting) => {
+    if (!('json' in setting)) return { path: setting.path, value: setting.value };
+    const placeholder = randomUUID();
+    texts.set(JSON.stringify(placeholder), setting.json);
+    return { path: setting.path, value: placeholder };
+  });
+  let text = JSON.stringify(edit(JSON.parse(payload), values, remove));
+  for (const [placeholder, json] of texts) text = text.replaceAll(placeholder, () => json);
+  return text;
 }
 
 /**

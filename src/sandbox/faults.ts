@@ -69,13 +69,21 @@ export const faultRule = z.discriminatedUnion('kind', [
   }),
   /**
    * Another body with the real status: `body` as given, or the real one with values set and deleted. A path is made of
-   * keys and indexes with dots between them; `*` stands for each (`data.*.eventCount`).
+   * keys and indexes with dots between them; `*` stands for each (`data.*.eventCount`). `json` is a value as JSON text,
+   * sent as it is written: deeper than a program can build, or a number that no program holds.
    */
   z.strictObject({
     ...common,
     kind: z.literal('replace'),
     body: z.unknown().optional(),
-    set: z.array(z.strictObject({ path: z.string().min(1), value: z.unknown() })).optional(),
+    set: z
+      .array(
+        z.union([
+          z.strictObject({ path: z.string().min(1), json: z.string() }),
+          z.strictObject({ path: z.string().min(1), value: z.unknown() }),
+        ]),
+      )
+      .optional(),
     delete: z.array(z.string().min(1)).optional(),
   }),
   /** A paged list whose pages are wrong. */

@@ -192,6 +192,20 @@ describe('what a fault does', () => {
     expect(data[1]).toEqual({ ...real.data[2], fieldOfTomorrow: 1 });
   });
 
+  it('replace: a value as JSON text is sent as it is written', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    arm({
+      kind: 'replace',
+      set: [
+        { path: 'large', json: '1e400' },
+        { path: 'nested', json: deep },
+      ],
+    });
+    const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+    const text = await (await fetch(`${sandbox.baseUrl}/whoami`, { headers })).text();
+    expect(text).toContain(`"large":1e400,"nested":${deep}`);
+  });
+
   it('paging: only for the routes that it names', async () => {
     arm({ kind: 'paging', how: 'refuse-limit', match: { route: 'topics' } });
     expect([await status('/topics?limit=1'), await status('/people?limit=1')]).toEqual([400, 200]);
