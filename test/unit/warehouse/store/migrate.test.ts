@@ -14,6 +14,7 @@ const landed: Readonly<Record<string, string>> = {
   '0006_versions.sql': '5b571b1841a9400529d46ff69fad59744bcc63debde1d3cb795cd9e92738b8aa',
   '0007_changes.sql': 'bb463d4ab0aa04f42571c5e96690cfc28e07f551c2af086904c5b05e5d11fa9e',
   '0008_plain_comments.sql': 'ec6a5faea1c345b2bf869e92e73b078efe4d1fe92bdf2b409b6a19dd6b359ac9',
+  '0009_coverage_counters.sql': '8a1e9772718e1c43be75e5bf0ef70887c693858c81a0f4823e4523d7efcdcf72',
 };
 
 const folder = join(sqlDir, 'migrations');
