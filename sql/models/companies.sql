@@ -18,9 +18,9 @@ gathered AS (
         list_sort(
           list_filter(
             [
-              {'at': listed.fetched_at, 'place': 1, 'body': listed.body},
-              {'at': own.fetched_at, 'place': 2, 'body': own.body},
-              {'at': activity.fetched_at, 'place': 3, 'body': activity.body}
+              {'no': listed.answer_no, 'place': 1, 'body': listed.body},
+              {'no': own.answer_no, 'place': 2, 'body': own.body},
+              {'no': activity.answer_no, 'place': 3, 'body': activity.body}
             ],
             lambda it: it.body IS NOT NULL
           )
@@ -31,10 +31,21 @@ gathered AS (
     ) AS combined,
     found.body AS presence,
     history.body AS merges,
-    greatest(
-      listed.fetched_at, own.fetched_at, activity.fetched_at, found.fetched_at, history.fetched_at
-    ) AS synced_at,
-    greatest(listed.run_id, own.run_id, activity.run_id, found.run_id, history.run_id) AS run_id
+    greatest(listed.answer_no, own.answer_no, activity.answer_no, found.answer_no, history.answer_no) AS newest_no,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.fetched_at
+      WHEN own.answer_no THEN own.fetched_at
+      WHEN activity.answer_no THEN activity.fetched_at
+      WHEN found.answer_no THEN found.fetched_at
+      WHEN history.answer_no THEN history.fetched_at
+    END AS synced_at,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.run_id
+      WHEN own.answer_no THEN own.run_id
+      WHEN activity.answer_no THEN activity.run_id
+      WHEN found.answer_no THEN found.run_id
+      WHEN history.answer_no THEN history.run_id
+    END AS run_id
   FROM listed
   FULL JOIN own ON own.id = listed.id
   LEFT JOIN activity ON activity.id = coalesce(listed.id, own.id)

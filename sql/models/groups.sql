@@ -9,10 +9,10 @@
 WITH latest AS (
   SELECT id, endpoint, parent_id, endpoint = 'topic_groups' AS is_listing
   FROM documents
-  QUALIFY row_number() OVER (PARTITION BY id, is_listing ORDER BY fetched_at DESC, endpoint, parent_id) = 1
+  QUALIFY row_number() OVER (PARTITION BY id, is_listing ORDER BY answer_no DESC, endpoint, parent_id) = 1
 ),
 ages AS (
-  SELECT id, max(fetched_at) AS synced_at, max(run_id) AS run_id
+  SELECT id, arg_max(fetched_at, answer_no) AS synced_at, arg_max(run_id, answer_no) AS run_id
   FROM documents
   GROUP BY id
 ),
@@ -31,7 +31,7 @@ named AS (
 gathered AS (
   SELECT
     ages.id,
-    raw.younger_wins(named.body, named.fetched_at, listed.body, listed.fetched_at) AS combined,
+    raw.younger_wins(named.body, named.answer_no, listed.body, listed.answer_no) AS combined,
     json_extract(named.body, '$.topic') AS topic,
     ages.synced_at,
     ages.run_id

@@ -8,7 +8,7 @@
 -- they are looked up instead of sorting every record. (siblings: none) A record of two sides is two documents, which
 -- never change.
 WITH again AS (
-  SELECT id, max((fetched_at, endpoint, parent_id)) AS latest
+  SELECT id, max((answer_no, endpoint, parent_id)) AS latest
   FROM documents
   GROUP BY id
   HAVING count(*) > 1
@@ -26,7 +26,7 @@ parsed AS (
     run_id
   FROM documents
   LEFT JOIN again USING (id)
-  WHERE latest IS NULL OR (fetched_at, endpoint, parent_id) = latest
+  WHERE latest IS NULL OR (answer_no, endpoint, parent_id) = latest
 )
 SELECT
   id,

@@ -24,6 +24,7 @@ WITH parsed AS (
       }]
     }') AS d,
     fetched_at,
+    answer_no,
     run_id
   FROM raw.documents
   WHERE endpoint IN ('topic_merges', 'company_merges', 'person_merges')
@@ -47,11 +48,12 @@ from_source AS (
     d.mergedInto.mergedAt AS merged_at,
     d.mergedInto.user AS by_user,
     fetched_at,
+    answer_no,
     run_id
   FROM parsed
 ),
 listed AS (
-  SELECT entity_type, id, unnest(d.merges) AS m, fetched_at, run_id
+  SELECT entity_type, id, unnest(d.merges) AS m, fetched_at, answer_no, run_id
   FROM parsed
 ),
 spread AS (
@@ -67,13 +69,14 @@ spread AS (
       END
     ) AS source,
     fetched_at,
+    answer_no,
     run_id
   FROM listed
 ),
 both_sides AS (
   SELECT * FROM from_source
   UNION ALL
-  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, run_id
+  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, fetched_at, answer_no, run_id
   FROM spread
 ),
 names AS (
@@ -87,14 +90,14 @@ merged AS (
   SELECT
     entity_type,
     source_id,
-    arg_max(source_name, (fetched_at, merge_id)) AS source_name,
+    arg_max(source_name, (answer_no, merge_id)) AS source_name,
     target_id,
-    arg_max(target_name, (fetched_at, merge_id)) AS target_name,
-    arg_max(merge_id, (fetched_at, merge_id)) AS merge_id,
-    raw.moment(arg_max_null(merged_at, (fetched_at, merge_id))) AS merged_at,
-    arg_max_null(by_user, (fetched_at, merge_id)) AS by_user,
-    max(fetched_at) AS synced_at,
-    max(run_id) AS run_id
+    arg_max(target_name, (answer_no, merge_id)) AS target_name,
+    arg_max(merge_id, (answer_no, merge_id)) AS merge_id,
+    raw.moment(arg_max_null(merged_at, (answer_no, merge_id))) AS merged_at,
+    arg_max_null(by_user, (answer_no, merge_id)) AS by_user,
+    arg_max(fetched_at, answer_no) AS synced_at,
+    arg_max(run_id, answer_no) AS run_id
   FROM both_sides
   WHERE source_id IS NOT NULL AND target_id IS NOT NULL
   GROUP BY entity_type, source_id, target_id

@@ -5,7 +5,7 @@
 
 -- Of a message in two conversations, the one fetched last counts (see messages).
 WITH again AS (
-  SELECT id, max((fetched_at, parent_id)) AS latest
+  SELECT id, max((answer_no, parent_id)) AS latest
   FROM documents
   GROUP BY id
   HAVING count(*) > 1
@@ -20,7 +20,7 @@ listed AS (
     run_id
   FROM documents
   LEFT JOIN again USING (id)
-  WHERE latest IS NULL OR (fetched_at, parent_id) = latest
+  WHERE latest IS NULL OR (answer_no, parent_id) = latest
 )
 SELECT
   id AS message_id,

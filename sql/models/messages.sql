@@ -8,7 +8,7 @@
 -- are few of them, so they are looked up instead of sorting every message. (cascade: groups) A message is removed
 -- together with its conversation.
 WITH again AS (
-  SELECT id, max((fetched_at, parent_id)) AS latest
+  SELECT id, max((answer_no, parent_id)) AS latest
   FROM documents
   GROUP BY id
   HAVING count(*) > 1
@@ -31,7 +31,7 @@ parsed AS (
     run_id
   FROM documents
   LEFT JOIN again USING (id)
-  WHERE latest IS NULL OR (fetched_at, parent_id) = latest
+  WHERE latest IS NULL OR (answer_no, parent_id) = latest
 )
 SELECT
   id,

@@ -12,12 +12,23 @@ history AS (FROM documents WHERE endpoint = 'person_merges'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
-    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
+    raw.younger_wins(listed.body, listed.answer_no, own.body, own.answer_no) AS combined,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company') AS company,
     found.body AS presence,
     history.body AS merges,
-    greatest(listed.fetched_at, own.fetched_at, found.fetched_at, history.fetched_at) AS synced_at,
-    greatest(listed.run_id, own.run_id, found.run_id, history.run_id) AS run_id
+    greatest(listed.answer_no, own.answer_no, found.answer_no, history.answer_no) AS newest_no,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.fetched_at
+      WHEN own.answer_no THEN own.fetched_at
+      WHEN found.answer_no THEN found.fetched_at
+      WHEN history.answer_no THEN history.fetched_at
+    END AS synced_at,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.run_id
+      WHEN own.answer_no THEN own.run_id
+      WHEN found.answer_no THEN found.run_id
+      WHEN history.answer_no THEN history.run_id
+    END AS run_id
   FROM listed
   FULL JOIN own ON own.id = listed.id
   LEFT JOIN found ON found.id = coalesce(listed.id, own.id)

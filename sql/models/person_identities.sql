@@ -11,12 +11,13 @@ WITH own AS (
       "id": "VARCHAR", "platform": "VARCHAR", "platformId": "VARCHAR", "platformUsername": "VARCHAR"
     }') AS d,
     fetched_at,
+    answer_no,
     run_id
   FROM raw.documents
   WHERE endpoint = 'person_identities'
 ),
 own_age AS (
-  SELECT person_id, max(fetched_at) AS fetched_at
+  SELECT person_id, max(answer_no) AS answer_no
   FROM own
   GROUP BY person_id
 ),
@@ -25,6 +26,7 @@ copies AS (
     id AS person_id,
     unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS d,
     fetched_at,
+    answer_no,
     run_id
   FROM raw.documents
   WHERE endpoint = 'topic_people'
@@ -37,13 +39,14 @@ named AS (
     d.id AS id,
     d.platformUsername AS platform_username,
     fetched_at,
+    answer_no,
     run_id
   FROM own
   UNION ALL
-  SELECT copies.person_id, d.platform, d.platformId, NULL, NULL, copies.fetched_at, run_id
+  SELECT copies.person_id, d.platform, d.platformId, NULL, NULL, copies.fetched_at, copies.answer_no, run_id
   FROM copies
   LEFT JOIN own_age ON own_age.person_id = copies.person_id
-  WHERE own_age.fetched_at IS NULL OR copies.fetched_at > own_age.fetched_at
+  WHERE own_age.answer_no IS NULL OR copies.answer_no > own_age.answer_no
 )
 SELECT
   person_id,
@@ -51,8 +54,8 @@ SELECT
   platform_id,
   max(id) AS id,
   max(platform_username) AS platform_username,
-  max(fetched_at) AS synced_at,
-  max(run_id) AS run_id
+  arg_max(fetched_at, answer_no) AS synced_at,
+  arg_max(run_id, answer_no) AS run_id
 FROM named
 WHERE platform IS NOT NULL AND platform_id IS NOT NULL
 GROUP BY person_id, platform, platform_id

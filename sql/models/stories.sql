@@ -10,12 +10,19 @@ own AS (FROM documents WHERE endpoint = 'story'),
 gathered AS (
   SELECT
     coalesce(listed.id, own.id) AS id,
-    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.draft') AS draft,
-    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.archive') AS archive,
-    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.createdAt') ->> '$' AS created_at,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.draft') AS draft,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.archive') AS archive,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.createdAt') ->> '$' AS created_at,
     listed.body AS listed,
-    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
-    greatest(listed.run_id, own.run_id) AS run_id
+    greatest(listed.answer_no, own.answer_no) AS newest_no,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.fetched_at
+      WHEN own.answer_no THEN own.fetched_at
+    END AS synced_at,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.run_id
+      WHEN own.answer_no THEN own.run_id
+    END AS run_id
   FROM listed
   FULL JOIN own ON own.id = listed.id
 ),

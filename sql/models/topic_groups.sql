@@ -12,14 +12,15 @@ WITH parsed AS (
     endpoint = 'topic_groups' AS is_listing,
     from_json(body, '{"group": {"similarityAtAssignment": "DOUBLE"}, "topic": {"topicId": "VARCHAR"}}') AS d,
     fetched_at,
+    answer_no,
     run_id
   FROM documents
 ),
 latest AS (
   SELECT
     group_id,
-    max(fetched_at) FILTER (is_listing) AS listed_at,
-    max(fetched_at) FILTER (NOT is_listing) AS named_at
+    max(answer_no) FILTER (is_listing) AS listed_no,
+    max(answer_no) FILTER (NOT is_listing) AS named_no
   FROM parsed
   GROUP BY group_id
 ),
@@ -30,17 +31,18 @@ latest_links AS (
     is_listing,
     d.group.similarityAtAssignment AS similarity,
     fetched_at,
+    answer_no,
     run_id
   FROM parsed
   JOIN latest USING (group_id)
-  WHERE is_listing OR (fetched_at = named_at AND (listed_at IS NULL OR named_at >= listed_at))
+  WHERE is_listing OR (answer_no = named_no AND (listed_no IS NULL OR named_no >= listed_no))
 )
 SELECT
   topic_id,
   group_id,
   max(similarity) FILTER (is_listing) AS similarity_at_assignment,
-  max(fetched_at) AS synced_at,
-  max(run_id) AS run_id
+  arg_max(fetched_at, answer_no) AS synced_at,
+  arg_max(run_id, answer_no) AS run_id
 FROM latest_links
 WHERE topic_id IS NOT NULL
 GROUP BY topic_id, group_id

@@ -12,11 +12,18 @@ gathered AS (
   SELECT
     coalesce(listed.parent_id, own.parent_id) AS topic_id,
     coalesce(listed.id, own.id) AS person_id,
-    raw.younger_wins(listed.body, listed.fetched_at, own.body, own.fetched_at) AS combined,
-    raw.younger_field(listed.body, listed.fetched_at, own.body, own.fetched_at, '$.company') AS company,
+    raw.younger_wins(listed.body, listed.answer_no, own.body, own.answer_no) AS combined,
+    raw.younger_field(listed.body, listed.answer_no, own.body, own.answer_no, '$.company') AS company,
     listed.body AS listed,
-    greatest(listed.fetched_at, own.fetched_at) AS synced_at,
-    greatest(listed.run_id, own.run_id) AS run_id
+    greatest(listed.answer_no, own.answer_no) AS newest_no,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.fetched_at
+      WHEN own.answer_no THEN own.fetched_at
+    END AS synced_at,
+    CASE newest_no
+      WHEN listed.answer_no THEN listed.run_id
+      WHEN own.answer_no THEN own.run_id
+    END AS run_id
   FROM listed
   FULL JOIN own ON own.parent_id = listed.parent_id AND own.id = listed.id
 ),

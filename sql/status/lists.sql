@@ -1,10 +1,16 @@
 -- How fresh each list is: when it was last read and last verified, its total, and why the last reading was not verified.
--- A list that could not be read (form 'failed') only leaves its note.
-SELECT endpoint, max(ended_at) FILTER (form IS DISTINCT FROM 'failed') AS read_at,
-  max(ended_at) FILTER (verified) AS verified_at,
-  arg_max(total_count, ended_at) AS total_count,
-  arg_max(distinct_ids, ended_at) FILTER (form IS DISTINCT FROM 'failed') AS ids,
-  CASE WHEN NOT arg_max(verified, ended_at) THEN arg_max(note, ended_at) FILTER (NOT verified) END AS note
-FROM ops.scans
+-- A list that could not be read (form 'failed') only leaves its note. A time in the future comes from a clock that was
+-- ahead: such a reading counts as older than all others, and as of now.
+WITH readings AS (
+  SELECT *, {'is_past': ended_at <= now(), 'ended_at': ended_at} AS place,
+    CASE WHEN ended_at > now() THEN now() ELSE ended_at END AS "at"
+  FROM ops.scans
+)
+SELECT endpoint, arg_max("at", place) FILTER (form IS DISTINCT FROM 'failed') AS read_at,
+  arg_max("at", place) FILTER (verified) AS verified_at,
+  arg_max(total_count, place) AS total_count,
+  arg_max(distinct_ids, place) FILTER (form IS DISTINCT FROM 'failed') AS ids,
+  CASE WHEN NOT arg_max(verified, place) THEN arg_max(note, place) FILTER (NOT verified) END AS note
+FROM readings
 GROUP BY endpoint
 ORDER BY endpoint

@@ -57,7 +57,8 @@ compared AS (
     coverage.counters AS stored_counters,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
     -- come due in one night, and nothing is ever older than the age allowed.
-    epoch($now) - epoch(coverage.fetched_at)
+    -- A time in the future comes from a clock that was ahead; it counts as now.
+    epoch($now) - epoch(least(coverage.fetched_at, $now))
       > $max_age_seconds * (0.5 + 0.5 * (hash(parents.entity_id || $child || epoch_ms(coverage.fetched_at)) / 18446744073709551615.0))
       AS is_old,
     parents.ranking[1] = 'true' AS is_vip,

@@ -12,7 +12,7 @@ WHERE NOT $own_groups
   AND listed.endpoint = 'person_groups'
   AND companys.error IS NULL
   AND companys.fingerprint IS NOT NULL
-  AND companys.fetched_at > own.fetched_at
+  AND companys.answer_no > own.answer_no
 UNION ALL
 -- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
 -- there may be none left.
@@ -21,5 +21,8 @@ FROM raw.documents AS employee
 JOIN main.people ON people.id = employee.id
 WHERE employee.endpoint = 'company_employees'
   AND people.company_id IS DISTINCT FROM employee.parent_id
-  AND people.synced_at > employee.fetched_at
+  AND employee.answer_no < (
+    SELECT max(answer_no) FROM raw.documents
+    WHERE endpoint IN ('people', 'person', 'person_presence', 'person_merges') AND id = employee.id
+  )
 ORDER BY 1, 3, 2

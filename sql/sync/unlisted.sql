@@ -18,8 +18,10 @@ WITH unlisted AS (
     AND (body ->> '$.deletedAt') IS NULL
     AND id NOT IN (SELECT id FROM scan_ids)
 )
-SELECT id, since
+-- A time in the future comes from a clock that was ahead: it is fetched now, and its times start again.
+SELECT id, CASE WHEN since_seconds <= epoch($now) THEN since END AS since
 FROM unlisted
 WHERE epoch($now) - since_seconds < 3600
+  OR asked_seconds > epoch($now)
   OR epoch($now) - asked_seconds >= least($max_age_seconds, asked_seconds - since_seconds)
 ORDER BY id

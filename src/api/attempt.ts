@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import type { Clock } from '../base/clock.js';
+import { type Arrival, arrivalNow, type Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Budget, Pause } from './budget.js';
@@ -53,7 +53,7 @@ export interface ApiResponse {
   readonly body: unknown;
   readonly status: number;
   /** When the last byte of the response arrived. */
-  readonly arrivedAt: Date;
+  readonly arrivedAt: Arrival;
   /** Size of the body, decompressed. */
   readonly bytes: number;
   /** The server's X-Request-Id or Request-Id. */
@@ -85,7 +85,7 @@ export class Attempts {
     const start = clock.monotonic();
     const sent = await orFailure(() => transport.send(request));
     const ms = clock.monotonic() - start;
-    const arrivedAt = new Date(clock.now());
+    const arrivedAt = arrivalNow(clock);
     const outcome = sent instanceof Failure ? sent : await this.#read(sent, request, arrivedAt);
 
     const response = sent instanceof Failure ? undefined : sent;
@@ -110,10 +110,14 @@ export class Attempts {
     return outcome;
   }
 
-  #read(response: HttpResponse, request: PreparedRequest, arrivedAt: Date): Promise<ApiResponse | Failure> {
+  #read(
+    response: HttpResponse,
+    request: PreparedRequest,
+    arrivedAt: Arrival,
+  ): Promise<ApiResponse | Failure> {
     const { method, unparsed } = request;
     return orFailure(() => ({
-      body: readResponse(response, { method, now: arrivedAt.getTime(), scrub: this.#scrub, unparsed }),
+      body: readResponse(response, { method, now: arrivedAt.at.getTime(), scrub: this.#scrub, unparsed }),
       status: response.status,
       arrivedAt,
       bytes: response.body.length,
@@ -156,6 +160,12 @@ async function orFailure<T>(work: () => T | Promise<T>): Promise<T | Failure> {
     if (error instanceof Failure) return error;
     throw error;
   }
+}
+
+/** How far this machine's clock is ahead of the server's; null when the response has no date. A date has whole seconds and
+ * lies between the request and the response. */
+export function clockAheadMs({ startedAt, ms, serverDate }: Attempt): number | null {
+  return serverDate ? startedAt.getTime() + ms / 2 - (serverDate.getTime() + 500) : null;
 }
 
 function dateOf(response: HttpResponse): Date | undefined {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Arrival } from '../base/clock.js';
 import { ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Endpoint } from '../contract/endpoints.js';
@@ -36,7 +37,7 @@ export class PagingMemory {
 
 /** One page, as the server returned it. */
 export interface ReadPage extends ListAnswer {
-  readonly arrivedAt: Date;
+  readonly arrivedAt: Arrival;
   readonly bytes: number;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import type { Attempt } from '../api/attempt.js';
+import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
@@ -34,11 +34,6 @@ export async function probe(access: Access): Promise<Probe> {
     const { value: first } = await pages(api, 'topics', {}, { priority: Priority.essential }).next();
     return { identity, clockAheadMs: last ? clockAheadMs(last) : null, paging: first ?? null };
   });
-}
-
-/** A date has whole seconds and lies between the request and the answer. */
-function clockAheadMs({ startedAt, ms, serverDate }: Attempt): number | null {
-  return serverDate ? startedAt.getTime() + ms / 2 - (serverDate.getTime() + 500) : null;
 }
 
 /** What `doctor` reads from the warehouse. */

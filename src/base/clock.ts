@@ -23,6 +23,22 @@ export const systemClock: Clock = {
   },
 };
 
+/** When something arrived in this process. Clocks jump, so that `at` is information; what is later has the greater `no`. */
+export interface Arrival {
+  /** By this machine's clock. */
+  readonly at: Date;
+  /** Its number among everything that arrived in this process, from 1 on. */
+  readonly no: number;
+}
+
+let arrivals = 0;
+
+/** The arrival of what arrives now: later than every earlier one, whatever the clock says. */
+export function arrivalNow(clock: Pick<Clock, 'now'>): Arrival {
+  arrivals += 1;
+  return { at: new Date(clock.now()), no: arrivals };
+}
+
 /** A moment as ISO 8601 in UTC: how everything that serve shows, stores or sends writes time. */
 export type Iso = string;
 

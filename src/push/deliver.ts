@@ -1,6 +1,7 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { backoffMs } from '../api/retry.js';
+import type { Arrival } from '../base/clock.js';
 import {
   messageOf,
   RefusedError,
@@ -224,7 +225,7 @@ async function landReturned(
   context: PushContext,
   entityType: EntityType,
   returned: ReadonlyMap<string, unknown>,
-  arrivedAt: Date,
+  arrivedAt: Arrival,
 ): Promise<Set<string>> {
   const bodies = entityType === 'topic' ? returned : await mergedWithStored(context, returned);
   const landed = new Set<string>();

@@ -1,6 +1,7 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pages } from '../api/paging.js';
+import type { Arrival } from '../base/clock.js';
 import { ContractError, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
@@ -142,11 +143,18 @@ function documentOf(
   entityType: EntityType,
   id: string,
   body: unknown,
-  fetchedAt: Date,
+  arrivedAt: Arrival,
 ): Document | undefined {
   const { success } = sources[entityType].schema.safeParse(body);
   if (!success || !isObject(body) || body.id !== id) return undefined;
-  return { endpoint: entityType, id, parentId: null, body: storable(sentText(body).text).text, fetchedAt };
+  return {
+    endpoint: entityType,
+    id,
+    parentId: null,
+    body: storable(sentText(body).text).text,
+    fetchedAt: arrivedAt.at,
+    answerNo: arrivedAt.no,
+  };
 }
 
 async function readListed(

@@ -1,5 +1,6 @@
 import type { Attempt } from '../api/attempt.js';
 import { type Api, Priority } from '../api/client.js';
+import type { Arrival } from '../base/clock.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Organization } from '../warehouse/store/runs.js';
@@ -9,7 +10,7 @@ export interface Identity {
   readonly organization: { readonly id: string; readonly name: string | null };
   /** The organization as the API returned it. */
   readonly body: Record<string, unknown>;
-  readonly arrivedAt: Date;
+  readonly arrivedAt: Arrival;
   /** The attempts that the call took; the run counts them as its own. */
   readonly attempts: readonly Attempt[];
 }

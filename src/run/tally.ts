@@ -1,4 +1,4 @@
-import type { Attempt } from '../api/attempt.js';
+import { type Attempt, clockAheadMs } from '../api/attempt.js';
 import type { Batch, Counts, Drift, Loaded, RequestRecord } from '../warehouse/load/batch.js';
 
 /** The requests of a run, every attempt counted. */
@@ -40,6 +40,7 @@ const maxExamples = 10;
 export class RunTally {
   #requests = 0;
   #rateLimited = 0;
+  readonly #clockAheadMs: number[] = [];
   readonly #byEndpoint: Record<string, number> = {};
   #rejectedNew = 0;
   #rejectedKnown = 0;
@@ -47,7 +48,10 @@ export class RunTally {
   readonly #drift: NewDrift[] = [];
   readonly #examples: Failure[] = [];
 
-  attempt({ endpoint, status }: Attempt): void {
+  attempt(attempt: Attempt): void {
+    const { endpoint, status } = attempt;
+    const aheadMs = clockAheadMs(attempt);
+    if (aheadMs !== null) this.#clockAheadMs.push(aheadMs);
     this.#requests += 1;
     if (status === 429) this.#rateLimited += 1;
     this.#byEndpoint[endpoint] = (this.#byEndpoint[endpoint] ?? 0) + 1;
@@ -75,6 +79,12 @@ export class RunTally {
   get requests(): RequestCounts {
     const byEndpoint = Object.fromEntries(Object.entries(this.#byEndpoint).sort(([, a], [, b]) => b - a));
     return { total: this.#requests, rateLimited: this.#rateLimited, byEndpoint };
+  }
+
+  /** How far this machine's clock is ahead of the server's: the median of all attempts; null when no response had a date. */
+  get clockAheadMs(): number | null {
+    const sorted = this.#clockAheadMs.toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length / 2)] ?? null;
   }
 
   /** By table, in the order of their names. */

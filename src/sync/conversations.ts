@@ -86,7 +86,9 @@ async function readOnce(
       (await endsWithoutNews(context, landing, found))
     ) {
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
-      landing.coverage.push({ ...coverageOf(task, task.wholeAt ?? page.arrivedAt, 200), counters });
+      const { wholeAt } = task;
+      const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
+      landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), ...sinceWhole, counters });
       await context.batcher.add(landing);
       return true;
     }

@@ -1,3 +1,4 @@
+import type { Arrival } from '../base/clock.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -33,10 +34,20 @@ export interface Task {
 /** The state that says that a task is done, to be committed with what it brought. */
 export function coverageOf(
   { child, entityId, fingerprint }: Task,
-  fetchedAt: Date,
+  arrivedAt: Arrival,
   status: number | null,
 ): Coverage {
-  return { endpoint: child.name, entityId, fetchedAt, fingerprint, status, error: null, reason: null };
+  const { at: fetchedAt, no: answerNo } = arrivedAt;
+  return {
+    endpoint: child.name,
+    entityId,
+    fetchedAt,
+    answerNo,
+    fingerprint,
+    status,
+    error: null,
+    reason: null,
+  };
 }
 
 interface DueRow {
@@ -53,7 +64,13 @@ interface DueRow {
 }
 
 const dueSql = sqlFile('sync/due');
+const clampCoverageSql = sqlFile('sync/clamp_coverage');
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
+
+/** Moves what was fetched in the future, by a clock that was ahead, to now. Otherwise its sweep would come too late. */
+export async function clampCoverage({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
+  await store.transaction((tx) => tx.run(clampCoverageSql, { now: new Date(clock.now()) }));
+}
 
 /** Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep). */
 export async function due(

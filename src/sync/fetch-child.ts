@@ -1,5 +1,6 @@
 import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
+import { arrivalNow } from '../base/clock.js';
 import { messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
 import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
@@ -64,9 +65,9 @@ async function request(context: Context, { child, entityId }: Task) {
 
 async function refused(context: Context, task: Task, error: RejectedError): Promise<ChildOutcome> {
   const { child, entityId } = task;
-  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   landing.coverage.push({
-    ...coverageOf(task, landing.fetchedAt, error.status),
+    ...coverageOf(task, landing.arrivedAt, error.status),
     error: error.message,
     reason: error.reason ?? error.code ?? null,
   });
@@ -83,9 +84,9 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
 
 /** Its id is not valid in a path: it says nothing about the API, and to try again would not help. */
 async function notFetchable(context: Context, task: Task, error: InvalidIdError): Promise<ChildOutcome> {
-  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   landing.coverage.push({
-    ...coverageOf(task, landing.fetchedAt, null),
+    ...coverageOf(task, landing.arrivedAt, null),
     reason: 'not fetchable: the id is not valid in a path',
   });
   await context.batcher.add(landing);
@@ -94,9 +95,9 @@ async function notFetchable(context: Context, task: Task, error: InvalidIdError)
 }
 
 async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
-  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   landing.coverage.push({
-    ...coverageOf(task, landing.fetchedAt, null),
+    ...coverageOf(task, landing.arrivedAt, null),
     fingerprint: null,
     error: messageOf(error),
   });

@@ -1,4 +1,5 @@
 import { minutesFor } from '../api/budget.js';
+import { arrivalNow } from '../base/clock.js';
 import type { RunObserver } from '../base/observer.js';
 import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';
@@ -83,12 +84,17 @@ export async function pruneStale(context: Context): Promise<void> {
     own_groups: context.config.sync.personGroups === 'all',
   });
   if (documents.length === 0) return;
-  const landing = new Landing(new Date(context.clock.now()));
+  const landing = new Landing(arrivalNow(context.clock));
   landing.removed.push(...documents);
   const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
   for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
     const coverage: Coverage = {
-      ...{ endpoint: 'person_groups', entityId, fetchedAt: landing.fetchedAt },
+      ...{
+        endpoint: 'person_groups',
+        entityId,
+        fetchedAt: landing.fetchedAt,
+        answerNo: landing.arrivedAt.no,
+      },
       ...{ fingerprint: null, status: null, error: null, reason: 'comes with the company' },
     };
     landing.coverage.push(coverage);

@@ -1,4 +1,5 @@
 import { Priority } from '../api/client.js';
+import { type Arrival, arrivalNow } from '../base/clock.js';
 import { pool } from '../base/pool.js';
 import { type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -74,7 +75,7 @@ async function searchSurvivors(context: Context, source: Source): Promise<void> 
     if (failed) return;
     left = (await unexplained(context, source)).filter(({ id }) => gone.includes(id)).length;
   }
-  const at = new Date(context.clock.now());
+  const at = arrivalNow(context.clock);
   const coverage = gone.map((id) => withoutFingerprint(history.name, id, at, 404, 'no survivor found'));
   await context.batcher.add({ coverage });
 }
@@ -109,7 +110,7 @@ async function markMerged(context: Context, { history, presence }: Source): Prom
     { presence, merges: merges.kind, sources: merges.sources, target: merges.target },
   );
   if (rows.length === 0) return;
-  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   for (const row of rows) {
     const merged = { deletedAt: row.deleted_at, deletedReason: 'merged', mergedIntoId: row.merged_into_id };
     landing.document(presence, { id: row.id, parentId: null }, { ...present, ...merged });
@@ -140,13 +141,13 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, history, id, answer.body, { endpoint, method: 'GET', path: `of ${id}` });
     landing.coverage.push(
-      withoutFingerprint(endpoint, id, landing.fetchedAt, answer.status, 'asked when gone'),
+      withoutFingerprint(endpoint, id, answer.arrivedAt, answer.status, 'asked when gone'),
     );
     await context.batcher.add(landing);
   } catch (error) {
     if (!isAboutOneRequest(error)) throw error;
     if (isApiRefusal(error)) {
-      const at = new Date(context.clock.now());
+      const at = arrivalNow(context.clock);
       await context.batcher.add({
         coverage: [withoutFingerprint(endpoint, id, at, error.status, 'asked when gone')],
       });
@@ -161,9 +162,9 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
 function withoutFingerprint(
   endpoint: string,
   entityId: string,
-  fetchedAt: Date,
+  { at, no }: Arrival,
   status: number,
   reason: 'asked when gone' | 'no survivor found',
 ): Coverage {
-  return { endpoint, entityId, fetchedAt, fingerprint: null, status, error: null, reason };
+  return { endpoint, entityId, fetchedAt: at, answerNo: no, fingerprint: null, status, error: null, reason };
 }

@@ -1,13 +1,15 @@
 import { minutesFor } from '../api/budget.js';
+import { arrivalNow } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
+import { duration } from '../base/units.js';
 import type { Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
-import { countDue, sweepReport } from './due.js';
+import { clampCoverage, countDue, sweepReport } from './due.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
@@ -33,13 +35,14 @@ export async function runSync(
     const scans: ScanReport[] = [];
     return {
       async work() {
+        await clampCoverage(context);
         await landOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         await fetchDue(context, selection.children);
         await resolveMerges(context);
       },
       async beforeLastBatch() {
-        const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+        const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
         landing.noteMissingFields(context.resources);
         await context.batcher.add(landing);
       },
@@ -74,6 +77,11 @@ async function syncReport(
       `${unsettledConversations.size} ${lists} of conversations changed while being read, twice; what was read is stored, nothing was removed, and the sweep reads them again`,
     );
   }
+  const clockNote = noteOfClock(tally.clockAheadMs);
+  if (clockNote !== null) {
+    context.log.warn({ aheadMs: tally.clockAheadMs }, clockNote);
+    notes.push(clockNote);
+  }
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) notes.push(sweep);
@@ -96,6 +104,15 @@ async function syncReport(
     notes,
   };
   return { report, leftDue: due };
+}
+
+/** A larger difference from the service's clock makes times and ages in the warehouse noticeably wrong. */
+const mostSkewMs = 60_000;
+
+function noteOfClock(aheadMs: number | null): string | null {
+  if (aheadMs === null || Math.abs(aheadMs) <= mostSkewMs) return null;
+  const difference = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
+  return `the clock of this machine is ${difference} the service: times in the warehouse are wrong by as much. Set the clock, for example with NTP`;
 }
 
 /** Every run reads the lists first, so only the requests that this one spent on other things count. */

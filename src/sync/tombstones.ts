@@ -1,4 +1,5 @@
 import { Priority } from '../api/client.js';
+import { type Arrival, arrivalNow } from '../base/clock.js';
 import { RejectedError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
@@ -194,7 +195,7 @@ async function restore(context: Context, presence: string): Promise<number> {
     { presence },
   );
   if (returned.length === 0) return 0;
-  const landing = new Landing(new Date(context.clock.now()), context.schemaDrift);
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   for (const { id, detail_unavailable_reason: reason } of returned) {
     landing.document(presence, { id, parentId: null }, { ...present, detailUnavailableReason: reason });
   }
@@ -205,14 +206,14 @@ async function restore(context: Context, presence: string): Promise<number> {
 /** An item that was answered 404 by id: when, and with which `data.reason`. */
 interface NotFound {
   readonly id: string;
-  readonly at: Date;
+  readonly arrivedAt: Arrival;
   readonly reason: string | undefined;
 }
 
 /** An item that is not listed, and since when. */
 interface UnlistedItem {
   readonly id: string;
-  readonly since?: string;
+  readonly since?: string | null;
 }
 
 /** Fetches one item by id and lands the answer; returns the 404 when there is none. */
@@ -228,7 +229,7 @@ async function fetchById(
     const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
-    const askedAt = answer.arrivedAt.toISOString();
+    const askedAt = answer.arrivedAt.at.toISOString();
     const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
     landing.document(presence, { id, parentId: null }, unlisted);
     await context.batcher.add(landing);
@@ -236,7 +237,7 @@ async function fetchById(
   } catch (error) {
     // A 404 without the documented error body comes from something in front of the API, and proves nothing.
     if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
-    return { id, at: new Date(context.clock.now()), reason: error.reason };
+    return { id, arrivedAt: arrivalNow(context.clock), reason: error.reason };
   }
 }
 
@@ -244,10 +245,10 @@ async function tombstone(
   context: Context,
   list: List,
   presence: string,
-  { id, at, reason }: NotFound,
+  { id, arrivedAt, reason }: NotFound,
 ): Promise<void> {
-  const landing = new Landing(at, context.schemaDrift);
-  const deleted = { deletedAt: at.toISOString(), deletedReason: reason ?? 'not_found' };
+  const landing = new Landing(arrivedAt, context.schemaDrift);
+  const deleted = { deletedAt: arrivedAt.at.toISOString(), deletedReason: reason ?? 'not_found' };
   landing.document(presence, { id, parentId: null }, { ...present, ...deleted });
   landing.removed.push(...(await documentsRemovedWith(context, list, id)));
   // If it comes back, its children are due as if they had never been fetched.
@@ -256,7 +257,8 @@ async function tombstone(
     landing.coverage.push({
       endpoint: child.name,
       entityId: id,
-      fetchedAt: at,
+      fetchedAt: arrivedAt.at,
+      answerNo: arrivedAt.no,
       fingerprint: null,
       status: 404,
       error: null,

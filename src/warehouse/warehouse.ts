@@ -26,6 +26,8 @@ interface Parts {
   readonly dataDir: string;
   readonly models: Models;
   readonly columns: Columns;
+  /** The greatest number of an answer that was stored when the warehouse was opened. */
+  readonly answersBefore: number;
   readonly restored: Restored | null;
   readonly migrated: readonly string[];
   readonly limits: Limits;
@@ -91,8 +93,8 @@ export class Warehouse {
 
   /** Stores a batch, documents, rows and state in one transaction. */
   async load(batch: Batch): Promise<Loaded> {
-    const { models, columns } = this.#parts;
-    const loaded = await this.#repeatably(() => load(this.#session, models, columns, batch));
+    const { models, columns, answersBefore } = this.#parts;
+    const loaded = await this.#repeatably(() => load(this.#session, models, columns, batch, answersBefore));
     if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
     await this.#foldLog(foldAt);
     return loaded;

@@ -48,7 +48,7 @@ export function landGroups(
     for (const one of landed) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      if (landing.seenContent.hasSeen(id, text, landing.fetchedAt)) continue;
+      if (landing.seenContent.hasSeen(id, text, landing.arrivedAt)) continue;
       landMessages(landing, id, messagesOf(one.item) as unknown[], text);
     }
   } catch (error) {
@@ -122,8 +122,8 @@ export function landAuthors(
 }
 
 /** Authors come with each of their messages: one that has not changed need not land again. */
-function isSeen({ seenContent, fetchedAt }: Landing, authorId: string, text: JsonText): boolean {
-  return seenContent.hasSeen(`author ${authorId}`, text, fetchedAt);
+function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
+  return seenContent.hasSeen(`author ${authorId}`, text, arrivedAt);
 }
 
 function withoutAuthors(item: Record<string, unknown>, text: JsonText): JsonText {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { JsonText, sentText, textsOf } from '../../api/json-text.js';
+import type { Arrival } from '../../base/clock.js';
 import { isObject } from '../../base/json.js';
 import type { Key } from '../../contract/resource-entry.js';
 import type { Resources } from '../../contract/resources.js';
@@ -75,11 +76,15 @@ export class Landing {
    * that the run has seen, everything in the answer lands.
    */
   constructor(
-    readonly fetchedAt: Date,
+    readonly arrivedAt: Arrival,
     schemaDrift: SchemaDrift = new SchemaDrift(),
     readonly seenContent: SeenContent = new SeenContent(),
   ) {
     this.#schemaDrift = schemaDrift;
+  }
+
+  get fetchedAt(): Date {
+    return this.arrivedAt.at;
   }
 
   get drift(): Drift[] {
@@ -129,7 +134,7 @@ export class Landing {
         this.#schemaDrift.hold(kind, issue.path, {
           key: itemKey,
           text: reduced.copy(),
-          fetchedAt: this.fetchedAt,
+          arrivedAt: this.arrivedAt,
         });
         continue;
       }
@@ -161,8 +166,8 @@ export class Landing {
   #landHeld(kind: string, { path }: Issue, item: Record<string, unknown>): void {
     const isMissing = !path.includes('.') && item[path] === undefined;
     this.#note(kind, path, isMissing ? 'missing_field' : 'changed_type', isMissing ? null : item[path]);
-    for (const { key, text, fetchedAt } of this.#schemaDrift.takeHeld(kind, path)) {
-      this.document(kind, key, text, fetchedAt);
+    for (const { key, text, arrivedAt } of this.#schemaDrift.takeHeld(kind, path)) {
+      this.document(kind, key, text, arrivedAt);
     }
   }
 
@@ -197,7 +202,7 @@ export class Landing {
     kind: string,
     key: ItemKey,
     value: Record<string, unknown> | JsonText,
-    fetchedAt = this.fetchedAt,
+    arrivedAt = this.arrivedAt,
   ): void {
     if (key.id === null) return;
     const json = value instanceof JsonText ? value : JsonText.of(value);
@@ -209,7 +214,8 @@ export class Landing {
       id: key.id,
       parentId: key.parentId,
       body: text,
-      fetchedAt,
+      fetchedAt: arrivedAt.at,
+      answerNo: arrivedAt.no,
     });
   }
 
@@ -220,7 +226,7 @@ export class Landing {
 
   /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
   members(kind: string, parentId: string, ids: readonly string[]): void {
-    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt });
+    this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
   }
 
   #reject(kind: string, key: ItemKey, path: string, reason: string, item: JsonText): void {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonText } from '../../api/json-text.js';
+import type { Arrival } from '../../base/clock.js';
 import { isObject } from '../../base/json.js';
 
 /** Names an item among those of its kind: its own id, and that of the entity it belongs to, if any. */
@@ -34,7 +35,7 @@ export interface CheckedItem {
 export interface HeldItem {
   readonly key: ItemKey;
   readonly text: JsonText;
-  readonly fetchedAt: Date;
+  readonly arrivedAt: Arrival;
 }
 
 interface Failure {

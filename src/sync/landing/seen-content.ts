@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { JsonText } from '../../api/json-text.js';
+import type { Arrival } from '../../base/clock.js';
 
 /** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
 const mostEntries = 200_000;
@@ -11,17 +12,16 @@ const mostEntries = 200_000;
  * some must say so here.
  */
 export class SeenContent {
-  readonly #seen = new Map<string, { readonly digest: string; readonly at: number }>();
+  readonly #seen = new Map<string, { readonly digest: string; readonly no: number }>();
 
-  /** Whether `name` was last landed with this content, and not later than `at`. Remembers the content if not. */
-  hasSeen(name: string, content: unknown, at: Date): boolean {
+  /** Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not. */
+  hasSeen(name: string, content: unknown, { no }: Pick<Arrival, 'no'>): boolean {
     const digest = digestOf(content);
     const last = this.#seen.get(name);
-    const moment = at.getTime();
     // Answers may land in another order than they arrived in: the latest is remembered.
-    if (last && last.at > moment) return false;
+    if (last && last.no > no) return false;
     if (last?.digest === digest) return true;
-    if (last || this.#seen.size < mostEntries) this.#seen.set(name, { digest, at: moment });
+    if (last || this.#seen.size < mostEntries) this.#seen.set(name, { digest, no });
     return false;
   }
 

@@ -12,8 +12,13 @@ export interface Document {
   readonly parentId: string | null;
   /** The JSON text as it was sent, except for what DuckDB cannot store: lone surrogates and NULs (`storable`). */
   readonly body: string;
-  /** When its answer arrived. Where two documents have the same field, the later one wins. */
+  /** When its answer arrived, by this machine's clock. */
   readonly fetchedAt: Date;
+  /**
+   * The order in which the answers of this process arrived. Where two documents have the same field, the one with the
+   * greater number wins, whatever the clock said. The warehouse adds the greatest number that it had when it was opened.
+   */
+  readonly answerNo: number;
 }
 
 /** Names one document. */
@@ -29,6 +34,7 @@ export interface MemberSet {
   readonly parentId: string;
   readonly ids: readonly string[];
   readonly fetchedAt: Date;
+  readonly answerNo: number;
 }
 
 /** One request of an endpoint for an entity, and its result. One row of `ops.coverage`. */
@@ -36,6 +42,8 @@ export interface Coverage {
   readonly endpoint: string;
   readonly entityId: string;
   readonly fetchedAt: Date;
+  /** As in a document; null leaves the stored one. */
+  readonly answerNo: number | null;
   /** The parent's fingerprint at that time; null when the endpoint has none. */
   readonly fingerprint: string | null;
   /** The parent's change fields at that time, as JSON; absent where the next fetch has to read everything. */

@@ -8,16 +8,17 @@ import { type Staged, storedMembersSql } from './stage.js';
  * Compares the staged batch with raw.documents and decides what to do, without changing the content of raw.documents yet.
  * Leaves:
  *
- * - `stored(rid, endpoint, id, parent_id, body_hash, fetched_at, sibling_at …)`: the stored documents of the entities
- *   that the staged ones describe; `sibling_at` is when the newest of its siblings was seen
- * - `writes(seq, endpoint, id, parent_id, body_hash, fetched_at, run_id, rid, old_hash)`: the documents to store; `rid`
- *   is the row that each replaces, NULL for a new one; `write_bodies` has their bodies as well
+ * - `stored(rid, endpoint, id, parent_id, body_hash, answer_no, sibling_no …)`: the stored documents of the entities that
+ *   the staged ones describe; `sibling_no` is the last answer with one of its siblings
+ * - `writes(seq, endpoint, id, parent_id, body_hash, fetched_at, answer_no, run_id, rid, old_hash)`: the documents to
+ *   store; `rid` is the row that each replaces, NULL for a new one; `write_bodies` has their bodies as well
  * - `deletes(rid, endpoint, id, parent_id)`: the stored documents to delete and, without `rid`, those that came and went
  *   within the batch; `deleted_rows` has the row ids alone
  *
- * The result must not depend on how answers were divided into batches. A document's `fetched_at` is when its content was
- * first seen, except that it moves when the document is seen again after a sibling was (another document about the same
- * entity): otherwise "the later one wins" would be decided by an outdated time. The window functions below find the last
+ * The result must not depend on how answers were divided into batches. A document's `answer_no` is the answer
+ * in which its content was first seen, except that it moves when the document is seen again after a sibling was (another
+ * document about the same entity): otherwise "the later one wins" would be decided by an outdated number. Its `fetched_at`
+ * is the time of that answer. The window functions below find the last
  * such start among several appearances in one batch, exactly as batches of one appearance each would have.
  *
  * Returns how many documents of each kind that concerns, without the kinds that do not change.
@@ -27,7 +28,7 @@ export async function diff(
   families: Families,
   runId: string,
   staged: Staged,
-  range: TimeRange,
+  range: AnswerRange,
 ): Promise<Diff> {
   // One text: between two statements the program may be busy with an answer while DuckDB waits.
   return tx.all<Diff[number]>(
@@ -47,7 +48,7 @@ export async function diff(
   );
 }
 
-/** For each kind, how many documents are new, changed, the same with a new time, and removed. */
+/** For each kind, how many documents are new, changed, the same from a later answer, and removed. */
 export type Diff = readonly {
   readonly endpoint: string;
   readonly new: number;
@@ -59,15 +60,15 @@ export type Diff = readonly {
 }[];
 
 /** Answers later than `after` and not later than `upTo`; null means no bound. */
-interface TimeRange {
-  readonly after: Date | null;
-  readonly upTo: Date | null;
+interface AnswerRange {
+  readonly after: number | null;
+  readonly upTo: number | null;
 }
 
-function within({ after, upTo }: TimeRange): string {
+function within({ after, upTo }: AnswerRange): string {
   const bounds = [
-    ...(after ? [`fetched_at > '${after.toISOString()}'::TIMESTAMPTZ`] : []),
-    ...(upTo ? [`fetched_at <= '${upTo.toISOString()}'::TIMESTAMPTZ`] : []),
+    ...(after === null ? [] : [`answer_no > ${after}`]),
+    ...(upTo === null ? [] : [`answer_no <= ${upTo}`]),
   ];
   return bounds.join(' AND ') || 'true';
 }
@@ -79,7 +80,7 @@ function within({ after, upTo }: TimeRange): string {
 function findStored(
   { familyOf, familySql, isNamedById, withinSql }: Families,
   { kinds }: Staged,
-  range: TimeRange,
+  range: AnswerRange,
 ): string[] {
   const all = [...kinds];
   const byId = [
@@ -107,11 +108,11 @@ function findStored(
     'CREATE OR REPLACE TEMP TABLE hits (rid BIGINT)',
     ...scans.map((scan) => `INSERT INTO hits SELECT rowid FROM raw.documents d WHERE ${scan}`),
     `CREATE OR REPLACE TEMP TABLE stored AS
-      SELECT *, max(fetched_at) OVER (
+      SELECT *, max(answer_no) OVER (
           PARTITION BY family, within, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
-        ) AS sibling_at
+        ) AS sibling_no
         FROM (
-          SELECT rowid AS rid, endpoint, id, parent_id, body_hash, fetched_at, ${familySql} AS family,
+          SELECT rowid AS rid, endpoint, id, parent_id, body_hash, answer_no, ${familySql} AS family,
                  ${withinSql} AS within
             FROM raw.documents WHERE rowid IN (SELECT rid FROM hits))`,
   ];
@@ -129,7 +130,7 @@ const sameDocument =
 const respell = [
   `CREATE OR REPLACE TEMP TABLE respelled AS
     SELECT s.rid, max(seq) AS seq FROM incoming i JOIN stored s ON ${sameDocument}
-     WHERE s.body_hash <> i.body_hash AND i.fetched_at >= s.fetched_at GROUP BY s.rid`,
+     WHERE s.body_hash <> i.body_hash AND i.answer_no >= s.answer_no GROUP BY s.rid`,
   `CREATE OR REPLACE TEMP TABLE respelled_bodies AS
     SELECT rid, b.body, md5(b.body) AS body_hash
       FROM (SELECT rowid AS rid, body FROM raw.documents WHERE rowid IN (SELECT rid FROM respelled)) d
@@ -149,45 +150,46 @@ function decideWrites(runId: string, { repeated }: Staged): string[] {
     WHERE family IN (${literals([...repeated])}) GROUP BY ALL HAVING count(*) > 1)`;
   const once = `
     CREATE OR REPLACE TEMP TABLE writes AS
-      SELECT seq, i.endpoint, i.id, i.parent_id, i.body_hash, i.fetched_at, ${literal(runId)} AS run_id, s.rid,
+      SELECT seq, i.endpoint, i.id, i.parent_id, i.body_hash, i.fetched_at, i.answer_no, ${literal(runId)} AS run_id, s.rid,
              s.body_hash AS old_hash
         FROM ${repeated.size === 0 ? 'incoming' : `(FROM incoming ANTI JOIN ${several} USING (family, within, id))`} i
         LEFT JOIN stored s ON ${sameDocument}
-       WHERE s.rid IS NULL OR i.fetched_at >= s.fetched_at
-             AND (s.body_hash <> i.body_hash OR coalesce(s.sibling_at >= s.fetched_at, false))`;
+       WHERE s.rid IS NULL OR i.answer_no >= s.answer_no
+             AND (s.body_hash <> i.body_hash OR coalesce(s.sibling_no >= s.answer_no, false))`;
   if (repeated.size === 0) return [once];
   return [
     once,
     `INSERT INTO writes
      WITH placed AS (
-       SELECT i.*, s.rid, s.body_hash AS old_hash, s.fetched_at AS old_at, s.sibling_at,
+       SELECT i.*, s.rid, s.body_hash AS old_hash, s.answer_no AS old_no, s.sibling_no,
               min([i.endpoint, i.parent_id]) OVER at_once IS DISTINCT FROM max([i.endpoint, i.parent_id]) OVER at_once
                 AS shares
          FROM (FROM incoming SEMI JOIN ${several} USING (family, within, id)) i LEFT JOIN stored s ON ${sameDocument}
         -- An earlier batch has stored a later answer: this one no longer counts.
-        WHERE s.fetched_at IS NULL OR i.fetched_at >= s.fetched_at
-       WINDOW at_once AS (PARTITION BY i.family, i.within, i.id, i.fetched_at)
+        WHERE s.answer_no IS NULL OR i.answer_no >= s.answer_no
+       WINDOW at_once AS (PARTITION BY i.family, i.within, i.id, i.answer_no)
      ), ordered AS (
        SELECT *,
          row_number() OVER document AS nth,
-         row_number() OVER (PARTITION BY endpoint, id, parent_id ORDER BY fetched_at DESC, seq DESC) AS nth_last,
+         row_number() OVER (PARTITION BY endpoint, id, parent_id ORDER BY answer_no DESC, seq DESC) AS nth_last,
          lag(body_hash, 1, old_hash) OVER document IS DISTINCT FROM body_hash AS other_content,
-         -- (shares) Two siblings of one answer have the same time, so each counts as seen after the other.
+         -- (shares) Two siblings of one answer have the same number, so each counts as seen after the other.
          lag([endpoint, parent_id]) OVER entity IS DISTINCT FROM [endpoint, parent_id] OR lag(shares) OVER entity
            AS after_other,
          lag(seq) OVER entity IS NULL AS first_of_entity
        FROM placed
-       WINDOW document AS (PARTITION BY endpoint, id, parent_id ORDER BY fetched_at, seq),
-              entity AS (PARTITION BY family, within, id ORDER BY fetched_at, seq)
+       WINDOW document AS (PARTITION BY endpoint, id, parent_id ORDER BY answer_no, seq),
+              entity AS (PARTITION BY family, within, id ORDER BY answer_no, seq)
      ), started AS (
        SELECT *,
          rid IS NULL AND nth = 1 OR other_content
-           OR CASE WHEN first_of_entity THEN coalesce(sibling_at >= old_at, false) ELSE after_other END AS starts
+           OR CASE WHEN first_of_entity THEN coalesce(sibling_no >= old_no, false) ELSE after_other END AS starts
        FROM ordered
      ), stamps AS (
-       SELECT endpoint, id, parent_id, max(fetched_at) FILTER (starts) AS stamp FROM started GROUP BY ALL
+       SELECT endpoint, id, parent_id, max(answer_no) FILTER (starts) AS stamp,
+              arg_max(fetched_at, answer_no) FILTER (starts) AS stamped_at FROM started GROUP BY ALL
      )
-     SELECT l.seq, l.endpoint, l.id, l.parent_id, l.body_hash, t.stamp, ${literal(runId)}, l.rid, l.old_hash
+     SELECT l.seq, l.endpoint, l.id, l.parent_id, l.body_hash, t.stamped_at, t.stamp, ${literal(runId)}, l.rid, l.old_hash
        FROM started l JOIN stamps t
          ON t.endpoint = l.endpoint AND t.id = l.id AND t.parent_id IS NOT DISTINCT FROM l.parent_id
       WHERE l.nth_last = 1 AND t.stamp IS NOT NULL`,
@@ -197,7 +199,7 @@ function decideWrites(runId: string, { repeated }: Staged): string[] {
 function decideDeletes(
   { cascades }: Families,
   { setKinds, mayDrop, removes }: Staged,
-  range: TimeRange,
+  range: AnswerRange,
 ): string[] {
   const removed = `EXISTS (FROM batch_removed r
     WHERE r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id)`;
@@ -226,9 +228,9 @@ function dropWrites(condition: string): string[] {
 }
 
 /** Deletes documents whose parent's set does not name them, unless they were seen after that set. */
-function dropNonMembers(kinds: readonly string[], range: TimeRange): string[] {
+function dropNonMembers(kinds: readonly string[], range: AnswerRange): string[] {
   const notMember = `
-    EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.fetched_at >= d.fetched_at
+    EXISTS (FROM sets s WHERE s.endpoint = d.endpoint AND s.parent_id = d.parent_id AND s.answer_no >= d.answer_no
               AND NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id))`;
   return [
     // The earlier ranges of this batch have changed the stored documents.
@@ -270,14 +272,14 @@ export async function storeDocuments(tx: Statements, found: Diff): Promise<Count
       : []),
     ...(sum('stamped') > 0
       ? [
-          `UPDATE raw.documents SET fetched_at = w.fetched_at, run_id = w.run_id
+          `UPDATE raw.documents SET fetched_at = w.fetched_at, answer_no = w.answer_no, run_id = w.run_id
              FROM writes w WHERE raw.documents.rowid = w.rid AND w.old_hash = w.body_hash`,
         ]
       : []),
     ...(counts.new + counts.changed > 0
       ? [
           `INSERT INTO raw.documents BY NAME
-             SELECT endpoint, id, parent_id, body, body_hash, fetched_at, run_id FROM write_bodies
+             SELECT endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id FROM write_bodies
               WHERE rid IS NULL OR old_hash <> body_hash`,
         ]
       : []),

@@ -10,19 +10,21 @@ import { type Staged, stage } from './stage.js';
 
 /**
  * Loads a batch in one transaction: documents, the typed rows that follow from them, and the state that records it. The
- * tables end up the same however answers are divided into batches, as long as the batches come in order of time.
+ * tables end up the same however answers are divided into batches, as long as the batches come in the order of their
+ * answers. `answersBefore` is the greatest number of an answer that was stored when the warehouse was opened.
  */
 export async function load(
   session: Session,
   models: Models,
   columns: Columns,
   batch: Batch,
+  answersBefore: number,
 ): Promise<Loaded> {
   return session.transaction(async (tx) => {
     const rows = new Map<string, Counts>();
     let documents: Counts = { new: 0, changed: 0, removed: 0 };
     if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
-      const staged = await stage(tx, models.families, batch);
+      const staged = await stage(tx, models.families, batch, answersBefore);
       const bounds = [null, ...(await splitBatch(tx, models, staged)), null];
       for (let index = 1; index < bounds.length; index += 1) {
         const range = { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null };
@@ -34,7 +36,7 @@ export async function load(
         documents = plus(documents, await storeDocuments(tx, found));
       }
     }
-    const news = await writeOpsTables(tx, batch);
+    const news = await writeOpsTables(tx, batch, answersBefore);
     await dropTemporary(tx);
     return { documents, rows: Object.fromEntries([...rows].sort()), ...news };
   });
@@ -67,17 +69,17 @@ const temporary = [
 ];
 
 /**
- * The times after which a batch must be split, so that it has the same result as its answers would have had in a batch
+ * The numbers of the answers after which a batch must be split, so that it has the same result as its answers would have had in a batch
  * each. Splits are rare. Reads `stored_members` (see `storedMembersSql`).
  */
 async function splitBatch(
   tx: Statements,
   { documents: models, families }: Models,
   staged: Staged,
-): Promise<Date[]> {
-  const times = (await returns(tx, families, staged)).map((at) => at.getTime());
+): Promise<number[]> {
+  const numbers = await returns(tx, families, staged);
   // Removals apply at the end of the batch, after everything that was fetched of those documents.
-  if (staged.lastSeenOfRemoved) times.push(staged.lastSeenOfRemoved.getTime());
+  if (staged.lastSeenOfRemoved !== null) numbers.push(staged.lastSeenOfRemoved);
   const versioned = models.filter(
     ({ versions, documents }) =>
       versions !== undefined &&
@@ -86,9 +88,9 @@ async function splitBatch(
   );
   for (const { earlier, later } of await changes(tx, versioned)) {
     // As late as possible, so that one split serves as many rows as it can.
-    if (!times.some((at) => at >= earlier.getTime() && at < later.getTime())) times.push(later.getTime() - 1);
+    if (!numbers.some((no) => no >= earlier && no < later)) numbers.push(later - 1);
   }
-  return [...new Set(times)].sort((a, b) => a - b).map((at) => new Date(at));
+  return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
 /** Whether several documents of the batch may concern one row. For kinds of several families, nobody knows in advance. */
@@ -102,44 +104,44 @@ async function returns(
   tx: Statements,
   { cascades }: Families,
   { setKinds, mayDrop, mayReturn }: Staged,
-): Promise<Date[]> {
+): Promise<number[]> {
   if (!mayDrop || !mayReturn) return [];
   const back = cascades.map(
     ({ parents }) => `OR b.endpoint IN (${literals(parents)}) AND d.endpoint IN (${literals(parents)})`,
   );
   const cascading = cascades.map(
     ({ parents, children }) => `UNION
-    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.parent_id = d.id
+    SELECT DISTINCT d.no FROM dropped d JOIN batch_documents b ON b.answer_no > d.no AND b.parent_id = d.id
      WHERE b.endpoint IN (${literals(children)}) AND d.endpoint IN (${literals(parents)})`,
   );
-  const rows = await tx.all<{ at: Date }>(`
+  const rows = await tx.all<{ no: number }>(`
     WITH members AS (
       SELECT endpoint, id, parent_id FROM stored_members
       UNION SELECT endpoint, id, parent_id FROM batch_documents WHERE endpoint IN (${literals(setKinds)})
     ), dropped AS (
-      SELECT s.fetched_at AS "at", d.* FROM batch_sets s JOIN members d USING (endpoint, parent_id)
+      SELECT s.answer_no AS no, d.* FROM batch_sets s JOIN members d USING (endpoint, parent_id)
        WHERE NOT EXISTS (FROM batch_members m WHERE m.set_no = s.set_no AND m.id = d.id)
     )
-    SELECT DISTINCT d."at" FROM dropped d JOIN batch_documents b ON b.fetched_at > d.at AND b.id = d.id
+    SELECT DISTINCT d.no FROM dropped d JOIN batch_documents b ON b.answer_no > d.no AND b.id = d.id
      WHERE b.endpoint = d.endpoint AND b.parent_id = d.parent_id ${back.join(' ')}
     ${cascading.join(' ')}
-    ORDER BY "at"`);
-  return rows.map(({ at }) => at);
+    ORDER BY no`);
+  return rows.map(({ no }) => no);
 }
 
 /**
  * When two answers of the batch differ about a row whose versions are kept: each makes a version, so there must be a
- * split between `earlier` and `later`. In order of time. The same content again is no change, but only where no other
- * document came at the same time: a document that is seen again may win over one that had replaced it.
+ * split between `earlier` and `later`, in their order. The same content again is no change, but only where no other
+ * document came with the same answer: a document that is seen again may win over one that had replaced it.
  */
 async function changes(
   tx: Statements,
   models: readonly DocumentModel[],
-): Promise<{ earlier: Date; later: Date }[]> {
+): Promise<{ earlier: number; later: number }[]> {
   if (models.length === 0) return [];
-  const times = models.map(
+  const answers = models.map(
     ({ table, documents, scope }) => `
-      SELECT ${literal(table)} AS model, ${scope.document} AS scope, fetched_at AS later,
+      SELECT ${literal(table)} AS model, ${scope.document} AS scope, answer_no AS later,
              min([endpoint, body_hash]) AS least, max([endpoint, body_hash]) AS most
         FROM batch_documents WHERE endpoint IN (${literals(documents)}) GROUP BY scope, later`,
   );
@@ -147,6 +149,6 @@ async function changes(
     SELECT max(earlier) AS earlier, later FROM (
       SELECT later, lag(later) OVER w AS earlier,
              least = most AND lag(least) OVER w = least AND lag(most) OVER w = most AS again
-        FROM (${times.join(' UNION ALL ')}) WINDOW w AS (PARTITION BY model, scope ORDER BY later))
+        FROM (${answers.join(' UNION ALL ')}) WINDOW w AS (PARTITION BY model, scope ORDER BY later))
      WHERE earlier IS NOT NULL AND NOT again GROUP BY later ORDER BY later`);
 }

@@ -17,10 +17,15 @@ interface OpsRows {
 export async function writeOpsTables(
   tx: Statements,
   batch: Batch,
+  answersBefore: number,
 ): Promise<{ newRejections: number; newDrift: Drift[] }> {
-  const all = [coverage(batch), rejections(batch), drift(batch), scans(batch), requests(batch)].filter(
-    ({ rows }) => rows.length > 0,
-  );
+  const all = [
+    coverage(batch, answersBefore),
+    rejections(batch),
+    drift(batch),
+    scans(batch),
+    requests(batch),
+  ].filter(({ rows }) => rows.length > 0);
   if (all.length > 0) await tx.run(all.map(createTable).join(';\n'));
   for (const { table, columns, rows } of all) {
     const kinds = columns.map(([, kind]) => kind);
@@ -51,13 +56,14 @@ const sqlType: Record<ColumnKind, string> = {
  * One row per (endpoint, entity). A good answer and a refusal (4xx) settle it: date and fingerprint move. No answer, a 429
  * and a 5xx leave them, so that it stays due.
  */
-function coverage(batch: Batch): OpsRows {
+function coverage(batch: Batch, answersBefore: number): OpsRows {
   return {
     table: 'batch_coverage',
     columns: [
       ['endpoint', 'text'],
       ['entity_id', 'text'],
       ['fetched_at', 'time'],
+      ['answer_no', 'integer'],
       ['fingerprint', 'text'],
       ['counters', 'text'],
       ['status', 'integer'],
@@ -67,8 +73,8 @@ function coverage(batch: Batch): OpsRows {
       ['settled', 'boolean'],
     ],
     rows: batch.coverage.map((it, seq) => [
-      ...[it.endpoint, it.entityId, it.fetchedAt, it.fingerprint, it.counters ?? null],
-      ...[it.status, it.error, it.reason, seq],
+      ...[it.endpoint, it.entityId, it.fetchedAt, it.answerNo === null ? null : answersBefore + it.answerNo],
+      ...[it.fingerprint, it.counters ?? null, it.status, it.error, it.reason, seq],
       it.error === null || refused(it.status),
     ]),
     sql: [
@@ -80,6 +86,7 @@ function coverage(batch: Batch): OpsRows {
             FROM batch_coverage b GROUP BY endpoint, entity_id)
         SELECT c.rowid AS rid, l.endpoint, l.entity_id,
                CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
+               coalesce(settling.answer_no, c.answer_no) AS answer_no,
                CASE WHEN settling IS NULL THEN c.fingerprint ELSE settling.fingerprint END AS fingerprint,
                CASE WHEN settling IS NULL THEN c.counters ELSE settling.counters END AS counters,
                latest.status, latest.reason, latest.error,
@@ -156,7 +163,7 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
     `UPDATE ops.rejected_records SET resolved_at = d.at
        FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM batch_documents GROUP BY ALL) d
       WHERE resolved_at IS NULL AND rejected_records.endpoint = d.endpoint AND rejected_records.id = d.id
-        AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND d.at > last_seen_at`,
+        AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND (rejected_records.run_id <> ${literal(batch.runId)} OR d.at > last_seen_at)`,
     `UPDATE ops.rejected_records SET resolved_at = s.at
        FROM (SELECT endpoint, parent_id, max(fetched_at) AS at FROM batch_sets GROUP BY ALL) s
       WHERE ${withoutId} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,

@@ -137,10 +137,24 @@ async function recordFirst(
   await recordVersions(tx, versions, namesOf(columns, versions.table), {
     changed: `SELECT * FROM main.${identifier(table)} WHERE ${identifier(scope.column)} IN (${scopes})`,
     deleted: `SELECT ${identifier(scope.column)}, synced_at FROM main.${identifier(table)} LIMIT 0`,
+    answered: scopes,
   });
 }
 
-const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, run_id';
+/** As SQL text: no later answer, since nothing was fetched. */
+export const nothingAnswered = 'SELECT NULL::VARCHAR LIMIT 0';
+
+/**
+ * The scopes with a document of an answer that is later than all that are stored of them: other documents of one answer
+ * may come in another batch. As SQL text.
+ */
+function answeredOf({ documents }: DocumentModel): string {
+  const kinds = literals(documents);
+  return `SELECT id FROM writes w WHERE endpoint IN (${kinds})
+    AND NOT EXISTS (FROM stored s WHERE s.endpoint IN (${kinds}) AND s.id = w.id AND s.answer_no >= w.answer_no)`;
+}
+
+const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id';
 
 function writtenOf({ documents }: SharedInput): string {
   return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${literals(documents)})`;
@@ -194,6 +208,7 @@ export async function replaceRows(
         SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
       deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
         SELECT rid FROM compared WHERE pid IS NULL)`,
+      answered: model.from === 'documents' ? answeredOf(model) : nothingAnswered,
     });
   }
   const statements = [

@@ -3,7 +3,7 @@ import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
 import { type Columns, type Model, type Models, namesOf, projection, storedDocuments } from './models.js';
-import { replaceRows } from './project.js';
+import { nothingAnswered, replaceRows } from './project.js';
 import { recordVersions } from './versions.js';
 
 export interface RebuildProgress {
@@ -61,6 +61,7 @@ async function fill(session: Session, model: Model, columns: Columns): Promise<n
       await recordVersions(tx, versions, namesOf(columns, versions.table), {
         changed: `FROM ${table}`,
         deleted: `FROM rows_before ANTI JOIN ${table} USING (${key})`,
+        answered: nothingAnswered,
       });
       await tx.run('DROP TABLE temp.rows_before');
     }

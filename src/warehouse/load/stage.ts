@@ -9,18 +9,23 @@ import type { Families } from './families.js';
  * documents. Bodies stay in `batch_bodies` until the diff has decided which to store: the table that it reads,
  * `batch_documents`, is narrow. Raises when a body is not JSON.
  */
-export async function stage(tx: Statements, families: Families, batch: Batch): Promise<Staged> {
+export async function stage(
+  tx: Statements,
+  families: Families,
+  batch: Batch,
+  answersBefore: number,
+): Promise<Staged> {
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE batch_bodies
-      (seq BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, body JSON, fetched_at TIMESTAMPTZ);
+      (seq BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, body JSON, fetched_at TIMESTAMPTZ, answer_no BIGINT);
     CREATE OR REPLACE TEMP TABLE batch_removed (endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
-    CREATE OR REPLACE TEMP TABLE batch_sets (set_no BIGINT, endpoint VARCHAR, parent_id VARCHAR, fetched_at TIMESTAMPTZ);
+    CREATE OR REPLACE TEMP TABLE batch_sets (set_no BIGINT, endpoint VARCHAR, parent_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT);
     CREATE OR REPLACE TEMP TABLE batch_members (set_no BIGINT, id VARCHAR);
   `);
   await tx.append(
     { catalog: 'temp', table: 'batch_bodies' },
-    ['integer', 'text', 'text', 'text', 'text', 'time'],
-    byKind(batch.documents),
+    ['integer', 'text', 'text', 'text', 'text', 'time', 'integer'],
+    byKind(batch.documents, answersBefore),
   );
   await tx.append(
     { catalog: 'temp', table: 'batch_removed' },
@@ -29,8 +34,10 @@ export async function stage(tx: Statements, families: Families, batch: Batch): P
   );
   await tx.append(
     { catalog: 'temp', table: 'batch_sets' },
-    ['integer', 'text', 'text', 'time'],
-    batch.sets.map((it, number) => [number, it.endpoint, it.parentId, it.fetchedAt]),
+    ['integer', 'text', 'text', 'time', 'integer'],
+    batch.sets.map((it, number) => [
+      ...[number, it.endpoint, it.parentId, it.fetchedAt, answersBefore + it.answerNo],
+    ]),
   );
   await tx.append({ catalog: 'temp', table: 'batch_members' }, ['integer', 'text'], membersOf(batch));
   const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
@@ -39,7 +46,7 @@ export async function stage(tx: Statements, families: Families, batch: Batch): P
   const [answer] = await tx.all<{ found: boolean }>(`
     CREATE OR REPLACE TEMP TABLE batch_documents AS
       SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, fetched_at,
-             ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
+             answer_no, ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
        WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
     ${storedMembersSql(setKinds)};
     SELECT EXISTS (FROM stored_members) AS found`);
@@ -50,7 +57,7 @@ export async function stage(tx: Statements, families: Families, batch: Batch): P
     mayReturn: isNewerThanASet(batch),
     repeated: repeatedIn(batch, families),
     removes: batch.removed.length > 0,
-    lastSeenOfRemoved: lastSeenOfRemoved(batch),
+    lastSeenOfRemoved: lastSeenOfRemoved(batch, answersBefore),
   };
 }
 
@@ -68,12 +75,12 @@ export interface Staged {
   readonly repeated: ReadonlySet<string>;
   /** Whether it removes documents by name. */
   readonly removes: boolean;
-  /** When the batch last saw a document that it also removes; null when it removes none of its own. */
-  readonly lastSeenOfRemoved: Date | null;
+  /** The last answer of the batch with a document that it also removes; null when it removes none of its own. */
+  readonly lastSeenOfRemoved: number | null;
 }
 
 /**
- * Fills `stored_members(rid, endpoint, id, parent_id, fetched_at)` with the stored documents under a parent for which
+ * Fills `stored_members(rid, endpoint, id, parent_id, answer_no)` with the stored documents under a parent for which
  * the batch has a set. Two steps, so that only the key columns of a million documents are read.
  */
 export function storedMembersSql(setKinds: readonly string[]): string {
@@ -85,16 +92,14 @@ export function storedMembersSql(setKinds: readonly string[]): string {
   return `
     CREATE OR REPLACE TEMP TABLE hits AS ${hits};
     CREATE OR REPLACE TEMP TABLE stored_members AS
-      SELECT rowid AS rid, endpoint, id, parent_id, fetched_at FROM raw.documents WHERE rowid IN (SELECT rid FROM hits)`;
+      SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents WHERE rowid IN (SELECT rid FROM hits)`;
 }
 
-function lastSeenOfRemoved({ documents, removed }: Batch): Date | null {
+function lastSeenOfRemoved({ documents, removed }: Batch, answersBefore: number): number | null {
   const keys = new Set(removed.map(keyOf));
   const seen = keys.size === 0 ? [] : documents.filter((document) => keys.has(keyOf(document)));
-  return seen.reduce<Date | null>(
-    (last, { fetchedAt }) => (last && last >= fetchedAt ? last : fetchedAt),
-    null,
-  );
+  if (seen.length === 0) return null;
+  return answersBefore + seen.reduce((last, { answerNo }) => Math.max(last, answerNo), 0);
 }
 
 const keyOf = ({ endpoint, id, parentId }: DocumentKey) => JSON.stringify([endpoint, id, parentId]);
@@ -122,8 +127,8 @@ function hasNonMembers({ documents, sets }: Batch): boolean {
 
 function isNewerThanASet({ documents, sets }: Batch): boolean {
   let newest = Number.NEGATIVE_INFINITY;
-  for (const { fetchedAt } of documents) newest = Math.max(newest, fetchedAt.getTime());
-  return sets.some(({ fetchedAt }) => fetchedAt.getTime() < newest);
+  for (const { answerNo } of documents) newest = Math.max(newest, answerNo);
+  return sets.some(({ answerNo }) => answerNo < newest);
 }
 
 function repeatedIn({ documents }: Batch, { familyName, withinOf }: Families): Set<string> {
@@ -139,9 +144,12 @@ function repeatedIn({ documents }: Batch, { familyName, withinOf }: Families): S
 }
 
 /** In order of kind, so that they are stored in that order, and a scan for one kind skips whole vectors of the others. */
-function* byKind(documents: readonly Document[]): Generator<Cell[]> {
+function* byKind(documents: readonly Document[], answersBefore: number): Generator<Cell[]> {
   for (const ofKind of groupBy(documents.entries(), ([, { endpoint }]) => endpoint).values()) {
-    for (const [seq, it] of ofKind) yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt];
+    for (const [seq, it] of ofKind) {
+      const answerNo = answersBefore + it.answerNo;
+      yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt, answerNo];
+    }
   }
 }
 

@@ -8,6 +8,8 @@ interface RowChanges {
   readonly changed: string;
   /** The rows that were deleted: their id, and when they were last seen (`synced_at`), in this order. */
   readonly deleted: string;
+  /** The ids of rows with an answer that is later than every one before. */
+  readonly answered: string;
 }
 
 /**
@@ -15,22 +17,23 @@ interface RowChanges {
  * behind it arrived; where the versioned columns are the same, no version begins. The intervals of a row are half open,
  * without gaps or overlaps, and two in a row always differ. `columns` are those of the table of versions.
  *
- * What is found at the very time at which the last version began (two answers of the same millisecond, or a document
- * that was withdrawn) replaces that version: for each time there is one version. The last version of a row that is
+ * What the same answer changes once more, or a document that was withdrawn, replaces the version that began then. A later
+ * answer ends the version before it, however the clock was set meanwhile: where its time is not later, the new version
+ * begins a microsecond after the last one. The last version of a row that is
  * deleted without a tombstone ends when the row was last seen.
  */
 export async function recordVersions(
   tx: Statements,
   versions: Versions,
   columns: readonly string[],
-  { changed, deleted }: RowChanges,
+  { changed, deleted, answered }: RowChanges,
 ): Promise<void> {
   const table = `main.${identifier(versions.table)}`;
   const key = identifier(versions.key);
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE new_versions AS
-      SELECT *, false AS deleted FROM (${versionsOf(versions, changed)});
-    INSERT INTO new_versions (${key}, valid_from, deleted) SELECT *, true FROM (${deleted})`);
+      SELECT *, false AS deleted, ${key} IN (${answered}) AS answered FROM (${versionsOf(versions, changed)});
+    INSERT INTO new_versions (${key}, valid_from, deleted, answered) SELECT *, true, false FROM (${deleted})`);
   const content = columns.filter((name) => name !== versions.key && !validityColumns.includes(name));
   const replaced = await compareWithLatest(tx, table, key, content);
   // Once more against the versions before the replaced ones: these are closed, so it cannot happen a second time.
@@ -38,7 +41,7 @@ export async function recordVersions(
   await tx.run(`
     UPDATE ${table} SET valid_to = c.since FROM version_changes c WHERE ${table}.rowid = c.rid AND c.last_to IS NULL;
     UPDATE ${table} SET valid_to = NULL FROM version_changes c WHERE ${table}.rowid = c.rid AND c.reopens;
-    INSERT INTO ${table} BY NAME SELECT * EXCLUDE (since, deleted, rid, last_from, last_to, same, reopens)
+    INSERT INTO ${table} BY NAME SELECT * EXCLUDE (since, deleted, answered, rid, last_from, last_to, same, reopens)
                                         REPLACE (since AS valid_from)
                                    FROM version_changes WHERE NOT deleted AND NOT reopens;
     DROP TABLE temp.new_versions; DROP TABLE temp.version_changes; DROP TABLE temp.latest`);
@@ -65,8 +68,8 @@ async function compareWithLatest(
           ON m.${key} = v.${key} AND m.valid_from = v.valid_from;
     CREATE OR REPLACE TEMP TABLE version_changes AS
       SELECT *, same AND last_to = since AS reopens FROM (
-        SELECT n.*, greatest(n.valid_from, l.valid_to, l.valid_from) AS since, l.rid, l.valid_from AS last_from,
-               l.valid_to AS last_to, NOT n.deleted AND l.rid IS NOT NULL AND ${same} AS same
+        SELECT n.*, greatest(n.valid_from, l.valid_to, CASE WHEN n.answered THEN l.valid_from + INTERVAL 1 MICROSECOND ELSE l.valid_from END)
+                 AS since, l.rid, l.valid_from AS last_from, l.valid_to AS last_to, NOT n.deleted AND l.rid IS NOT NULL AND ${same} AS same
           FROM new_versions n LEFT JOIN latest l ON l.${key} = n.${key})
        WHERE NOT (same AND last_to IS NULL)`);
   const emptied = await tx.run(`DELETE FROM ${table} WHERE rowid IN (

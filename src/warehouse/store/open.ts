@@ -13,7 +13,7 @@ import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
-import { markInterrupted, type Organization, organization } from './runs.js';
+import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
 
 export interface OpenOptions extends Limits {
@@ -66,6 +66,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           dataDir,
           models,
           columns,
+          answersBefore: await lastAnswer(session),
           restored,
           migrated,
           limits: options,

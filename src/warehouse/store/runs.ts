@@ -66,6 +66,14 @@ export async function markInterrupted(session: Session): Promise<number> {
   return session.run("UPDATE ops.runs SET outcome = 'interrupted' WHERE outcome = 'running'");
 }
 
+/** The greatest number of an answer that is stored: what arrives from now on gets greater ones. */
+export async function lastAnswer(session: Session): Promise<number> {
+  const [row] = await session.all<{ no: number }>(
+    `SELECT greatest(0, (SELECT max(answer_no) FROM raw.documents), (SELECT max(answer_no) FROM ops.coverage)) AS no`,
+  );
+  return Number(row?.no ?? 0);
+}
+
 export interface Organization {
   readonly id: string;
   readonly name: string | null;

@@ -57,7 +57,7 @@ describe('a good answer', () => {
       const answer = await api.call('whoami');
       expect(answer).toMatchObject({ body: whoami, status: 200, attempts: 1, requestId: 'r-1' });
       expect(answer.bytes).toBe(JSON.stringify(whoami).length);
-      expect(answer.arrivedAt.getTime()).toBeGreaterThanOrEqual(before);
+      expect(answer.arrivedAt.at.getTime()).toBeGreaterThanOrEqual(before);
     });
     expect(requests).toHaveLength(1);
     expect(requests[0]).toMatchObject({

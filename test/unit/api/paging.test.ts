@@ -4,6 +4,7 @@ import type { Answer } from '../../../src/api/client.js';
 import { type PagingClient, PagingMemory } from '../../../src/api/page.js';
 import { type Page, pages } from '../../../src/api/paging.js';
 import type { AnyRequest } from '../../../src/api/request.js';
+import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { ContractError, RejectedError } from '../../../src/base/errors.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { json, rawServer, refuse } from '../../support/raw-server.js';
@@ -32,7 +33,7 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     requests.push(one);
     if (requests.length > 500) throw new Error('endless');
     const body = server(one, requests.length);
-    return { body, status: 200, arrivedAt: new Date(), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 0, attempts: 1 };
   };
   return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }

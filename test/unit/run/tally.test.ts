@@ -35,6 +35,18 @@ const rejection = (id: string, path = 'title'): Rejection => ({
 });
 
 describe('RunTally', () => {
+  test('how far the clock is ahead is the median of the attempts whose response had a date', () => {
+    const tally = new RunTally();
+    tally.attempt(attempt());
+    expect(tally.clockAheadMs).toBeNull();
+    const at = (ahead: number) =>
+      attempt({ startedAt: new Date(100_500 + ahead), ms: 0, serverDate: new Date(100_000) });
+    for (const ahead of [3_600_000, 10, 86_400_000]) tally.attempt(at(ahead));
+    expect(tally.clockAheadMs).toBe(3_600_000);
+    for (const ahead of [-20, 30]) tally.attempt(at(ahead));
+    expect(tally.clockAheadMs).toBe(30);
+  });
+
   test('counts every attempt, by endpoint, the most asked first', () => {
     const tally = new RunTally();
     tally.attempt(attempt());

@@ -50,7 +50,7 @@ describe('people', () => {
           weeklyActivity: [0, 1.5],
         },
       },
-      { endpoint: 'person_merges', id: 'p', at: 3, body: { mergedInto: null, merges: [] } },
+      { endpoint: 'person_merges', id: 'p', at: 3, run: 'r2', body: { mergedInto: null, merges: [] } },
     ]);
     expect(await stand.project('people')).toEqual([
       {

@@ -87,6 +87,7 @@ export async function openStand() {
         appender.appendVarchar(text);
         appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(start + at * 1000) * 1000n));
         appender.appendVarchar(run);
+        appender.appendBigInt(BigInt(Math.round(at * 1000)));
         appender.endRow();
       }
       appender.closeSync();

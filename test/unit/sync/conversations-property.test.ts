@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/api/client.js';
 import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
+import { arrivalNow } from '../../../src/base/clock.js';
 import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { resources } from '../../../src/contract/resources.js';
@@ -155,13 +156,14 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
   now += 3_600_000;
   made += 1;
   const runId = `run-${made}`;
+  const setUp = arrivalNow({ now: () => now });
   const document = (
     endpoint: string,
     id: string,
     body: object,
     parentId: string | null = null,
   ): Document => ({
-    ...{ endpoint, id, parentId, fetchedAt: new Date(now) },
+    ...{ endpoint, id, parentId, fetchedAt: setUp.at, answerNo: setUp.no },
     body: JSON.stringify({ id, ...body }),
   });
   const documents = lists.flatMap(({ id, item }) => {
@@ -179,7 +181,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     now += 1000;
     const list = lists.find(({ id }) => id === request?.query?.companyId);
     const body = list?.page(request?.query ?? {});
-    return { body, status: 200, arrivedAt: new Date(now), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow({ now: () => now }), bytes: 0, attempts: 1 };
   };
   const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   const context = {

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
 import type { SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
   byUrgency,
+  clampCoverage,
   countDue,
   due,
   sweepNote,
@@ -48,7 +50,14 @@ beforeEach(async () => {
 afterAll(() => warehouse.close());
 
 function item(endpoint: string, id: string, body: object = {}): Document {
-  return { endpoint, id, parentId: null, body: JSON.stringify({ id, ...body }), fetchedAt: daysAgo(1) };
+  return {
+    endpoint,
+    id,
+    parentId: null,
+    body: JSON.stringify({ id, ...body }),
+    fetchedAt: daysAgo(1),
+    answerNo: 1,
+  };
 }
 
 function load(documents: readonly Document[], coverage: readonly Coverage[] = []): Promise<unknown> {
@@ -67,7 +76,14 @@ async function fingerprints(endpoint: ChildName): Promise<Map<string, string>> {
 }
 
 function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>): Coverage {
-  const good = { fetchedAt: daysAgo(1), fingerprint: null, status: 200, error: null, reason: null };
+  const good = {
+    fetchedAt: daysAgo(1),
+    answerNo: 1,
+    fingerprint: null,
+    status: 200,
+    error: null,
+    reason: null,
+  };
   return { endpoint, entityId, ...good, ...more };
 }
 
@@ -155,6 +171,17 @@ describe('due', () => {
       await load([item('topics', 't', body)], [covered('topic', 't', { fingerprint: known })]);
       expect(brief(await dueOf('topic'))).toEqual(['t changed']);
     }
+  });
+
+  test('what a clock that was ahead fetched in the future is swept as if it was fetched when that was noticed', async () => {
+    await load([item('topics', 't')]);
+    const fingerprint = (await fingerprints('topic')).get('t') ?? '';
+    await load([], [covered('topic', 't', { fingerprint, fetchedAt: daysAgo(-400) })]);
+    expect(await dueOf('topic')).toEqual([]);
+    await clampCoverage({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
+    const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
+    expect(await later(1)).toEqual([]);
+    expect(brief(await later(11))).toEqual(['t sweep']);
   });
 
   test('the sweep is spread between half and all of the age', async () => {

@@ -113,6 +113,7 @@ describe('pruneStale', () => {
     endpoint,
     entityId,
     fetchedAt: at(second),
+    answerNo: second,
     fingerprint: 'f',
     status: 200,
     error: null,

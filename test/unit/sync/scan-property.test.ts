@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Answer } from '../../../src/api/client.js';
 import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
-import { systemClock } from '../../../src/base/clock.js';
+import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
@@ -134,7 +134,7 @@ function contextOf(
   const get = async (name: string, request?: AnyRequest): Promise<Answer> => {
     const body =
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
-    return { body, status: 200, arrivedAt: new Date(now()), bytes: 0, attempts: 1 };
+    return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0, attempts: 1 };
   };
   const load = async (batch: Parameters<Warehouse['load']>[0]) => {
     if (warehouse) return warehouse.load(batch);
@@ -383,6 +383,21 @@ describe('settling what is missing from such a list', () => {
     // Never later than the age that the sweep allows: a day, here.
     expect(asked).toEqual([0, 0.5, 0.9, 2, 5, 12, 24, 48, 72]);
     expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
+  });
+
+  test('an item that a clock that was ahead found unlisted is fetched again, and is unlisted since then', async () => {
+    const list = new ShiftingList(20, { base: 1, size: 5 });
+    await run(list, 1);
+    list.hidden.push(...list.listed.splice(4, 1));
+    const start = Date.now();
+    await run(list, 1, start + 400 * 86_400_000);
+    const asked: number[] = [];
+    for (const hours of [0, 0.5, 2, 3, 5]) {
+      const before = list.asked;
+      await run(list, 1, start + hours * 3_600_000);
+      if (list.asked > before) asked.push(hours);
+    }
+    expect(asked).toEqual([0, 0.5, 2, 5]);
   });
 
   test('the 404 of an item that is listed as well proves nothing: it must be missing twice', async () => {

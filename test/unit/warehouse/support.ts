@@ -49,6 +49,7 @@ export function doc(
     parentId: parentId ?? null,
     body: JSON.stringify({ id, ...body }),
     fetchedAt: at(second),
+    answerNo: second,
   };
 }
 
@@ -58,7 +59,7 @@ export function members(
   second: number,
   ids: readonly string[],
 ): MemberSet {
-  return { endpoint, parentId, ids, fetchedAt: at(second) };
+  return { endpoint, parentId, ids, fetchedAt: at(second), answerNo: second };
 }
 
 /** Every row of every typed table and of raw.documents, in an order of their own, as text. */

@@ -9,7 +9,7 @@ import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
 const at = new Date('2026-01-02T03:04:05Z');
 const key = (item: Record<string, unknown>) => ({ id: idOf(item), parentId: null });
 const topics = (...items: unknown[]) => {
-  const landing = new Landing(at);
+  const landing = new Landing({ at, no: 1 });
   landing.items('topics', topicListItem, items, key);
   return landing;
 };
@@ -54,7 +54,7 @@ describe('Landing', () => {
 describe('an item that is too large or too deep', () => {
   const nested = (levels: number): unknown[] => (levels === 1 ? [] : [nested(levels - 1)]);
   const land = (items: unknown[], maxItemBytes = 1_000) => {
-    const landing = new Landing(at, new SchemaDrift({ maxItemBytes }));
+    const landing = new Landing({ at, no: 1 }, new SchemaDrift({ maxItemBytes }));
     landList(landing, listNamed('topics'), items);
     return landing;
   };
@@ -93,7 +93,7 @@ describe('documents inside another', () => {
     landing.rejections.map(({ endpoint, id, path }) => ({ endpoint, id, path }));
 
   test('a bad person or author does not cost the topic that names it', () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     const persons = [{ id: 'p', isBot: 'no' }, { displayName: 'nobody' }, { id: 'q' }];
     landList(landing, listNamed('topics'), [
       { id: 't', persons, authors: [{ id: 'a' }, { displayName: 'x' }] },
@@ -109,7 +109,7 @@ describe('documents inside another', () => {
   });
 
   test('a bad message does not cost those that answer it, nor a bad author the message', () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     const bad = { id: 'm1', isInternal: 'sometimes' };
     const answer = { id: 'm2', replyTo: bad, thread: bad, author: { id: 'a', isBot: 'no' } };
     landGroups(landing, topicGroups, 't', [{ group: { id: 'g' }, messages: [bad, answer] }]);
@@ -129,7 +129,7 @@ describe('landGroups', () => {
   });
 
   test('takes group, messages and authors apart', () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     const items = [
       {
         group: { id: 'g1', title: 'one' },
@@ -155,7 +155,7 @@ describe('landGroups', () => {
   });
 
   test('a bad message costs itself alone, and is still a member of its group', () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     landGroups(landing, topicGroups, 't', [
       { group: { id: 'g1' }, messages: [message('m1', 'a'), { id: 'm2', createdAt: 'yesterday' }] },
     ]);
@@ -169,7 +169,7 @@ describe('landGroups', () => {
 
 describe('landList', () => {
   test("a topic's authors and persons become documents of their own", () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     landList(landing, listNamed('topics'), [
       { id: 't', authors: [{ id: 'b' }, { id: 'a' }], persons: [{ id: 'q', isStaff: true }, { id: 'p' }] },
     ]);
@@ -185,7 +185,7 @@ describe('landList', () => {
   });
 
   test("a person's colleagues become documents of the company", () => {
-    const landing = new Landing(at);
+    const landing = new Landing({ at, no: 1 });
     landList(landing, listNamed('people'), [
       { id: '1', company: { id: '9', employees: [{ id: '1', name: 'A' }, { id: '2' }] } },
     ]);
@@ -198,7 +198,7 @@ describe('the schema drift of a run', () => {
   test('a changed form is recognized over many answers of one item, and what was rejected for it lands too', () => {
     const schemaDrift = new SchemaDrift();
     const landings = Array.from({ length: 5 }, (_, index) => {
-      const landing = new Landing(new Date(at.getTime() + index), schemaDrift);
+      const landing = new Landing({ at: new Date(at.getTime() + index), no: index }, schemaDrift);
       landing.items('topics', topicListItem, [{ id: `t${index}`, eventCount: 'many' }], key);
       return landing;
     });
@@ -214,7 +214,7 @@ describe('the schema drift of a run', () => {
   test('a documented field that none of many items has is noted; few items prove nothing', () => {
     const noted = (items: number) => {
       const schemaDrift = new SchemaDrift();
-      const landing = new Landing(at, schemaDrift);
+      const landing = new Landing({ at, no: 1 }, schemaDrift);
       const full = Object.fromEntries(Object.keys(topicListItem.shape).map((field) => [field, null]));
       const { summary: _, ...without } = full;
       landing.items(

@@ -8,7 +8,7 @@ import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
 import { SeenContent } from '../../../../src/sync/landing/seen-content.js';
 
 const companyGroups = { name: 'company_groups', ...entries.company_groups };
-const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+const at = (second: number) => ({ at: new Date(Date.UTC(2026, 0, 1, 0, 0, second)), no: second });
 
 describe('SeenContent', () => {
   test('the same content again was seen; other content was not, and is remembered instead', () => {

@@ -14,6 +14,7 @@ const document = (id: string): Document => ({
   parentId: null,
   body: '{}',
   fetchedAt: new Date(0),
+  answerNo: 1,
 });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -156,11 +157,11 @@ describe('Batcher', () => {
     };
     const subject = batcher(load);
     const coverage = {
-      ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), fingerprint: null },
+      ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), answerNo: 1, fingerprint: null },
       ...{ status: 200, error: null, reason: null },
     };
     await subject.add({ documents: [document('before')] });
-    const set = { endpoint: 'topics', parentId: 't', ids: [], fetchedAt: new Date(0) };
+    const set = { endpoint: 'topics', parentId: 't', ids: [], fetchedAt: new Date(0), answerNo: 1 };
     const documents = Array.from({ length: 8 }, (_, index) => document(String(index)));
     // Of a class, as a landing is, whose drift is no field of its own.
     class Answer {

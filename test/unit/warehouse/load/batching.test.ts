@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Batch, batchOf, type Document, type MemberSet } from '../../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { propertyRuns } from '../../../support/runs.js';
-import { at, contents, doc, members, open, runId } from '../support.js';
+import { at, contents, doc, members, open, ready, runId } from '../support.js';
 
 /** What one answer of the API brings, or a removal that some answer proved. */
 interface Part {
@@ -197,6 +197,111 @@ test('the tables do not depend on how answers are divided into batches, and equa
       expect(await batched.checkKeys()).toEqual([]);
     }),
     { numRuns: propertyRuns(2, 30) },
+  );
+});
+
+/** Rows without times and numbers of answers; versions in their order. A group's people have no answer of their own. */
+async function withoutTimes(warehouse: Warehouse): Promise<Record<string, string[]>> {
+  const tables = await warehouse.all<{ schema: string; name: string; columns: string }>(
+    `SELECT schema_name AS schema, table_name AS name, string_agg(column_name, ', ' ORDER BY column_index) FILTER (
+              column_name NOT IN ('synced_at', 'fetched_at', 'answer_no', 'valid_from', 'valid_to', 'run_id')) AS columns
+       FROM duckdb_columns() JOIN duckdb_tables() USING (schema_name, table_name)
+      WHERE NOT duckdb_tables.temporary AND (schema_name = 'main' OR table_name = 'documents')
+      GROUP BY ALL ORDER BY ALL`,
+  );
+  const found: Record<string, string[]> = {};
+  for (const { schema, name, columns } of tables) {
+    const run = name === 'group_people' ? '' : ", regexp_extract(run_id, '#.*')";
+    const order = name.endsWith('_versions') ? `${columns.split(', ')[0]}, valid_from` : '1';
+    const rows = await warehouse.all<{ row: string }>(
+      `SELECT row(${columns}${run})::VARCHAR AS row FROM ${schema}.${name} ORDER BY ${order}`,
+    );
+    if (rows.length > 0) found[name] = rows.map(({ row }) => row);
+  }
+  return found;
+}
+
+/** Versions that end before they begin, or where the next one does not begin at the end of the last. */
+async function brokenChains(warehouse: Warehouse): Promise<unknown[]> {
+  const versions = [
+    ['topic_versions', 'topic_id'],
+    ['people_versions', 'person_id'],
+    ['company_versions', 'company_id'],
+  ].map(
+    ([table, key]) => `SELECT ${key} AS id, valid_from, valid_to,
+      lead(valid_from) OVER (PARTITION BY ${key} ORDER BY valid_from) AS next FROM ${table}`,
+  );
+  return warehouse.all(
+    `FROM (${versions.join(' UNION ALL ')}) WHERE valid_to <= valid_from OR valid_to IS DISTINCT FROM next`,
+  );
+}
+
+test('the tables do not depend on the clock: it may jump at any answer, within a run and between runs', async () => {
+  const answer = fc.record({
+    make: fc.oneof(
+      { weight: 6, arbitrary: groupAnswers },
+      { weight: 5, arbitrary: topicAnswers },
+      { weight: 1, arbitrary: peopleAnswers },
+    ),
+    /** Whether a batch ends after this answer; a run, with which the program ends; its documents come in several. */
+    cut: fc.nat(2).map((n) => n === 0),
+    ends: fc.nat(7).map((n) => n === 0),
+    slices: fc.nat(5).map((n) => n === 0),
+    /** What the clock is ahead, in seconds: a day, a moment, or as many seconds as there are between two answers. */
+    ahead: fc.constantFrom(0, 0, 86_400, -86_400, 10, -10, -1, 5),
+    name: fc.constantFrom('a', 'b', 'c'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(answer, { minLength: 4, maxLength: 12, size: 'max' }), async (steps) => {
+      await empty(oneByOne);
+      const dataDir = await ready();
+      let jumping = await open(dataDir);
+      try {
+        let run = 0;
+        let began = 0;
+        let pending: Part[] = [];
+        const flush = async (name: string) => {
+          const documents = pending.flatMap((part) => part.documents);
+          const sets = pending.flatMap((part) => part.sets);
+          await jumping.load(batchOf(`${name}#${run}`, { documents, sets }));
+          pending = [];
+        };
+        for (const [index, { make, cut, ends, slices, ahead, name }] of steps.entries()) {
+          const part = make(index * 10);
+          await oneByOne.load(batchOf(`#${run}`, part));
+          // A process counts its answers from 1 on; its clock is what it is.
+          const seen = { fetchedAt: at(index * 10 + ahead), answerNo: index - began + 1 };
+          const documents = part.documents.map((it) => ({ ...it, ...seen }));
+          const sets = part.sets.map((it) => ({ ...it, ...seen }));
+          if (slices) {
+            for (const document of documents.splice(0, documents.length - 1)) {
+              pending.push(only([document]));
+              await flush(name);
+            }
+          }
+          pending.push(only(documents, sets));
+          if (cut || ends) await flush(name);
+          if (!ends) continue;
+          await jumping.close();
+          jumping = await open(dataDir);
+          run += 1;
+          began = index + 1;
+        }
+        await flush('z');
+        await oneByOne.refreshDerived();
+        await jumping.refreshDerived();
+        expect(await withoutTimes(jumping)).toEqual(await withoutTimes(oneByOne));
+        expect(await brokenChains(jumping)).toEqual([]);
+        expect(await jumping.checkKeys()).toEqual([]);
+
+        const before = await contents(jumping);
+        await jumping.rebuild();
+        expect(await contents(jumping)).toEqual(before);
+      } finally {
+        await jumping.close();
+      }
+    }),
+    { numRuns: propertyRuns(3, 40) },
   );
 });
 

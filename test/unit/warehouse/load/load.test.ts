@@ -32,7 +32,7 @@ describe('documents', () => {
     const list = doc('topics', 't1', 0, { title: 'Old' });
     await warehouse.load(batchOf(runId, { documents: [list] }));
     const again = (second: number) =>
-      warehouse.load(batchOf(runId, { documents: [{ ...list, fetchedAt: at(second) }] }));
+      warehouse.load(batchOf(runId, { documents: [{ ...list, fetchedAt: at(second), answerNo: second }] }));
     const stamp = () => warehouse.all("SELECT fetched_at FROM raw.documents WHERE endpoint = 'topics'");
     await again(10);
     expect(await stamp()).toEqual([{ fetched_at: at(0) }]);
@@ -90,6 +90,7 @@ describe('documents', () => {
         endpoint: 'topics',
         entityId: 'x',
         fetchedAt: at(0),
+        answerNo: 0,
         fingerprint: null,
         status: 200,
         error: null,

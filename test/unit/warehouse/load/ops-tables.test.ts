@@ -19,6 +19,7 @@ const asked = (second: number, parts: Partial<Coverage> = {}): Coverage => ({
   endpoint: 'topic',
   entityId: 't1',
   fetchedAt: at(second),
+  answerNo: second,
   fingerprint: `f${second}`,
   status: 200,
   error: null,
@@ -100,7 +101,7 @@ test('rejections without an id: a later run that gets everything resolves what i
     { ...seen, endpoint: 'people', parentId: null },
   ];
   const whole = (second: number) => ({
-    sets: [{ endpoint: 'topic_people', parentId: 't1', ids: [], fetchedAt: at(second) }],
+    sets: [{ endpoint: 'topic_people', parentId: 't1', ids: [], fetchedAt: at(second), answerNo: second }],
     scans: [scanOf('topics', true), scanOf('people', false)],
   });
   const settled = async () =>

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { type Batch, batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
 import { parseVersions, readVersions, versionsOf } from '../../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
+import { openFile } from '../../../../src/warehouse/store/engine.js';
+import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { propertyRuns } from '../../../support/runs.js';
-import { at, doc, emptyDir, members, open, runId } from '../support.js';
+import { at, doc, emptyDir, limits, members, open, runId } from '../support.js';
 
 const all = readVersions(join(sqlDir, 'versions'));
 
@@ -164,6 +166,25 @@ describe('a version', () => {
     expect(await versions()).toEqual(['t1 0-20 low', 't1 20- high']);
   });
 
+  test('is kept when the clock is set back before the next answer, which begins a microsecond later', async () => {
+    await load([listed(90_000, 'low')]);
+    const later = (no: number, priority: string, second: number) => ({
+      ...listed(second, priority),
+      answerNo: no,
+    });
+    await load([later(90_001, 'high', 20)]);
+    await load([later(90_002, 'default', 30), later(90_003, 'low', 90_010)]);
+    const rows = await warehouse.all(
+      'SELECT priority, epoch_us(valid_to) - epoch_us(valid_from) AS us FROM topic_versions ORDER BY valid_from',
+    );
+    expect(rows).toEqual([
+      { priority: 'low', us: 1 },
+      { priority: 'high', us: 1 },
+      { priority: 'default', us: 9_999_998 },
+      { priority: 'low', us: null },
+    ]);
+  });
+
   test('that is the first can be replaced too', async () => {
     await load([listed(10, 'low')]);
     await load([listed(10, 'high')]);
@@ -269,17 +290,34 @@ describe('other cases', () => {
   });
 
   test('a warehouse that is older than its versions gets the first ones from its rows', async () => {
-    const sql = emptyDir();
-    const migrations = join(sqlDir, 'migrations');
-    const old = readdirSync(migrations).filter((name) => name < '0006');
-    mkdirSync(join(sql, 'migrations'));
-    for (const name of old) cpSync(join(migrations, name), join(sql, 'migrations', name));
-    cpSync(join(sqlDir, 'models'), join(sql, 'models'), { recursive: true });
+    const migrations = join(emptyDir(), 'migrations');
+    const old = readdirSync(join(sqlDir, 'migrations')).filter((name) => name < '0006');
+    mkdirSync(migrations);
+    for (const name of old) cpSync(join(sqlDir, 'migrations', name), join(migrations, name));
 
     const dataDir = emptyDir();
-    const before = await open(dataDir, { sql });
-    await before.load(batchOf(runId, { documents: [...everything(0, 'a'), gone(5)] }));
-    await before.load(batchOf(runId, { documents: [listed(10, 'high')] }));
+    const before = await openFile(join(dataDir, 'worker.duckdb'), { ...limits, access: 'write', dataDir });
+    await migrate(before, readMigrations(migrations));
+    const insert = (it: Document) =>
+      before.run(`INSERT INTO raw.documents SELECT $1, $2, NULL, $3::JSON, md5($3), $4, '${runId}'`, [
+        it.endpoint,
+        it.id,
+        it.body,
+        it.fetchedAt,
+      ]);
+    for (const it of [...everything(0, 'a').slice(1), gone(5), listed(10, 'high')]) await insert(it);
+    // The later one, although it was stored first.
+    await insert(doc('topic', 't1', 7, { priority: 'low' }));
+    await before.run(
+      `
+      INSERT INTO topics (id, title, priority, deleted_at, synced_at, run_id)
+        SELECT 't1', 'One', 'high', $1, $2, '${runId}'`,
+      [at(5), at(10)],
+    );
+    await before.run(`INSERT INTO companies (id, name, synced_at, run_id) SELECT 'c1', 'a', $1, '${runId}'`, [
+      at(0),
+    ]);
+    await before.run(`INSERT INTO people (id, synced_at, run_id) SELECT 'p1', $1, '${runId}'`, [at(0)]);
     await before.close();
     const after = await open(dataDir);
     onTestFinished(() => after.close());

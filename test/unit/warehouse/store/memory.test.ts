@@ -130,7 +130,14 @@ function messages(night: number, count: number, bytes: number) {
   const documents = Array.from({ length: count }, (_, number) => {
     const id = `m${night}-${number}`;
     const body = { id, content: content(night * 1000 + number), createdAt: at(night).toISOString() };
-    return { endpoint: 'messages', id, parentId: 'g1', body: JSON.stringify(body), fetchedAt: at(night) };
+    return {
+      endpoint: 'messages',
+      id,
+      parentId: 'g1',
+      body: JSON.stringify(body),
+      fetchedAt: at(night),
+      answerNo: night,
+    };
   });
   return batchOf(`${runId}-${night}`, { documents });
 }
