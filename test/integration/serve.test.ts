@@ -86,6 +86,8 @@ describe('serve', () => {
     await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
     const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/secret-path`;
     const pulling = Pulling.into(folders, sandbox, {
+      // The service goes away below: a job that waits for it is no failed job yet.
+      api: { outageMinutes: 0.01 },
       serve: {
         jobs: [
           { name: 'often', run: 'sync+push', cron: '*/20 * * * * *' },
