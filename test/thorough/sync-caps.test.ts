@@ -105,7 +105,11 @@ describe('keys', () => {
 
   it('one that is refused in the middle ends the run, and what was committed stays; another organization writes nothing', async () => {
     const pulling = Pulling.into(folders, sandbox);
-    sandbox.addFaults([{ match: { route: 'person' }, after: 5, kind: 'status', status: 401 }]);
+    // A key that is revoked meanwhile: whoami refuses it as well.
+    sandbox.addFaults([
+      { match: { route: 'person' }, after: 5, kind: 'status', status: 401 },
+      { match: { route: 'whoami' }, after: 1, kind: 'status', status: 401 },
+    ]);
     const { code, report } = await pulling.sync();
     expect(code).toBe(5);
     expect(report).toMatchObject({ outcome: 'failed' });
