@@ -125,12 +125,12 @@ describe('keys', () => {
 
     const worker = join(pulling.dataDir, 'worker.duckdb');
     const before = digest(worker);
+    sandbox.clearFaults();
     const other = await pulling.start(['sync'], { SIGNALHOUSE_API_KEY: 'svc_other_organization' }).ended;
     expect(other.code).toBe(5);
     expect(other.stderr).toContain('Another Organization');
     expect(digest(worker)).toBe(before);
 
-    sandbox.clearFaults();
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect(await pulling.differences()).toEqual([]);
   });
