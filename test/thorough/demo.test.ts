@@ -10,7 +10,9 @@ describe('the demo', () => {
     const cwd = folders.make();
     const first = await signalhouse(['demo'], { cwd });
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
-    const pulls = [...first.stdout.matchAll(/(\d+) requests? in/g)].map(([, number]) => Number(number));
+    const pulls = [...first.stdout.matchAll(/([\d,]+) requests? in/g)].map(([, number = '']) =>
+      Number(number.replaceAll(',', '')),
+    );
     expect(pulls).toHaveLength(3);
     expect(pulls[1]).toBeLessThan(25);
     expect(pulls[2]).toBeLessThan(pulls[0]! / 3);
