@@ -133,6 +133,13 @@ export class StoppedError extends SignalhouseError {
   override readonly exitCode = ExitCode.done;
 }
 
+/** Only this request failed; others may succeed. */
+export function isAboutOneRequest(error: unknown): error is RejectedError | UnavailableError | ContractError {
+  return (
+    error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
+  );
+}
+
 /** The message of any thrown value, for logs and summaries. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-import { ContractError, RejectedError, UnavailableError } from '../base/errors.js';
+import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -65,7 +65,7 @@ export class CircuitBreaker {
 
   /** Counts a request without a usable answer; a 4xx is one. Rethrows an error that is not about this one request. */
   recordFailure(endpoint: PushEndpoint, error: unknown): void {
-    if (!concernsOneRequest(error)) throw error;
+    if (!isAboutOneRequest(error)) throw error;
     if (error instanceof RejectedError) this.recordSuccess(endpoint);
     else this.#failuresInARow.set(endpoint, (this.#failuresInARow.get(endpoint) ?? 0) + 1);
   }
@@ -74,13 +74,4 @@ export class CircuitBreaker {
 /** Why changes wait although nothing is wrong with them. */
 export function brokenText(endpoint: PushEndpoint): string {
   return `${endpoint} gave no usable answer to ${maxFailures} requests in a row; run push again later`;
-}
-
-/** Whether an error of the client is about one request, so that the others of the push go on. */
-export function concernsOneRequest(
-  error: unknown,
-): error is UnavailableError | ContractError | RejectedError {
-  return (
-    error instanceof UnavailableError || error instanceof ContractError || error instanceof RejectedError
-  );
 }

@@ -2,7 +2,7 @@ import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pages } from '../api/paging.js';
 import type { Arrival } from '../base/clock.js';
-import { ContractError, messageOf, RejectedError } from '../base/errors.js';
+import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
@@ -10,7 +10,7 @@ import { topic } from '../contract/topics.js';
 import type { Document } from '../warehouse/load/batch.js';
 import { storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
-import { brokenText, concernsOneRequest, type PushContext } from './context.js';
+import { brokenText, type PushContext } from './context.js';
 import { type EntityType, valuesIn } from './fields.js';
 import type { NotFound, Remote } from './reconcile.js';
 
@@ -186,7 +186,7 @@ async function readListed(
     }
   } catch (error) {
     // What was not found yet is read by id.
-    if (!concernsOneRequest(error)) throw error;
+    if (!isAboutOneRequest(error)) throw error;
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { ContractError, RejectedError, type SignalhouseError, UnavailableError } from '../base/errors.js';
+import { RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { Failure } from '../run/tally.js';
 
 const lastingStatuses = [400, 404];
@@ -9,13 +9,6 @@ const lastingStatuses = [400, 404];
  */
 export function isApiRefusal(error: unknown): error is RejectedError {
   return error instanceof RejectedError && error.code !== undefined && lastingStatuses.includes(error.status);
-}
-
-/** Only this request failed; others may succeed. */
-export function isAboutOneRequest(error: unknown): error is RejectedError | UnavailableError | ContractError {
-  return (
-    error instanceof RejectedError || error instanceof UnavailableError || error instanceof ContractError
-  );
 }
 
 export function failureOf(

@@ -1,12 +1,12 @@
 import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
 import { arrivalNow } from '../base/clock.js';
-import { messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
+import { isAboutOneRequest, messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
 import { type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageOf, type Task } from './due.js';
-import { failureOf, isAboutOneRequest, isApiRefusal } from './failures.js';
+import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';

@@ -1,8 +1,8 @@
-import { RejectedError, type SignalhouseError } from '../base/errors.js';
+import { isAboutOneRequest, RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
-import { failureOf, isAboutOneRequest } from './failures.js';
+import { failureOf } from './failures.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';

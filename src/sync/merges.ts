@@ -1,12 +1,13 @@
 import { Priority } from '../api/client.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
+import { isAboutOneRequest } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import { type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import type { Task } from './due.js';
-import { isAboutOneRequest, isApiRefusal } from './failures.js';
+import { isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
 import { landAnswer } from './landing/answers.js';

@@ -1,12 +1,12 @@
 import { Priority } from '../api/client.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
-import { RejectedError } from '../base/errors.js';
+import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
-import { failureOf, GivenUp, isAboutOneRequest } from './failures.js';
+import { failureOf, GivenUp } from './failures.js';
 import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 
