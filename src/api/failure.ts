@@ -1,5 +1,6 @@
 import {
   ContractError,
+  OutageError,
   RefusedError,
   RejectedError,
   type SignalhouseError,
@@ -9,8 +10,10 @@ import {
 
 /** Why one attempt failed, classed by what to do about it. Events, metrics and ops.requests use these names. */
 export type FailureKind =
-  /** No connection: refused, unknown host, unreachable host, TLS. */
+  /** No connection: refused, unreachable host, TLS. */
   | 'connect'
+  /** The name of the host has no address. */
+  | 'unknown_host'
   /** The server's certificate is not accepted. */
   | 'certificate'
   /** The proxy did not let the request through. */
@@ -69,6 +72,8 @@ const proxyHint = 'A proxy or another service answers in place of the API: check
 
 const hints: Partial<Record<FailureKind, string>> = {
   connect: 'Check the base URL and the network, then run again.',
+  unknown_host:
+    'Check the spelling of SIGNALHOUSE_BASE_URL, and whether this machine can look up host names.',
   connect_timeout: 'Check the base URL and the network, then run again.',
   headers_timeout: 'The service is slow: run again later, or raise api.timeouts.firstByteMs.',
   total_timeout: 'The service is slow: run again later, or raise api.timeouts.totalMs.',
@@ -89,6 +94,9 @@ export function toError(failure: Failure, where: Where, attempts: number): Signa
   const message = `${where.endpoint}: ${where.method} ${where.path} ${failure.message}${times}`;
   const detail = { hint: failure.detail.hint ?? hints[failure.kind], cause: failure.detail.cause };
   switch (failure.kind) {
+    // No request of any kind can succeed.
+    case 'unknown_host':
+      return new OutageError(message, detail);
     case 'refused':
       return new RefusedError(message, detail);
     case 'rejected':

@@ -29,6 +29,7 @@ const signs: Record<FailureKind, 'yes' | 'no' | 'once it has answered'> = {
   limited: 'yes',
   server_error: 'yes',
   // From the first request on, these mean a wrong address or a proxy: no waiting helps.
+  unknown_host: 'once it has answered',
   certificate: 'once it has answered',
   proxy_refused: 'once it has answered',
   cut_short: 'once it has answered',

@@ -29,6 +29,7 @@ export type RetryDecision = { readonly retry: true; readonly delayMs: number } |
 /** Whether the same request can succeed when it is sent again. */
 const transient: Record<FailureKind, boolean> = {
   connect: true,
+  unknown_host: true,
   connect_timeout: true,
   headers_timeout: true,
   total_timeout: true,

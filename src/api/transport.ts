@@ -239,6 +239,7 @@ function decoded(body: Readable, encoding: string | undefined, control: AbortCon
 }
 
 const byCode: Readonly<Record<string, FailureKind>> = {
+  ENOTFOUND: 'unknown_host',
   UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
   UND_ERR_SOCKET: 'reset',
   ECONNRESET: 'reset',
