@@ -3,7 +3,8 @@
 --
 --   $child            the child, e.g. 'topic_groups'
 --   $list             the kind of document that the list's items are, e.g. 'topics'
---   $presence         the kind of document that says what is deleted or not listed any more; '' where there is none
+--   $presence         the kind of document that says what is deleted, not listed any more or not answered by id; '' where
+--                     there is none
 --   $change_fields    the JSON paths of the list item's fields whose change makes this child due
 --   $moved_at         the JSON path of a time that any change of the item moves, where nothing else shows some changes of
 --                     this child; NULL for most
@@ -16,11 +17,13 @@
 --
 -- Bound values plan as well as constants here, the list of paths included (5,000 topics among 225,000 documents: 87 ms
 -- bound, 105 ms as constants).
-WITH unlisted AS (
-  SELECT id
+WITH presence AS (
+  SELECT
+    id,
+    (body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL AS is_unlisted,
+    (body ->> '$.detailUnavailableReason') IS NOT NULL AS is_unanswered
   FROM raw.documents
   WHERE endpoint = $presence
-    AND ((body ->> '$.deletedAt') IS NOT NULL OR (body ->> '$.unlistedSince') IS NOT NULL)
 ),
 parents AS (
   SELECT
@@ -35,7 +38,7 @@ parents AS (
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS ranking
   FROM raw.documents
   WHERE endpoint = $list
-    AND id NOT IN (SELECT id FROM unlisted)
+    AND id NOT IN (SELECT id FROM presence WHERE is_unlisted)
 ),
 -- Conversations, where an answer has pages of them: those stored, or a guess from the messages that the list counts.
 conversations AS (
@@ -53,6 +56,8 @@ compared AS (
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
     coverage.error IS NOT NULL AS has_failed,
+    -- The detail was answered 404 although the item is listed.
+    parents.entity_id IN (SELECT id FROM presence WHERE is_unanswered) AS is_unanswered,
     parents.counters,
     coverage.counters AS stored_counters,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
@@ -90,6 +95,7 @@ SELECT
   -- What changed and is also too old is read from beginning to end.
   CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
   has_failed,
+  is_unanswered,
   counters,
   stored_counters,
   coalesce(is_vip, false) AS is_vip,

@@ -17,6 +17,8 @@ export interface Task {
   readonly fingerprint: string;
   /** Whether it failed when it was asked for last. */
   readonly hasFailed: boolean;
+  /** Whether the entity's detail was answered 404 although the entity is listed. */
+  readonly isUnanswered: boolean;
   readonly vip: boolean;
   readonly lastActivity: string;
   /**
@@ -55,6 +57,7 @@ interface DueRow {
   fingerprint: string;
   reason: DueReason;
   has_failed: boolean;
+  is_unanswered: boolean;
   is_vip: boolean;
   last_activity: string | null;
   whole_at: Date | null;
@@ -89,6 +92,7 @@ export async function due(
         reason: row.reason,
         fingerprint: row.fingerprint,
         hasFailed: row.has_failed,
+        isUnanswered: row.is_unanswered,
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',
         wholeAt: row.whole_at,

@@ -2,7 +2,7 @@ import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
 import { arrivalNow } from '../base/clock.js';
 import { isAboutOneRequest, messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
-import { type ReadRequest, requestFor } from '../contract/resources.js';
+import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageOf, type Task } from './due.js';
@@ -35,11 +35,15 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
 }
 
 async function fetchWhole(context: Context, task: Task): Promise<void> {
-  const { child, entityId } = task;
+  const { child, entityId, isUnanswered } = task;
   const answer = await request(context, task);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
   const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
   landAnswer(landing, child, entityId, answer.body, where);
+  const { presence } = child.list;
+  // It was answered 404 before: the row no longer has a reason for having no detail.
+  if (isUnanswered && presence !== null && isDetail(child))
+    landing.document(presence, { id: entityId, parentId: null }, { ...present });
   if (isHistory(child) && isShort(child, entityId, answer.body)) {
     await context.batcher.add(landing);
     await fetchMissingRecords(context, child, entityId, answer.body);
@@ -48,6 +52,10 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   }
   landing.coverage.push(coverageOf(task, answer.arrivedAt, answer.status));
   await context.batcher.add(landing);
+}
+
+function isDetail({ name, list }: Child): boolean {
+  return list.detail === name;
 }
 
 async function request(context: Context, { child, entityId }: Task) {
@@ -71,8 +79,8 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
     error: error.message,
     reason: error.reason ?? error.code ?? null,
   });
-  const { presence, detail } = child.list;
-  if (error.status === 404 && presence !== null && detail === child.name) {
+  const { presence } = child.list;
+  if (error.status === 404 && presence !== null && isDetail(child)) {
     // Listed, but not answered by id: the row stays, and says why it has no detail.
     const detailUnavailableReason = error.reason ?? 'not_found';
     landing.document(presence, { id: entityId, parentId: null }, { ...present, detailUnavailableReason });

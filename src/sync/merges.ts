@@ -94,6 +94,7 @@ async function survivors(
     ...{ child: history, entityId, fingerprint, reason: 'changed' },
     ...{
       hasFailed: false,
+      isUnanswered: false,
       vip: false,
       lastActivity: '',
       wholeAt: null,

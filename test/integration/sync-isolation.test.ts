@@ -119,6 +119,23 @@ describe('one broken detail of a topic that is not listed any more', () => {
   });
 });
 
+describe('a detail that was answered 404 although its item is listed', () => {
+  it('loses its reason once it is answered again', async () => {
+    sandbox.addFaults([{ match: { route: 'company' }, kind: 'status', status: 404, times: 1 }]);
+    await pulling.sync(['--only', 'companies']);
+    const reasons = () =>
+      read(pulling.dataDir, (reader) =>
+        reader.rows(
+          'SELECT detail_unavailable_reason AS reason FROM companies WHERE detail_unavailable_reason IS NOT NULL',
+        ),
+      );
+    expect(await reasons()).toEqual([{ reason: 'not_found' }]);
+    await pulling.age();
+    await pulling.sync(['--only', 'company']);
+    expect(await reasons()).toEqual([]);
+  });
+});
+
 describe('an outage', () => {
   /** Ends the outage once whoami was asked that often: the run asks it to find out whether the API answers. */
   async function clearedAfter(probes: number): Promise<void> {

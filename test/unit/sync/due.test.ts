@@ -318,6 +318,7 @@ describe('the order', () => {
     reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
     fingerprint: fc.constant(''),
     hasFailed: fc.boolean(),
+    isUnanswered: fc.constant(false),
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
     wholeAt: fc.constant(null),

@@ -30,6 +30,7 @@ const task = (endpoint: string, reason: Task['reason'], entityId = 'x'): Task =>
   const rest = {
     fingerprint: '',
     hasFailed: false,
+    isUnanswered: false,
     vip: false,
     lastActivity: '',
     wholeAt: null,
