@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import { messageOf, type Problem, UsageError } from '../base/errors.js';
-import { isLoopback as staysOnThisMachine } from '../base/loopback.js';
+import { isLoopback, keyAddressProblem } from '../base/loopback.js';
 import { Failure, type FailureKind } from './failure.js';
 import { type HttpResponse, header } from './response.js';
 
@@ -153,7 +152,7 @@ function agentFor(origin: string, { connections, timeouts }: TransportOptions): 
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (staysOnThisMachine(new URL(origin).hostname)) return new Agent(limits);
+  if (isLoopback(new URL(origin).hostname)) return new Agent(limits);
   checkProxies();
   return new EnvHttpProxyAgent({
     ...limits,
@@ -315,31 +314,12 @@ interface BaseUrl {
   readonly prefix: string;
 }
 
-/**
- * Reads the base URL of the API. Throws a UsageError unless it is https or loopback, because the key is sent there, and
- * when it holds credentials, a query or a fragment.
- */
+/** Reads the base URL of the API. Throws a UsageError unless the key may be sent there. */
 function parseBaseUrl(text: string): BaseUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const problem = url ? problemOf(url) : 'is not a URL';
+  const problem = url ? keyAddressProblem(url) : 'is not a URL';
   if (url && !problem) return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
   throw new UsageError(`The base URL ${problem}`, [
     { setting: 'SIGNALHOUSE_BASE_URL', problem: problem ?? 'is not a URL' },
   ]);
-}
-
-function problemOf(url: URL): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is neither https nor http';
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'must be https: plain http would send the key in clear text (http is for loopback only)';
-  }
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials';
-  if (url.search !== '' || url.hash !== '') return 'must not hold a query or a fragment';
-  return undefined;
-}
-
-/** Stricter than base/loopback: DNS may resolve other names under `.localhost` to another machine. */
-function isLoopback(hostname: string): boolean {
-  if (isIP(hostname) === 4) return hostname.startsWith('127.');
-  return hostname === 'localhost' || hostname === '[::1]';
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { isLoopback } from '../base/loopback.js';
+import { keyAddressProblem } from '../base/loopback.js';
 
 /** Secrets and credentials: they come from the environment, or from a file that it names, and no message quotes them. */
 
@@ -68,19 +68,12 @@ function readSecret(
   return value;
 }
 
-/** What is wrong with the address of the API, or undefined. Plain http is for loopback only: it would expose the key. */
+/** What is wrong with the address of the API, or undefined. */
 export function baseUrlProblem(value: string | undefined): string | undefined {
   if (value === undefined || value.trim() === '') return 'is required: the address of the API, ending in /v1';
   if (!URL.canParse(value.trim())) return 'must be an absolute URL such as https://api.example.com/v1';
   const url = new URL(value.trim());
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return `must be https, not ${url.protocol.slice(0, -1)}`;
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'must be https: plain http would send the key unencrypted, and is accepted for loopback only';
-  }
-  return /\/v1\/?$/.test(url.pathname) ? undefined : 'must end in /v1';
+  return keyAddressProblem(url) ?? (/\/v1\/?$/.test(url.pathname) ? undefined : 'must end in /v1');
 }
 
 /** What is wrong with a key, or undefined; never quotes it. */

@@ -32,12 +32,17 @@ export function hostGuard(
   allowed: readonly string[] = [],
 ): (request: FastifyRequest) => void {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
-  const onLoopback = isLoopback(listenHost);
+  const onLoopback = isLocalName(listenHost);
   return (request) => {
     const name = request.hostname.toLowerCase();
-    if ((!onLoopback && names.size === 0) || names.has(name) || isLoopback(name)) return;
+    if ((!onLoopback && names.size === 0) || names.has(name) || isLocalName(name)) return;
     throw new HttpError(421, 'misdirected', 'This host name is not accepted; add it to serve.allowedHosts.');
   };
+}
+
+/** Browsers resolve every name under `.localhost` to the machine that they run on. */
+function isLocalName(name: string): boolean {
+  return isLoopback(name) || name.toLowerCase().endsWith('.localhost');
 }
 
 /** Requires the token. Both sides are hashed, so that the comparison takes the same time for every input. */
