@@ -117,7 +117,9 @@ function jsonOrUndefined(text: string): unknown {
 /** A text of the server as one short line without control characters: it is shown on terminals and in logs. */
 function oneLine(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+  const short = line.length > 300 ? `${line.slice(0, 299)}…` : line;
+  // The API may have sent a lone surrogate, or the cut may have made one; DuckDB stores none.
+  return short.replace(/\p{Cs}/gu, '\ufffd');
 }
 
 /** The first value of a header, trimmed; undefined when it is absent or empty. */

@@ -180,9 +180,12 @@ describe('answers that are not those of the API', () => {
 
   it('for some children: the rest is done, and the next run fetches them', async () => {
     await pulling.age();
-    sandbox.addFaults([{ match: { route: 'company_activity' }, kind: 'status', status: 500 }]);
+    // DuckDB's JSON reader refuses a lone surrogate.
+    const body = { code: 'BROKEN', message: 'no \ud83d weather', status: 500, defined: true };
+    sandbox.addFaults([{ match: { route: 'company_activity' }, kind: 'status', status: 500, body }]);
     const hurt = await pulling.sync();
     expect(hurt.code).toBe(3);
+    expect(hurt.report.failures[0]?.message).toContain('no \ufffd weather');
     expect(hurt.report.failures.map(({ endpoint }) => endpoint)).toEqual(Array(7).fill('company_activity'));
     expect(hurt.report.left).toMatchObject({ due: 7 });
     sandbox.clearFaults();

@@ -30,10 +30,20 @@ export function textOf(cell: Cell | undefined): string | null {
   return text === '' ? null : text;
 }
 
+/** What is wrong with the characters of a text, or null. DuckDB's JSON reader refuses all changes for one of these. */
+export function characterProblem(text: string | null): string | null {
+  const at = text?.search(/\0|\p{Cs}/u) ?? -1;
+  if (text === null || at === -1) return null;
+  const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0');
+  return `contains a character that cannot be stored (U+${code}, character ${at + 1}): delete it`;
+}
+
 /** Reads a cell of a column that can be edited: tolerant about spelling, strict about meaning. */
 export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
   const text = textOf(cell);
   if (text === null) return { kind: 'nothing' };
+  const problem = characterProblem(text);
+  if (problem !== null) return { kind: 'problem', problem };
   if (field.kind === 'boolean') return parseBoolean(text);
   if (field.allowed) return parseChoice(text, field.allowed, field.name);
   return parseText(field, cell, text);

@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Value, type Values } from '../fields.js';
-import { parseBaseCell, parseCell, textOf } from './cells.js';
+import { characterProblem, parseBaseCell, parseCell, textOf } from './cells.js';
 import type { EditedColumn, Header } from './header.js';
 import type { ImportProblem } from './report.js';
 
@@ -29,7 +29,7 @@ interface RowEdits {
 
 export interface ParsedRow {
   readonly row: number;
-  /** Null when the cell of the id is empty. */
+  /** Null when the cell of the id is empty or unusable. */
   readonly id: string | null;
   /** Null when the row has problems. */
   readonly valid: RowEdits | null;
@@ -45,11 +45,10 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
   const problems: ImportProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
-  const id = textOf(row.cells[header.id.at]);
-  if (id === null) {
-    const column = header.id.header;
-    problems.push({ row: row.number, column, value: null, problem: 'is empty: the id is missing' });
-  }
+  const idText = textOf(row.cells[header.id.at]);
+  const idProblem = idText === null ? 'is empty: the id is missing' : characterProblem(idText);
+  const id = idProblem === null ? idText : null;
+  if (idProblem !== null) problems.push(problemAt(row, header.id.header, idText, { problem: idProblem }));
   for (const column of header.edited) {
     const problem = column.base
       ? parseWithBase(column, row, edits, baseValues)
@@ -88,6 +87,9 @@ function parseWithBase(
 ): ImportProblem | undefined {
   const [cell, baseCell] = [row.cells[at], base ? row.cells[base.at] : null];
   const text = textOf(cell);
+  const baseProblem = characterProblem(textOf(baseCell));
+  if (baseProblem !== null)
+    return problemAt(row, base?.header ?? header, textOf(baseCell), { problem: baseProblem });
   const baseValue = parseBaseCell(field, baseCell);
   if (baseValue === 'damaged') {
     const problem =

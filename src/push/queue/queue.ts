@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { storable } from '../../warehouse/load/batch.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayBecome, type Patch, type Status, settled } from '../change.js';
@@ -140,7 +141,7 @@ export class Queue {
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.#store.transaction(async (tx) => {
-      await tx.run(stageSql, { changes: JSON.stringify(saving) });
+      await tx.run(stageSql, { changes: storable(JSON.stringify(saving)).text });
       await tx.run(saveSql);
     });
     return true;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { storable } from '../load/batch.js';
 import { sqlFile } from '../sql.js';
 import type { Session } from './session.js';
 
@@ -53,7 +54,12 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
     {
       ...{ id: runId, outcome: end.outcome, at: end.endedAt, code: end.exitCode, requests: end.requests },
       ...{ limited: end.rateLimited, new: end.rowsNew, changed: end.rowsChanged, removed: end.rowsRemoved },
-      ...{ rejected: end.rejected, due: end.leftDue, summary: JSON.stringify(end.summary), error: end.error },
+      ...{
+        rejected: end.rejected,
+        due: end.leftDue,
+        summary: storable(JSON.stringify(end.summary)).text,
+        error: end.error,
+      },
     },
   );
 }

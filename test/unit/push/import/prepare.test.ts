@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fromSheet } from '../../../../src/push/import/source.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { textRow, workbook } from '../../sheet/support.js';
 import { csv, Importing, syncedAt, town } from './support.js';
 
 let warehouse: Warehouse;
@@ -59,6 +61,25 @@ describe('a list without base columns', () => {
       expect.stringMatching(/^2 priority urgent is not a priority/),
       expect.stringMatching(/^3 priority urgent is not a priority/),
     ]);
+  });
+
+  it('refuses text that no JSON can carry, and that row alone', async () => {
+    const rows = [
+      textRow(1, 'company_id', 'name', 'base_name'),
+      ...[textRow(2, '1', 'Acme_x0000_ Ltd', 'Acme'), textRow(3, '2_x0000_', 'Beta', 'b')],
+      ...[textRow(4, '1', 'Acme_xD800_', 'Acme'), textRow(5, '1', 'Acme', 'Ac_x0000_me')],
+      textRow(6, '2', 'Better', 'Beta'),
+    ];
+    const sheet = await fromSheet({ bytes: workbook({ rows: rows.join('') }), name: 'companies.xlsx' });
+    const { problems } = await importing.prepare(sheet);
+    expect(problems.map(({ row, column, problem }) => `${row} ${column} ${problem}`)).toEqual([
+      '2 name contains a character that cannot be stored (U+0000, character 5): delete it',
+      '3 company_id contains a character that cannot be stored (U+0000, character 2): delete it',
+      '4 name contains a character that cannot be stored (U+D800, character 5): delete it',
+      '5 base_name contains a character that cannot be stored (U+0000, character 3): delete it',
+    ]);
+    expect(await importing.outcomes(sheet, true)).toEqual([...Array(4).fill('invalid'), 'queued']);
+    expect(importing.queued).toEqual(['2 {"name":"Better"} queued']);
   });
 
   it('has no base for what was never fetched, so that it cannot be in conflict', async () => {

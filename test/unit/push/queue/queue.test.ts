@@ -59,6 +59,22 @@ describe('Queue', () => {
     expect((await open()).all()).toEqual([failed]);
   });
 
+  test.each(['\ud800', '\0', '\ud83d\ude00'])(
+    'text of the API with %j is stored like any other',
+    async (part) => {
+      const queue = await open();
+      const [one] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
+      queue.update([one], { error: `about ${part}`, remoteBefore: { archived_reason: `it is ${part}` } });
+      await queue.flush();
+      queue.close();
+      const shown = part === '\ud83d\ude00' ? part : '\ufffd';
+      expect((await open()).all()).toMatchObject([
+        { revision: 2, error: `about ${shown}`, remoteBefore: { archived_reason: `it is ${shown}` } },
+        { revision: 1 },
+      ]);
+    },
+  );
+
   test('a table that is behind the journal, after a kill or a restore, is updated', async () => {
     const queue = await open();
     const [one, two] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];

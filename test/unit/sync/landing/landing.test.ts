@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
-import { landList } from '../../../../src/sync/landing/answers.js';
+import { isHistory } from '../../../../src/sync/histories.js';
+import { landAnswer, landList } from '../../../../src/sync/landing/answers.js';
 import { landGroups } from '../../../../src/sync/landing/conversations.js';
 import { idOf, Landing } from '../../../../src/sync/landing/landing.js';
 import { SchemaDrift } from '../../../../src/sync/landing/schema-drift.js';
@@ -191,6 +192,22 @@ describe('landList', () => {
     ]);
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
     expect(landing.sets).toMatchObject([{ endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] }]);
+  });
+});
+
+describe('a history', () => {
+  const [history] = resources.children.filter(isHistory).filter(({ name }) => name === 'topic_history');
+  const merged = {
+    merges: [{ id: 'm1', mergedAt: '2026-01-01T00:00:00Z', sourceTopics: [{ id: 't2', title: 'Two' }] }],
+  };
+
+  test.each([{}, { totalCount: null }, { totalCount: 0 }])('with %j keeps the merges it names', (total) => {
+    const landing = new Landing({ at, no: 1 });
+    const where = { endpoint: 'topic_history', method: 'GET', path: 'of t1' };
+    landAnswer(landing, history!, 't1', { history: [], ...merged, ...total }, where);
+    expect(ids(landing, 'topic_merges')).toEqual(['t1']);
+    expect(landing.rejections).toEqual([]);
+    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ ...merged, ...total });
   });
 });
 
