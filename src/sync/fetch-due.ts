@@ -1,7 +1,6 @@
 import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
 import type { RunObserver } from '../base/observer.js';
-import { pool } from '../base/pool.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
@@ -14,7 +13,7 @@ import { Landing } from './landing/landing.js';
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that fails for ten entities in a row is given up while the others continue.
+ * and an endpoint that is broken is given up while the others continue.
  */
 export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
   const givenUp = new GivenUp();
@@ -35,28 +34,35 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     const tasks: Task[] = [];
     for (const task of await due(context.store, children, context.config, now)) {
       if (tried.has(keyOf(task))) continue;
-      if (givenUp.has(task.child.name)) givenUp.leave(task.child.name, task.entityId);
+      if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
     if (tasks.length === 0) return pruneStale(context);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
-    const work = pool(tasks, context.config.api.concurrency + 2, async (task) => {
-      context.stop.throwIfAborted();
-      const { name } = task.child;
-      if (givenUp.has(name)) {
-        givenUp.leave(name, task.entityId);
-        return tracker.done(task, 'left');
-      }
-      tried.add(keyOf(task));
-      const outcome = await fetchChild(context, task);
-      const problem = context.failures.findLast(({ endpoint }) => endpoint === name)?.message ?? '';
-      givenUp.record(name, outcome === 'failed' ? problem : null);
-      tracker.done(task, outcome);
-    });
+    const concurrency = context.config.api.concurrency + 2;
+    const work = givenUp.askEach(
+      tasks.map((task) => ({ ...askedOf(task), task })),
+      concurrency,
+      {
+        ask: async ({ task, endpoint }) => {
+          context.stop.throwIfAborted();
+          tried.add(keyOf(task));
+          const outcome = await fetchChild(context, task);
+          tracker.done(task, outcome);
+          if (outcome !== 'failed') return null;
+          return context.failures.findLast((failure) => failure.endpoint === endpoint)?.message ?? '';
+        },
+        onLeft: ({ task }) => tracker.done(task, 'left'),
+      },
+    );
     await work.finally(() => tracker.end());
   }
+}
+
+function askedOf({ child, entityId }: Task) {
+  return { endpoint: child.name, entityId };
 }
 
 /** Says how much there is to do, when it takes long enough for a person to wonder. */

@@ -1,7 +1,6 @@
 import { Priority } from '../api/client.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
 import { isAboutOneRequest, RejectedError } from '../base/errors.js';
-import { pool } from '../base/pool.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
@@ -171,19 +170,21 @@ async function fetchByIds(
   const { name } = detailOf(context.resources, list);
   const givenUp = new GivenUp();
   const notFound = new Map<string, NotFound>();
-  await pool(items, context.config.api.concurrency + 2, async (item) => {
+  const entities = items.map((item) => ({ endpoint: name, entityId: item.id, item }));
+  const ask = async ({ item }: { item: UnlistedItem }) => {
     context.stop.throwIfAborted();
-    if (givenUp.has(name)) return givenUp.leave(name, item.id);
     try {
       const found = await fetchById(context, list, presence, item);
       if (found !== null) notFound.set(item.id, found);
-      givenUp.record(name, null);
+      return null;
     } catch (error) {
       if (!isAboutOneRequest(error)) throw error;
       context.failures.push(failureOf(name, item.id, error));
-      givenUp.record(name, error.message);
+      return error.message;
     }
-  }).finally(() => context.failures.push(...givenUp.failures()));
+  };
+  const work = givenUp.askEach(entities, context.config.api.concurrency + 2, { ask });
+  await work.finally(() => context.failures.push(...givenUp.failures()));
   return items.flatMap(({ id }) => notFound.get(id) ?? []);
 }
 
