@@ -17,8 +17,7 @@ let taken = 0;
 
 beforeAll(async () => {
   sandbox = await startTown({ sizes: { topics: 60 } });
-  pulling = Pulling.into(folders, sandbox);
-  expect((await pulling.sync()).code).toBe(0);
+  pulling = await Pulling.filled(folders, sandbox);
   topics = changeable(sandbox);
 });
 beforeEach(() => {

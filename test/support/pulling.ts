@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
@@ -36,13 +37,31 @@ const smallTown: Partial<WorldSizes> = {
 };
 
 /** A sandbox in this process, without a limit unless a test sets one. */
-export function startTown(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startTown(options: SandboxOptions = {}): Promise<Sandbox> {
   const { sizes, ...rest } = options;
-  return startSandbox({
+  const sandbox = await startSandbox({
     sizes: { ...smallTown, ...sizes },
     rate: { requests: 1_000_000, windowMs: 1_000 },
     ...rest,
   });
+  towns.set(sandbox, options);
+  return sandbox;
+}
+
+const towns = new WeakMap<Sandbox, SandboxOptions>();
+/** Data directories of this worker of the tests: the complete first pull of a town, by its options. */
+const templates = new Map<string, Promise<string>>();
+
+async function firstPull(options: SandboxOptions): Promise<string> {
+  const sandbox = await startTown(options);
+  try {
+    const dataDir = join(mkdtempSync(join(inject('runFolder'), 'pulled-')), 'data');
+    const { code, stderr } = await new Pulling(sandbox, dataDir).sync();
+    if (code !== 0) throw new Error(`the first pull exits ${code}: ${stderr}`);
+    return dataDir;
+  } finally {
+    await sandbox.stop();
+  }
 }
 
 /** Settings that let a test wait for nothing; on so little data a second thread costs more than it does. */
@@ -82,6 +101,20 @@ export class Pulling {
   /** A new data directory for the sandbox. */
   static into(folders: Pick<Folders, 'make'>, sandbox: Sandbox, settings: object = {}): Pulling {
     return new Pulling(sandbox, join(folders.make(), 'data'), settings);
+  }
+
+  /**
+   * A data directory that holds everything of the sandbox, which did not change since it started. The same options give
+   * the same organization, so only the first test of a worker pulls it.
+   */
+  static async filled(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Promise<Pulling> {
+    const options = towns.get(sandbox) ?? {};
+    const name = JSON.stringify(options);
+    const template = templates.get(name) ?? firstPull(options);
+    templates.set(name, template);
+    const pulling = Pulling.into(folders, sandbox);
+    cpSync(await template, pulling.dataDir, { recursive: true });
+    return pulling;
   }
 
   /** Writes the file of settings, on top of those that let nobody wait. */

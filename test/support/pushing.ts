@@ -6,6 +6,7 @@ import type { PushPreview, PushReport } from '../../src/push/report.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
+import { putWarehouse } from './migrated.js';
 import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 
@@ -23,6 +24,7 @@ export interface Wish {
 
 /** Adds changes to the queue of a data directory without the checks of an import. */
 export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise<Change[]> {
+  await putWarehouse(dataDir);
   const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1 });
   try {
     const queue = await Queue.open(warehouse, dataDir, systemClock);

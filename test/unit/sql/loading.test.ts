@@ -87,6 +87,6 @@ test('every table, loaded day by day, equals the rebuilt one, and its keys are u
       expect(await contents(warehouse)).toEqual(loaded);
       expect(await warehouse.checkKeys()).toEqual([]);
     }),
-    { numRuns: propertyRuns(2, 30) },
+    { numRuns: propertyRuns(1, 30) },
   );
 });

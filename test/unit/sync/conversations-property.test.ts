@@ -293,7 +293,7 @@ describe('conversations that were fetched before', () => {
           expect((await missingFrom(list)).length).toBeLessThanOrEqual(removed[index]!);
         }
       }),
-      { numRuns: propertyRuns(2, 40), endOnFailure: true },
+      { numRuns: propertyRuns(1, 40), endOnFailure: true },
     );
     expect(early).toBeGreaterThan(0);
   });

@@ -479,7 +479,7 @@ describe('settling what is missing from such a list', () => {
           expect(alive.filter((id) => !list.hidden.includes(id))).toEqual([...list.listed].sort());
         },
       ),
-      { numRuns: propertyRuns(3, 30), endOnFailure: true },
+      { numRuns: propertyRuns(2, 30), endOnFailure: true },
     );
   });
 });

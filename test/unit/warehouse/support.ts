@@ -1,9 +1,7 @@
-import { copyFileSync, mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { inject } from 'vitest';
 import type { Document, MemberSet } from '../../../src/warehouse/load/batch.js';
 import { type OpenOptions, openWarehouse } from '../../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { putWarehouse } from '../../support/migrated.js';
 import { testFolder } from '../../support/test-folders.js';
 
 export const limits = { memoryLimit: '256MB', threads: 2 };
@@ -12,17 +10,10 @@ export const runId = '20260101T000000000Z-0001';
 /** An empty folder, removed after the tests of the file. */
 export const emptyDir = testFolder;
 
-let template: Promise<string> | undefined;
-
-/** A folder with a warehouse that is empty and up to date: migrated once in a worker of the tests, then copied. */
+/** A folder with a warehouse that is empty and up to date. */
 export async function ready(): Promise<string> {
-  template ??= (async () => {
-    const dir = mkdtempSync(join(inject('runFolder'), 'template-'));
-    await (await open(dir)).close();
-    return dir;
-  })();
   const dir = emptyDir();
-  copyFileSync(join(await template, 'worker.duckdb'), join(dir, 'worker.duckdb'));
+  await putWarehouse(dir);
   return dir;
 }
 

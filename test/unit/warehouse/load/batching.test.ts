@@ -196,7 +196,7 @@ test('the tables do not depend on how answers are divided into batches, and equa
       expect(await contents(batched)).toEqual(expected);
       expect(await batched.checkKeys()).toEqual([]);
     }),
-    { numRuns: propertyRuns(2, 30) },
+    { numRuns: propertyRuns(1, 30) },
   );
 });
 
@@ -301,7 +301,7 @@ test('the tables do not depend on the clock: it may jump at any answer, within a
         await jumping.close();
       }
     }),
-    { numRuns: propertyRuns(3, 40) },
+    { numRuns: propertyRuns(1, 40) },
   );
 });
 

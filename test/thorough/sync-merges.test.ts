@@ -9,7 +9,7 @@ let sandbox: Sandbox;
 let pulling: Pulling;
 beforeAll(async () => {
   sandbox = await startTown();
-  pulling = Pulling.into(folders, sandbox);
+  pulling = await Pulling.filled(folders, sandbox);
 });
 afterAll(async () => {
   await sandbox.stop();
