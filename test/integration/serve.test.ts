@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,10 +8,8 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import type { RunRecord } from '../../src/serve/schedule/record.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { Folders, type Running } from '../support/signalhouse.js';
-
-// What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/serve.js'));
+import { read, serve, statusOf, terminate, until } from '../support/serving.js';
+import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
 const sizes = { topics: 5, people: 8, companies: 3, messages: 60, stories: 2, templates: 1, channels: 2 };
@@ -27,48 +25,6 @@ afterAll(async () => {
 const token = 'a-token-of-a-good-length';
 /** Never by itself within this test. */
 const yearly = { cron: '0 0 1 1 *', catchUp: false };
-
-interface Served {
-  readonly running: Running;
-  readonly url: string;
-}
-
-async function serve(pulling: Pulling, args: readonly string[] = [], env: Record<string, string> = {}) {
-  const running = pulling.start(['serve', '--port', '0', '--json', ...args], {
-    SIGNALHOUSE_LOG_LEVEL: 'info',
-    ...env,
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    let printed = '';
-    running.child.stdout?.on('data', (text: string) => {
-      printed += text;
-      if (printed.includes('}')) resolve((JSON.parse(printed) as { url: string }).url);
-    });
-    void running.ended.then(({ stderr }) => reject(new Error(`serve ended: ${stderr}`)));
-  });
-  return { running, url } satisfies Served;
-}
-
-interface StatusJson {
-  readonly schedule: { history: RunRecord[]; running: { job: string } | null };
-  readonly facts: { rows: Record<string, number>; queue: Record<string, number> } | null;
-}
-const statusOf = async ({ url }: Served) => (await (await fetch(`${url}/status.json`)).json()) as StatusJson;
-const read = async ({ url }: Served, path: string) => (await fetch(url + path)).text();
-
-async function until<T>(ask: () => Promise<T>, enough: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await ask();
-    if (enough(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
-/** Ends it as an operator would. */
-async function terminate({ running }: Served) {
-  running.child.kill('SIGTERM');
-  return running.ended;
-}
 
 describe('serve', () => {
   it('pulls on schedule, shows it, takes orders behind its token, and lets others work beside it', async () => {
@@ -222,36 +178,6 @@ describe('serve', () => {
     expect(status.jobs?.map(({ name }) => name)).toEqual(['often', 'dump']);
     expect(status.freshness[0]).toMatchObject({ resource: 'topics', state: 'fresh' });
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
-  });
-
-  it('SIGTERM in the middle of a run commits and publishes; the next start makes up for it', async () => {
-    const slow = await startTown({ sizes, latencyMs: [40, 60] });
-    try {
-      const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }];
-      const pulling = Pulling.into(folders, slow, { serve: { jobs } });
-      const served = await serve(pulling);
-      await until(
-        async () => slow.stats().requests,
-        (requests) => requests > 30,
-      );
-      const { code } = await terminate(served);
-      expect(code).toBe(0);
-      expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
-      const status = JSON.parse((await pulling.start(['status', '--json']).ended).stdout) as StatusReport;
-      expect(status.contents?.left?.due).toBeGreaterThan(0);
-      expect(status.jobs?.[0]).toMatchObject({
-        overdueSince: expect.any(String),
-        last: { outcome: 'interrupted', trigger: 'catch-up' },
-      });
-      // The same, by somebody else's clock.
-      const once = await pulling.start(['serve', '--once', '--json']).ended;
-      expect(once.code).toBe(0);
-      expect(JSON.parse(once.stdout)).toMatchObject({ runs: [{ job: 'nightly', outcome: 'done' }] });
-      expect(await pulling.differences()).toEqual([]);
-      expect((await pulling.start(['serve', '--once']).ended).stdout).toContain('Nothing is due');
-    } finally {
-      await slow.stop();
-    }
   });
 
   it('a job that fails gives serve --once its exit code', async () => {

@@ -146,30 +146,3 @@ function entityOf(path: string): string | undefined {
     path.match(/^\/(?:topics|companies|people|channels|stories|automation-templates)\/([^/?]+)/) ?? [];
   return entity ?? path.match(/(?:companyId|personId)=([^&]+)/)?.[1];
 }
-
-describe('addresses of pictures that are signed anew in each answer', () => {
-  it('make nothing look changed', async () => {
-    const sandbox = await startTown({ signedUrls: true });
-    try {
-      const pulling = Pulling.into(folders, sandbox);
-      expect(await pulling.sync()).toMatchObject({ code: 0 });
-      const second = await pulling.sync();
-      expect(second.code).toBe(0);
-      expect(second.seen).toEqual(listsOnly);
-      const pictures = [
-        'authors.source_avatar_url',
-        'people.avatar_url',
-        'people.company_logo_url',
-        'companies.logo_url',
-        'company_employees.avatar_url',
-        'topic_people.avatar_url',
-        'topic_people.company_logo_url',
-        'messages.reply_to',
-        'messages.thread',
-      ];
-      expect(await pulling.differences({ except: pictures })).toEqual([]);
-    } finally {
-      await sandbox.stop();
-    }
-  });
-});
