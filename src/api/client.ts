@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.js';
-import { StoppedError } from '../base/errors.js';
+import { OutdatedError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { duration } from '../base/units.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
@@ -127,6 +127,11 @@ export class Api {
     return this.#gate.waiting;
   }
 
+  /** How many outages of the API as a whole there were so far. */
+  get outages(): number {
+    return this.#outage?.count ?? 0;
+  }
+
   /** Milliseconds for which the API as a whole did not answer, and that no earlier call of this returned. */
   takeUnavailableMs(): number {
     return this.#outage?.takeUnavailableMs() ?? 0;
@@ -137,7 +142,7 @@ export class Api {
    * as well), RejectedError (any other 4xx), UnavailableError (no usable answer after all retries, although the API
    * answers others; at once for a write without an Idempotency-Key, which may or may not have been applied), OutageError
    * (the API as a whole did not answer for `outageMs`), ContractError (a redirect, an answer above the size cap, an id
-   * that is not valid in a path), or the reason of `signal`.
+   * that is not valid in a path), OutdatedError (`isCurrent` said no), or the reason of `signal`.
    */
   call<N extends EndpointName>(name: N, ...[request, options]: CallArguments<N>): Promise<Answer> {
     return this.#call(name, request as AnyRequest | undefined, options);
@@ -174,6 +179,7 @@ export class Api {
         priority: options.priority ?? Priority.detail,
         signal: stop.signal,
         retryServerErrors: options.retryServerErrors ?? true,
+        isCurrent: options.isCurrent,
       });
     } finally {
       stop.release();
@@ -189,6 +195,8 @@ export class Api {
     for (let attempt = 1; ; attempt++) {
       waiting.signal.throwIfAborted();
       while (this.#outage?.mustWait) await this.#outage.wait(waiting.signal);
+      // Asked again when it is its turn; here it costs no slot of the budget.
+      if (waiting.isCurrent?.() === false) throw outdated(request, attempt);
       const { outcome, startedAt } = await this.#send(request, attempt, waiting);
       if (!(outcome instanceof Failure)) return { ...outcome, attempts: attempt };
       const { kind, detail } = outcome;
@@ -234,10 +242,11 @@ export class Api {
   async #send(
     request: PreparedRequest,
     attempt: number,
-    waiting: Pick<Waiting, 'priority' | 'signal'>,
+    waiting: Omit<Waiting, 'retryServerErrors'>,
   ): Promise<{ outcome: ApiResponse | Failure; startedAt: number }> {
     let startedAt = 0;
     const outcome = await this.#gate.pass(() => {
+      if (waiting.isCurrent?.() === false) throw outdated(request, attempt);
       startedAt = this.#clock.monotonic();
       return this.#attempts.make(request, attempt);
     }, waiting);
@@ -308,6 +317,12 @@ interface Waiting {
   readonly priority: number;
   readonly signal: AbortSignal;
   readonly retryServerErrors: boolean;
+  readonly isCurrent?: (() => boolean) | undefined;
+}
+
+function outdated({ where }: PreparedRequest, attempt: number): OutdatedError {
+  const { endpoint, method, path } = where;
+  return new OutdatedError(`${endpoint}: ${method} ${path} waited too long`, attempt - 1);
 }
 
 /** What a person reads while the client waits for the API. */

@@ -41,6 +41,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** False: a 5xx is thrown at once, for callers that must read the current state before they send again. */
   readonly retryServerErrors?: boolean | undefined;
+  /** Asked before each attempt: false ends the call with an OutdatedError instead. */
+  readonly isCurrent?: (() => boolean) | undefined;
   /** Lists of this name in the items of the body are JsonTexts, to be compared before they are parsed. */
   readonly unparsed?: string | undefined;
 }

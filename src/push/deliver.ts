@@ -4,6 +4,7 @@ import { backoffMs } from '../api/retry.js';
 import type { Arrival } from '../base/clock.js';
 import {
   messageOf,
+  OutdatedError,
   RefusedError,
   RejectedError,
   type SignalhouseError,
@@ -16,90 +17,71 @@ import { sqlFile } from '../warehouse/sql.js';
 import { companyAnswers, type ItemAnswer, shows, statusByReading, topicAnswer } from './answer.js';
 import type { Change } from './change.js';
 import { type PushContext, updateEndpoint } from './context.js';
-import { bodyOf, type EntityType, type Values, valuesIn } from './fields.js';
-import { type Comparison, matchesWanted, notFoundPatch, pick } from './reconcile.js';
+import type { Delivery } from './delivery.js';
+import { type EntityType, type Values, valuesIn } from './fields.js';
+import { matchesWanted, notFoundPatch, pick } from './reconcile.js';
 import { landDocument, refresh, tryToRead } from './remote.js';
-
-/** One request that applies changes: a PATCH of one topic, or of several companies. */
-export interface Delivery {
-  readonly entityType: EntityType;
-  readonly key: string;
-  readonly body: string;
-  readonly changes: readonly Change[];
-  /** Sent before: the answer may be the one that the API stored then, and be out of date. */
-  readonly again: boolean;
-}
-
-/** The request for one topic, under the key of its oldest change; null when there is nothing to send. */
-export function topicDelivery({ send }: Comparison): Delivery | null {
-  const first = send?.changes[0];
-  if (!send || !first) return null;
-  const body = JSON.stringify(bodyOf('topic', send.set));
-  return { entityType: 'topic', key: first.idempotencyKey, body, changes: send.changes, again: false };
-}
-
-/** Requests for up to `perRequest` companies each, under the key of the oldest change in it. */
-export function companyDeliveries(comparisons: readonly Comparison[], perRequest: number): Delivery[] {
-  const sending = comparisons.flatMap(({ entityId, send, remote }) =>
-    send ? { entityId, changes: send.changes, set: withAllConnections(send.set, remote) } : [],
-  );
-  const deliveries: Delivery[] = [];
-  for (let index = 0; index < sending.length; index += perRequest) {
-    const part = sending.slice(index, index + perRequest);
-    const changes = part.flatMap((one) => one.changes);
-    const companies = part.map(({ entityId, set }) => ({ companyId: entityId, ...bodyOf('company', set) }));
-    const key = changes[0]?.idempotencyKey;
-    const body = JSON.stringify({ companies });
-    if (key !== undefined) deliveries.push({ entityType: 'company', key, body, changes, again: false });
-  }
-  return deliveries;
-}
-
-/** The document does not show whether setting one connection keeps the others, so the others are sent as well. */
-function withAllConnections(set: Values, remote: Values): Values {
-  const isConnection = (name: string) => name.startsWith('connections_');
-  if (!Object.keys(set).some(isConnection)) return set;
-  const others = Object.entries(remote).filter(([name, value]) => isConnection(name) && value !== null);
-  return { ...Object.fromEntries(others), ...set };
-}
-
-/** The path that a delivery is sent to, in the form of `Attempt.path`. */
-export function pathOf({ entityType, changes }: Pick<Delivery, 'entityType' | 'changes'>): string {
-  return entityType === 'company'
-    ? '/companies/bulk'
-    : `/topics/${encodeURIComponent(changes[0]?.entityId ?? '')}`;
-}
+import { mustSendAgain, unsentPatch } from './unsettled.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];
 
+/** How a request ended. */
+export type Delivered =
+  /** Its changes are settled, or wait for the next push with the reason. */
+  | { readonly kind: 'settled' }
+  /** It waited too long and was not sent; its changes are still `sending`. */
+  | { readonly kind: 'unsent' }
+  /** The API refused it, and its changes are failed. */
+  | { readonly kind: 'refused' }
+  /** The API refused it as a whole, maybe for one of its companies. Its changes are back in the queue, with new keys. */
+  | { readonly kind: 'split'; readonly error: RejectedError };
+
 /**
  * Sends a request that is already stored (`sending`) and settles its changes by the answer. Under the same key and body
- * it may be sent any number of times: the API applies it once. Without an answer the changes stay `sending`. Throws
- * RefusedError, after putting the changes back into the queue, and StoppedError.
+ * it may be sent any number of times: the API applies it once. It is sent only while `isCurrent` says that what was read
+ * before still counts. Without an answer the changes stay `sending`. Throws RefusedError, after putting the changes back
+ * into the queue, and StoppedError.
  */
-export async function deliver(context: PushContext, delivery: Delivery): Promise<void> {
-  const tries: Tries = { conflicts: 0, failures: 0 };
+export async function deliver(
+  context: PushContext,
+  delivery: Delivery,
+  isCurrent: () => boolean,
+): Promise<Delivered> {
+  const tries: Tries = { conflicts: 0, failures: 0, isSent: delivery.again };
+  let current = isCurrent;
   for (;;) {
     let answer: Answer;
     try {
-      answer = await send(context, delivery);
+      answer = await send(context, delivery, current);
     } catch (error) {
+      if (error instanceof OutdatedError && error.attempts === 0 && !tries.isSent) return { kind: 'unsent' };
+      tries.isSent = true;
+      current = untilOutage(context);
       try {
-        if ((await recover(context, delivery, error, tries)) === 'done') return;
+        if ((await recover(context, delivery, error, tries)) === 'done') return { kind: 'settled' };
         continue;
       } catch (finalError) {
         return recordFailure(context, delivery, finalError);
       }
     }
     context.circuitBreaker.recordSuccess(updateEndpoint[delivery.entityType]);
-    return await settle(context, delivery, answer);
+    await settle(context, delivery, answer);
+    return { kind: 'settled' };
   }
+}
+
+/** What is read from now on counts until there is an outage: it may be long, and a colleague may work meanwhile. */
+export function untilOutage({ api }: Pick<PushContext, 'api'>): () => boolean {
+  const { outages } = api;
+  return () => api.outages === outages;
 }
 
 interface Tries {
   conflicts: number;
   failures: number;
+  /** Whether it may have been applied. */
+  isSent: boolean;
 }
 
 /**
@@ -113,28 +95,33 @@ async function recover(
   tries: Tries,
 ): Promise<'done' | 'again'> {
   const { clock, config, stop } = context;
-  const isConflict = error instanceof RejectedError && error.status === 409;
-  if (!isConflict && !isServerError(error)) throw error;
-  // The API forgets a key whose request failed: read whether it was applied before sending it again.
-  if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return 'done';
-  if (!isConflict) {
-    tries.failures += 1;
-    if (tries.failures >= config.api.retry.attempts) throw error;
-    await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
+  if (error instanceof RejectedError && error.status === 409) {
+    if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return 'done';
+    const pause = pausesMs[tries.conflicts];
+    tries.conflicts += 1;
+    if (pause === undefined) {
+      await settleAfterLastConflict(context, delivery, error);
+      return 'done';
+    }
+    await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
     return 'again';
   }
-  const pause = pausesMs[tries.conflicts];
-  tries.conflicts += 1;
-  if (pause === undefined) {
-    await settleAfterLastConflict(context, delivery, error);
-    return 'done';
-  }
-  await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
+  if (!isServerError(error) && !(error instanceof OutdatedError)) throw error;
+  // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
+  if (!(await mustSendAgain(context, delivery, error.message))) return 'done';
+  if (error instanceof OutdatedError) return 'again';
+  tries.failures += 1;
+  if (tries.failures >= config.api.retry.attempts) throw error;
+  await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
   return 'again';
 }
 
-function send({ api, stop }: PushContext, { entityType, key, body, changes }: Delivery): Promise<Answer> {
-  const options = { priority: Priority.push, signal: stop, retryServerErrors: false };
+function send(
+  { api, stop }: PushContext,
+  { entityType, key, body, changes }: Delivery,
+  isCurrent: () => boolean,
+): Promise<Answer> {
+  const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
   const request = { body: JSON.parse(body), idempotencyKey: key };
   if (entityType === 'company') return api.call('update_companies', request, options);
   return api.call(
@@ -258,7 +245,7 @@ async function mergedWithStored(
 }
 
 /**
- * After a 409 or a 5xx: reads whether the API has every wanted value; if so, the changes are settled. Not when something
+ * After a 409: reads whether the API has every wanted value; if so, the changes are settled. Not when something
  * cannot be read: then the changes stay `sending`, and the next push reads it.
  */
 async function readWhetherApplied(
@@ -310,7 +297,14 @@ async function settleAfterLastConflict(
   }
 }
 
-function recordFailure(context: PushContext, { entityType, changes, again }: Delivery, error: unknown): void {
+/** Refusals of a whole request that one of its companies may have caused (Errors: failed validation, does not exist). */
+const mayBeOneCompany: ReadonlySet<number> = new Set([400, 404, 413, 422]);
+
+function recordFailure(
+  context: PushContext,
+  { entityType, changes, again }: Delivery,
+  error: unknown,
+): Delivered {
   const { queue, circuitBreaker } = context;
   if (error instanceof RefusedError) {
     // Not applied: the changes wait for a valid key. One that was sent before may be applied, so it stays `sending`.
@@ -318,11 +312,22 @@ function recordFailure(context: PushContext, { entityType, changes, again }: Del
     throw error;
   }
   circuitBreaker.recordFailure(updateEndpoint[entityType], error);
-  if (error instanceof RejectedError) {
-    fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
-  } else {
+  if (!(error instanceof RejectedError)) {
     queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
+    return { kind: 'settled' };
   }
+  const isShared = new Set(changes.map(({ entityId }) => entityId)).size > 1;
+  if (isShared && mayBeOneCompany.has(error.status)) {
+    queue.move(changes, 'queued', unsentPatch);
+    return { kind: 'split', error };
+  }
+  failRejected(context, changes, error);
+  return { kind: 'refused' };
+}
+
+/** Changes that the API refused as a whole. */
+export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
+  fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

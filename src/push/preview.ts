@@ -3,7 +3,7 @@ import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Change, Patch, Status } from './change.js';
 import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
-import { companyDeliveries, type Delivery, pathOf, topicDelivery } from './deliver.js';
+import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import { compare, conflictPatch, notFoundPatch } from './reconcile.js';
 import { readRemotes } from './remote.js';
 import {
@@ -77,7 +77,8 @@ export async function previewPush(
         if (delivery) fresh.push(delivery);
       }
       if (entityType === 'company') {
-        fresh.push(...companyDeliveries(comparisons, config.push.companiesPerRequest));
+        const portions = inRequests(comparisons, config.push.companiesPerRequest);
+        fresh.push(...portions.flatMap((part) => companyDelivery(part) ?? []));
       }
     }
   } finally {

@@ -6,7 +6,8 @@ import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
 import { brokenText, type PushContext, updateEndpoint } from './context.js';
-import { companyDeliveries, type Delivery, deliver, pathOf, topicDelivery } from './deliver.js';
+import { type Delivered, deliver, failRejected, untilOutage } from './deliver.js';
+import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import type { EntityType } from './fields.js';
 import type { Queue } from './queue/queue.js';
 import { type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
@@ -31,19 +32,28 @@ export class Sender {
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
     const progress = (settled: number) => {
-      done += settled;
+      done = Math.min(done + settled, queued.size);
       observer.progress(done, queued.size);
     };
     const ids = [...queued.keys()];
     const portion = portionSize(this.#context);
     for (let index = 0; index < ids.length; index += portion) {
-      const part = new Map(ids.slice(index, index + portion).map((id) => [id, queued.get(id) as Change[]]));
-      const readAt = clock.monotonic();
-      const comparisons = await this.#compareAll(entityType, part);
-      progress(part.size - comparisons.filter(({ send }) => send).length);
-      const isFresh = () => clock.monotonic() - readAt < config.push.remoteFreshSeconds * 1_000;
-      if (entityType === 'topic') await this.#sendTopics(comparisons, isFresh, progress);
-      else await this.#sendCompanies(comparisons, progress);
+      let part = new Map(ids.slice(index, index + portion).map((id) => [id, queued.get(id) as Change[]]));
+      // What an outage has made out of date is read once more, together: the list may be cheaper than each by its id.
+      for (let round = 1; part.size > 0; round += 1) {
+        const readAt = clock.monotonic();
+        const isFresh = () => clock.monotonic() - readAt < config.push.remoteFreshSeconds * 1_000;
+        const beforeOutage = untilOutage(this.#context);
+        const comparisons = await this.#compareAll(entityType, part);
+        const sending = comparisons.filter(({ send }) => send);
+        progress(part.size - sending.length);
+        // Where reading alone takes too long, reading again would take too long again.
+        const isCurrent = round === 1 ? () => beforeOutage() && isFresh() : beforeOutage;
+        const read = { isFresh, beforeOutage, isCurrent };
+        if (entityType === 'topic') await this.#sendTopics(sending, read, progress);
+        else await this.#sendCompanies(sending, isCurrent, progress);
+        part = this.#unsent(sending);
+      }
     }
     observer.phaseEnd(`${done} of ${queued.size}`);
   }
@@ -61,19 +71,33 @@ export class Sender {
     }
   }
 
-  /** Sends a request whose changes are stored as `sending`. */
-  async send(delivery: Delivery): Promise<void> {
+  /** Changes that were to be sent and are back in the queue for another reason than a broken endpoint. */
+  #unsent(comparisons: readonly Comparison[]): Map<string, Change[]> {
     const { queue } = this.#context;
-    await this.#attempts.during(delivery, async (attemptsMade) => {
-      try {
-        await deliver(this.#context, delivery);
-      } catch (error) {
-        const isUnsent = error instanceof StoppedError && attemptsMade() === 0;
+    const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
+      const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
+      return [entityId, changes.filter((one) => one.status === 'queued' && one.errorCode !== 'not_sent')];
+    });
+    return new Map(left.filter(([, changes]) => changes.length > 0));
+  }
+
+  /** Sends a request whose changes are stored as `sending`, while `isCurrent` says that it may be sent. */
+  async send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
+    const { queue } = this.#context;
+    return this.#attempts.during(delivery, async (attemptsMade) => {
+      // Never sent: it goes back into the queue, where it can be coalesced or cancelled.
+      const putBack = () => {
         const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
-        // Never sent: it goes back into the queue, where it can be coalesced or cancelled.
-        if (isUnsent && still.every(({ id }) => queue.get(id)?.attempts === 0)) {
+        if (attemptsMade() === 0 && still.every(({ id }) => queue.get(id)?.attempts === 0)) {
           queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
         }
+      };
+      try {
+        const delivered = await deliver(this.#context, delivery, isCurrent);
+        if (delivered.kind === 'unsent') putBack();
+        return delivered;
+      } catch (error) {
+        if (error instanceof StoppedError) putBack();
         throw error;
       } finally {
         const made = attemptsMade();
@@ -119,40 +143,83 @@ export class Sender {
 
   async #sendTopics(
     comparisons: readonly Comparison[],
-    isFresh: () => boolean,
-    progress: (sent: number) => void,
+    read: { isFresh: () => boolean; beforeOutage: () => boolean; isCurrent: () => boolean },
+    progress: (settled: number) => void,
   ): Promise<void> {
     await pool(comparisons, this.#context.config.api.concurrency, async (comparison) => {
       this.#context.stop.throwIfAborted();
+      if (!read.beforeOutage()) return;
       let current = comparison;
-      if (comparison.send && !isFresh()) {
-        const changes = new Map([[comparison.entityId, [...comparison.send.changes]]]);
+      let { isCurrent } = read;
+      if (!read.isFresh()) {
+        isCurrent = untilOutage(this.#context);
+        const changes = new Map([[comparison.entityId, [...(comparison.send?.changes ?? [])]]]);
         const [again] = await this.#compareAll('topic', changes);
         if (!again) return;
         current = again;
       }
       const delivery = topicDelivery(current);
-      if (delivery) await this.#storeAndSend(delivery, new Map([[current.entityId, current]]));
-      if (comparison.send) progress(1);
+      const delivered = delivery && (await this.#storeAndSend(delivery, [current], isCurrent));
+      if (delivered?.kind !== 'unsent') progress(1);
     });
   }
 
-  async #sendCompanies(comparisons: readonly Comparison[], progress: (sent: number) => void): Promise<void> {
-    const byId = new Map(comparisons.map((one) => [one.entityId, one]));
-    for (const delivery of companyDeliveries(comparisons, this.#context.config.push.companiesPerRequest)) {
-      this.#context.stop.throwIfAborted();
-      await this.#storeAndSend(delivery, byId);
-      progress(new Set(delivery.changes.map(({ entityId }) => entityId)).size);
+  async #sendCompanies(
+    comparisons: readonly Comparison[],
+    isCurrent: () => boolean,
+    progress: (settled: number) => void,
+  ): Promise<void> {
+    for (const together of inRequests(comparisons, this.#context.config.push.companiesPerRequest)) {
+      await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
     }
   }
 
+  /**
+   * Sends several companies in one request. The API may refuse it for one of them without saying which: then each half is
+   * sent by itself, down to the company that is refused alone. Where nothing but refusals comes, they are not the reason.
+   */
+  async #sendTogether(
+    comparisons: readonly Comparison[],
+    isCurrent: () => boolean,
+    progress: (settled: number) => void,
+    refusals: { inARow: number },
+  ): Promise<void> {
+    const { queue, stop } = this.#context;
+    const delivery = companyDelivery(comparisons);
+    if (!delivery) return;
+    stop.throwIfAborted();
+    // Sent with what is read after the outage instead.
+    if (!isCurrent()) return;
+    const delivered = await this.#storeAndSend(delivery, comparisons, isCurrent);
+    if (delivered.kind === 'unsent') return;
+    refusals.inARow = delivered.kind === 'settled' ? 0 : refusals.inARow + 1;
+    if (delivered.kind !== 'split') return progress(comparisons.length);
+    if (refusals.inARow > maxRefusals) {
+      const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'queued');
+      failRejected(this.#context, still, delivered.error);
+      return progress(comparisons.length);
+    }
+    // Under their new keys: the API may not have released the old one.
+    const requeued = comparisons.map((one) => withStoredChanges(one, queue));
+    const half = Math.ceil(requeued.length / 2);
+    await this.#sendTogether(requeued.slice(0, half), isCurrent, progress, refusals);
+    await this.#sendTogether(requeued.slice(half), isCurrent, progress, refusals);
+  }
+
   /** Changes of an endpoint that is broken stay in the queue. */
-  async #storeAndSend(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Promise<void> {
+  async #storeAndSend(
+    delivery: Delivery,
+    comparisons: readonly Comparison[],
+    isCurrent: () => boolean,
+  ): Promise<Delivered> {
     const { circuitBreaker, queue } = this.#context;
     const endpoint = updateEndpoint[delivery.entityType];
     if (circuitBreaker.isOpen(endpoint)) {
       queue.update(delivery.changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
-    } else await this.send(this.#store(delivery, comparisons));
+      return { kind: 'unsent' };
+    }
+    const byId = new Map(comparisons.map((one) => [one.entityId, one]));
+    return this.send(this.#store(delivery, byId), isCurrent);
   }
 
   /** Stores, before the request is sent, its body and key and what the API had before. */
@@ -172,6 +239,16 @@ export class Sender {
     );
     return { ...delivery, changes };
   }
+}
+
+/** After so many refused requests in a row, the API refuses whatever is in them; to halve 1,000 companies takes 10. */
+const maxRefusals = 12;
+
+/** The same comparison with its changes as the queue has them now. */
+function withStoredChanges(comparison: Comparison, queue: Pick<Queue, 'get'>): Comparison {
+  const { send } = comparison;
+  if (!send) return comparison;
+  return { ...comparison, send: { ...send, changes: send.changes.map((one) => queue.get(one.id) ?? one) } };
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */

@@ -214,58 +214,115 @@ describe('403', () => {
 });
 
 describe('an outage', () => {
-  /** From the second PATCH on, every request is answered 503 until `up` is called. */
-  function goDown(): { up: () => void; keys: Map<string, unknown> } {
-    const keys = new Map<string, unknown>();
-    const refused: Answer = (response) => response.writeHead(503).end();
-    answers.set('PATCH *', (response, seen) => {
-      const id = seen.url.pathname.split('/').at(-1) as string;
-      if (keys.size > 0) {
-        for (const method of ['GET', 'PATCH']) answers.set(`${method} *`, refused);
-        for (const one of ['t1', 't2', 't3', 't4', 't5', '']) answers.set(`GET /topics/${one}`, refused);
-        return refused(response, seen);
-      }
-      keys.set(id, seen.headers['idempotency-key']);
-      json(response, 200, apply(topics, id, JSON.parse(seen.body)));
+  const answerless = {
+    503: (response: ServerResponse) => response.writeHead(503).end(),
+    reset: (response: ServerResponse) => response.destroy(),
+  };
+  const paths = () => [
+    ...[...topics.keys()].map((id) => `/topics/${id}`),
+    ...[...companies.keys()].map((id) => `/companies/${id}`),
+    ...['/topics', '/companies', '/companies/bulk', '/whoami'],
+  ];
+
+  /** Every request is without an answer from the PATCH of this path on, until whoami was asked and `meanwhile` is done. */
+  async function breakDown(how: '503' | 'reset', path: string, meanwhile: () => void): Promise<void> {
+    const before = requestsTo('GET', '/whoami').length;
+    answers.set(`PATCH ${path}`, (response) => {
+      for (const method of ['GET', 'PATCH'])
+        for (const one of paths()) answers.set(`${method} ${one}`, answerless[how]);
+      answerless[how](response);
     });
-    return { up: () => answers.clear(), keys };
+    while (requestsTo('GET', '/whoami').length < before + 2) await delay(20);
+    meanwhile();
+    answers.clear();
   }
 
-  it('is waited for: the push goes on where it was', async () => {
-    settings({ outageMinutes: 2 });
-    await enqueue(dataDir, [...topics.keys()].map(raiseTopic));
-    const { up } = goDown();
-    const pushing = push();
-    while (!requestsTo('GET', '/whoami').at(1)) await delay(20);
-    up();
-    const { code, report } = await pushing;
-    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 5 });
-    expect(report.notes.join()).toContain('the API was unavailable for');
-  });
+  it.each(['503', 'reset'] as const)(
+    '%s: the push goes on where it was, and overwrites nothing that somebody else changed meanwhile',
+    async (how) => {
+      settings({ outageMinutes: 2 });
+      const queued = await enqueue(dataDir, [...topics.keys()].map(raiseTopic));
+      const back = breakDown(how, '/topics/t2', () => {
+        for (const id of ['t2', 't3']) apply(topics, id, { priority: 'very_low' });
+      });
+      const pushed = await push();
+      await back;
+      expect(pushed.code).toBe(3);
+      expect(statuses(pushed)).toEqual({
+        ...{ t1: 'applied', t2: 'conflict', t3: 'conflict', t4: 'applied', t5: 'applied' },
+      });
+      expect(pushed.report.notes.join()).toContain('the API was unavailable for');
+      expect([topics.get('t2')?.priority, topics.get('t3')?.priority]).toEqual(['very_low', 'very_low']);
+      for (const { entityId, idempotencyKey } of queued) {
+        const sent = requestsTo('PATCH', `/topics/${entityId}`);
+        expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(
+          entityId === 't3' ? 0 : 1,
+        );
+        if (sent[0]) expect(sent[0].headers['idempotency-key']).toBe(idempotencyKey);
+      }
+    },
+  );
 
-  it('longer than api.outageMinutes ends the push; the next push continues with the same keys', async () => {
-    settings({ outageMinutes: 0.02 });
-    const queued = await enqueue(dataDir, [...topics.keys()].map(raiseTopic));
-    const { up } = goDown();
-    const { code, report } = await push();
-    expect({ code, outcome: report.outcome, applied: report.applied }).toEqual({
-      ...{ code: 1, outcome: 'failed', applied: 1 },
+  it('during the request for several companies: only the one that somebody else changed is a conflict', async () => {
+    settings({ outageMinutes: 2 });
+    const rename = (company: string): Wish => ({
+      company,
+      wanted: { name: `New ${company}` },
+      base: { name: `Company ${company}` },
     });
-    expect(report.left).toMatchObject({ queued: 3, sending: 1 });
-    up();
-    const next = await push();
-    expect({ code: next.code, applied: next.report.applied }).toEqual({ code: 0, applied: 4 });
-    for (const { entityId, idempotencyKey } of queued) {
-      const sent = requestsTo('PATCH', `/topics/${entityId}`).map(
-        ({ headers }) => headers['idempotency-key'],
-      );
-      expect(new Set(sent)).toEqual(new Set([idempotencyKey]));
-    }
+    await enqueue(dataDir, ['1', '2', '3'].map(rename));
+    const back = breakDown('reset', '/companies/bulk', () => apply(companies, '2', { name: 'Another' }));
+    const pushed = await push();
+    await back;
+    expect(statuses(pushed)).toEqual({ 1: 'applied', 2: 'conflict', 3: 'applied' });
+    expect([...companies.values()].map(({ name }) => name)).toEqual([
+      'New 1',
+      'Another',
+      'New 3',
+      'Company 4',
+    ]);
   });
 });
 
 describe('PATCH /companies/bulk', () => {
   const all = ['1', '2', '3', '4'];
+
+  /** Refuses every request with one of these companies as a whole, and applies the others. */
+  const refuseWith = (bad: readonly string[]) =>
+    answers.set('PATCH /companies/bulk', (response, seen) => {
+      const ids = (JSON.parse(seen.body) as { companies: { companyId: string }[] }).companies;
+      if (ids.some(({ companyId }) => bad.includes(companyId))) return refuse(response, 400, 'BAD_REQUEST');
+      json(response, 200, { results: applyAll(seen) });
+    });
+  const crowd = (size: number) => {
+    companies = new Map(
+      Array.from({ length: size }, (_, at) => [`${at + 1}`, { id: `${at + 1}`, isVip: false }]),
+    );
+    return [...companies.keys()];
+  };
+
+  it('that is refused for one of its companies: the others are sent without it', async () => {
+    const ids = crowd(20);
+    await enqueue(dataDir, ids.map(makeVip));
+    refuseWith(['7']);
+    const pushed = await push();
+    expect({ code: pushed.code, applied: pushed.report.applied }).toEqual({ code: 3, applied: 19 });
+    expect(pushed.report.failed).toEqual({ total: 1, byReason: { BAD_REQUEST: 1 } });
+    expect(statuses(pushed)['7']).toBe('failed');
+    const sent = requestsTo('PATCH', '/companies/bulk');
+    expect(sent.length).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(20)) + 1);
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(sent.length);
+  });
+
+  it('that is refused whatever is in it: all fail, after few requests', async () => {
+    const ids = crowd(40);
+    await enqueue(dataDir, ids.map(makeVip));
+    refuseWith(ids);
+    const pushed = await push();
+    expect(pushed.report.failed).toEqual({ total: 40, byReason: { BAD_REQUEST: 40 } });
+    expect(requestsTo('PATCH', '/companies/bulk').length).toBeLessThanOrEqual(20);
+  });
+
   const bulk = (edit: (results: ReturnType<typeof applyAll>) => unknown) =>
     answers.set('PATCH /companies/bulk', (response, seen) => json(response, 200, edit(applyAll(seen))));
 
