@@ -52,7 +52,7 @@ export interface ListEntry extends Entry {
 }
 
 /** The fields of a company or person that count its messages and conversations, as JSON paths. */
-export interface PageCounters {
+interface PageCounters {
   /** The number of messages that its people wrote. */
   readonly messages: ItemPath;
   /** The time of the last of them. */

@@ -73,7 +73,7 @@ export async function readRemotes(
 }
 
 /** Reads one entity by its id and stores its document. Throws what the client throws, except for a 404. */
-export async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
+async function readOne(context: ReadContext, entityType: EntityType, id: string): Promise<Remote> {
   const options = { priority: Priority.push, signal: context.stop };
   try {
     const answer =
