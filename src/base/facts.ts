@@ -78,6 +78,14 @@ export interface Contents {
     readonly newest_at: Iso;
     readonly failing: number;
   }[];
+  /** What failed when it was asked for last, by endpoint: the commonest error, and some of the entities. */
+  readonly failing: readonly {
+    readonly endpoint: string;
+    readonly entities: number;
+    /** With `{id}` in the place of the entity's id. */
+    readonly error: string;
+    readonly ids: readonly string[];
+  }[];
   /** Requests of the last hours before it was published. */
   readonly spent: readonly MinuteOfRequests[];
   /** Rows of every table of the schema main. */

@@ -10,7 +10,7 @@ import { selectResources } from './selection.js';
 
 /**
  * Reads the lists and reports what a sync would fetch and how many requests that costs. What the lists returned is
- * stored; nothing is deleted. With a cap, the report says what the cap would leave.
+ * stored; nothing is deleted. A list that cannot be read is named in the report. With a cap, the report says what the cap would leave.
  */
 export async function runPlan(
   parts: SyncParts,
@@ -29,7 +29,7 @@ export async function runPlan(
         await landOrganization(context, identity);
         await readLists(context, selection.lists, scans, { settles: false });
       },
-      verdict: () => ({ incomplete: false }),
+      verdict: () => ({ incomplete: context.failures.length > 0 }),
       async report({ head, endedAt }) {
         const lines = await countDue(context.store, selection.children, config, endedAt);
         const spent = head.requests.total;
@@ -39,6 +39,7 @@ export async function runPlan(
           organization: identity.organization,
           lists: scans,
           lines,
+          failures: context.failures,
           spent,
           requests: { lists: spent, children, total },
           minutes: minutesFor(total, config),

@@ -28,6 +28,8 @@ export interface PlanReport {
   readonly organization: { id: string; name: string | null };
   readonly lists: readonly ScanReport[];
   readonly lines: readonly PlanLine[];
+  /** Lists that could not be read: for them, the plan goes by what earlier runs stored. */
+  readonly failures: readonly Failure[];
   /** Requests spent on the lists to make this plan. */
   readonly spent: number;
   /** Requests of a sync that runs now: its lists again, and the children. */

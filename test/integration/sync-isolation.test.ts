@@ -41,6 +41,8 @@ describe('one broken endpoint', () => {
     expect((await pulling.differences()).filter((line) => !ofPeople(line))).toEqual([]);
     const { stdout } = await pulling.run(['status']);
     expect(stdout).toMatch(new RegExp(`person_source_stats +${failed.length} .* ${failed.length}\\b`));
+    const named = `person_source_stats: ${failed.length} entities \\(.*, …\\), most often: .*/people/\\{id\\}/source-stats`;
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(named));
 
     sandbox.clearFaults();
     const next = await pulling.sync();
@@ -76,6 +78,17 @@ describe('one broken endpoint', () => {
       reader.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics'),
     );
     expect(row?.topics).toBeGreaterThan(20);
+  });
+});
+
+describe('a list that cannot be read', () => {
+  it('is named by a plan, which exits 3', async () => {
+    sandbox.addFaults([{ match: { route: 'channels' }, kind: 'status', status: 500 }]);
+    const { code, stdout } = await pulling.run(['plan', '--json', '--only', 'channels']);
+    expect([code, JSON.parse(stdout).failures]).toMatchObject([
+      3,
+      [{ endpoint: 'channels', entityId: null, message: expect.stringContaining('500') }],
+    ]);
   });
 });
 

@@ -41,7 +41,7 @@ export async function runPlan(
     progress?.close();
     if (context.json) printJson(report);
     else print(planSummary(report));
-    return ExitCode.done;
+    return report.failures.length > 0 ? ExitCode.incomplete : ExitCode.done;
   } finally {
     progress?.close();
     signals.release();

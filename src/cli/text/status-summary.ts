@@ -2,6 +2,7 @@ import type { StatusReport } from '../../app/status.js';
 import type { Contents } from '../../base/facts.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { list, pairs, sections, table } from './layout.js';
+import { failingText } from './sync-summary.js';
 
 /** Under a heading, in 80 columns. */
 const wide = 78;
@@ -63,6 +64,7 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
     ['Last runs', runsText(contents)],
     ['Lists', listsText(contents, now)],
     ['Details by endpoint', childrenText(contents, now)],
+    ['Failed when asked for last', list(contents.failing.map(failingText))],
     ['Rows', rowsText(contents)],
     ['Rejected (ops.rejected_records)', rejectedText(contents)],
     ['Differences from the documentation (ops.schema_drift)', driftText(contents)],

@@ -1,3 +1,5 @@
+import type { Contents } from '../../base/facts.js';
+import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
 import type { PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
@@ -15,7 +17,7 @@ export function syncSummary(report: SyncReport): string {
     ['Requests', requestsText(report)],
     ['Rows', rowsText(report)],
     ['Lists that changed while they were read, or were not read to the end', scansText(report.scans)],
-    ['Newly rejected', failuresText(report.rejected.examples)],
+    ['Newly rejected', list(some(report.rejected.examples.map(failureText)))],
     ['Failed', failuresText(report.failures)],
     [
       'New in the API (kept in the raw documents; see ops.schema_drift)',
@@ -103,15 +105,41 @@ function scansText(scans: readonly ScanReport[]): string {
   );
 }
 
+function failureText({ endpoint, entityId, message, hint }: Failure): string {
+  const what = entityId === null ? endpoint : `${endpoint} ${entityId}`;
+  return `${what}: ${message}${hint === null ? '' : ` (${hint})`}`;
+}
+
+/** What failed as a whole, one by one; the entities of an endpoint together, with their commonest error. */
 function failuresText(failures: readonly Failure[]): string {
-  return list(
-    some(
-      failures.map(({ endpoint, entityId, message, hint }) => {
-        const what = entityId === null ? endpoint : `${endpoint} ${entityId}`;
-        return `${what}: ${message}${hint === null ? '' : ` (${hint})`}`;
-      }),
-    ),
+  const single = failures.filter(({ entityId }) => entityId === null);
+  const byEndpoint = groupBy(
+    failures.filter(({ entityId }) => entityId !== null),
+    ({ endpoint }) => endpoint,
   );
+  const lines = [...byEndpoint].map(([endpoint, ofOne]) => {
+    const [first] = ofOne;
+    if (first && ofOne.length === 1) return failureText(first);
+    const byError = groupBy(ofOne, generalText);
+    const [commonest] = [...byError].toSorted(([, a], [, b]) => b.length - a.length);
+    const ids = ofOne.map(({ entityId }) => entityId ?? '');
+    return failingText({ endpoint, entities: ofOne.length, error: commonest?.[0] ?? '', ids });
+  });
+  return list(some([...single.map(failureText), ...lines]));
+}
+
+/** An error without the id of its entity, so that equal ones are counted together. */
+function generalText({ entityId, message, hint }: Failure): string {
+  const text = message.replaceAll(`/${entityId}`, '/{id}').replaceAll(`=${entityId}`, '={id}');
+  return hint === null ? text : `${text} (${hint})`;
+}
+
+/** Entities of one endpoint that failed, for people. */
+export function failingText({ endpoint, entities, error, ids }: Contents['failing'][number]): string {
+  const [id = ''] = ids;
+  if (entities === 1) return `${endpoint} ${id}: ${error.replaceAll('{id}', id)}`;
+  const examples = `${ids.slice(0, 3).join(', ')}${entities > 3 ? ', …' : ''}`;
+  return `${endpoint}: ${counted(entities, 'entity', 'entities')} (${examples}), most often: ${error}`;
 }
 
 /** The first few, and how many more there are. */
@@ -159,5 +187,9 @@ export function planSummary(report: PlanReport): string {
           ),
     ],
     ['Lists that changed while they were read, or were not read to the end', scansText(report.lists)],
+    [
+      'Lists that could not be read: what is due of their items may have changed',
+      failuresText(report.failures),
+    ],
   ]);
 }

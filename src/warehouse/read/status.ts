@@ -36,6 +36,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       runs: await rows('runs'),
       lists: await rows('lists'),
       children: await rows('children'),
+      failing: await rows('failing'),
       rejected: await rows('rejected'),
       drift: await rows('drift'),
       spent: await rows('spent'),

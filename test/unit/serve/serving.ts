@@ -15,6 +15,7 @@ const someContents: Contents = {
   left: { run_id: '20261120T030112000Z-4f2a', due: 1_204, requests: 1_310, minutes: 11.4 },
   lists: [],
   children: [],
+  failing: [],
   spent: [],
   rows: { topics: 412, people: 9_210, messages: 120_344 },
   rejected: [

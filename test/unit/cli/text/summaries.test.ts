@@ -98,7 +98,14 @@ Rows
         { ...scan, endpoint: 'companies', complete: false },
       ],
       rejected: { new: 14, known: 0, examples },
-      failures: [{ ...failure(1), entityId: null, hint: null }],
+      failures: [
+        { ...failure(1), entityId: null, hint: null },
+        ...['7', '8', '9', '10'].map((entityId) => ({
+          ...{ endpoint: 'person', entityId, hint: 'Run again later.' },
+          message: entityId === '8' ? 'something else' : `GET /people/${entityId}: 500`,
+        })),
+        { endpoint: 'topic', entityId: 't1', message: 'GET /topics/t1: 500', hint: null },
+      ],
       drift: [{ endpoint: 'topics', path: 'mood', kind: 'unknown_field', example: 'glad' }],
       notes: ['worker.duckdb could not be opened; the published snapshot took its place'],
       rows: {},
@@ -109,6 +116,8 @@ Rows
       'people: not verified, 1,200 items in 3 attempts; ids differed',
       'companies: not read to the end',
       'and 4 more',
+      '- person: 4 entities (7, 8, 9, …), most often: GET /people/{id}: 500 (Run again later.)',
+      '- topic t1: GET /topics/t1: 500',
       'topics mood: unknown field',
       'worker.duckdb could not be opened',
       'nothing new, nothing changed',
@@ -132,6 +141,7 @@ describe('the summary of a plan', () => {
       { endpoint: 'topic_groups', never: 3, changed: 2, sweep: 1, due: 6, requests: 6 },
       { endpoint: 'person', never: 0, changed: 0, sweep: 0, due: 0, requests: 0 },
     ],
+    failures: [],
     spent: 9,
     requests: { lists: 9, children: 6, total: 15 },
     minutes: 0.125,
@@ -150,6 +160,11 @@ Due
   endpoint      never  changed  sweep  due  requests
   ------------  -----  -------  -----  ---  --------
   topic_groups      3        2      1    6         6`);
+  });
+
+  it('names the lists that could not be read', () => {
+    const failures = [{ endpoint: 'people', entityId: null, message: 'GET /people: 500', hint: null }];
+    expect(planSummary({ ...plan, failures })).toMatch(/Lists that could not be read.*\n {2}- people: GET/);
   });
 
   it('says what a cap leaves', () => {
@@ -237,6 +252,14 @@ describe('the summary of the status', () => {
               ...{ oldest_at: '2026-11-10T11:00:00.000Z', newest_at: '2026-11-20T11:00:00.000Z' },
             },
           ],
+          failing: [
+            {
+              endpoint: 'topic_groups',
+              entities: 3,
+              error: 'GET /topics/{id}/groups: 500',
+              ids: ['a', 'b', 'c'],
+            },
+          ],
           rows: { topics: 1_200 },
           rejected: [
             {
@@ -266,6 +289,7 @@ describe('the summary of the status', () => {
       'topics 1,200 1 h 00 min ago never',
       'topics: the last scan is not verified; its total is 1205, and it returned 1200',
       'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
+      'topic_groups: 3 entities (a, b, c), most often: GET /topics/{id}/groups: 500',
       'messages: 2 records, e.g. author.id: expected',
       'and 2 more',
     ]) {
