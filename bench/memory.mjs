@@ -1,6 +1,8 @@
-// How much memory DuckDB needs for long texts: the same messages are loaded and published with one memory limit after the
-// other, and no more than that. DuckDB holds the text of 2,048 neighbouring rows in memory at once.
+// How much memory long texts need: the same messages are loaded and published with one memory limit of DuckDB
+// after the other, and no more than that.
+
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +14,12 @@ const cases = [
   [2_000, 30_000],
   [100, 1_000_000],
   [2_000, 108_000],
+  [20, 15_000_000],
 ];
 const limitsMB = [128, 256, 512, 1_000];
+
+/** How the process says that the limit is too low. */
+const tooLittle = 3;
 
 export async function benchMemory() {
   /** @type {Record<string, number>} */
@@ -34,13 +40,19 @@ export async function benchMemory() {
 /** The peak memory of a process that loads them, in megabytes; null when the limit is too low. @param {number[]} args */
 function loadInProcess(args) {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...args.map(String)], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
     text += chunk;
   });
-  return new Promise((resolve) => child.once('close', (code) => resolve(code === 0 ? Number(text) : null)));
+  return new Promise((resolve, reject) =>
+    child.once('close', (code) => {
+      if (code === 0) resolve(Number(text));
+      else if (code === tooLittle) resolve(null);
+      else reject(new Error(`loading with a limit of ${args[0]} MB ended with ${code}`));
+    }),
+  );
 }
 
 /** @param {number} limitMB @param {number} count @param {number} bytes */
@@ -60,6 +72,10 @@ async function load(limitMB, count, bytes) {
     }
     await warehouse.publish();
     await warehouse.close();
+  } catch (error) {
+    const { outOfMemory } = await import(new URL('warehouse/store/faults.js', dist).href);
+    if (!outOfMemory(error)) throw error;
+    process.exitCode = tooLittle;
   } finally {
     rmSync(data.dir, { recursive: true, force: true });
   }
@@ -68,15 +84,10 @@ async function load(limitMB, count, bytes) {
 
 /** A message whose text does not compress. @param {number} n @param {number} bytes */
 function message(n, bytes) {
-  let state = n + 1;
-  const parts = [];
-  for (let length = 0; length < bytes; length += 7) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    parts.push(state.toString(36).padStart(7, '0'));
-  }
   const fetchedAt = new Date(Date.UTC(2026, 0, 1) + n);
-  const body = JSON.stringify({ id: `m${n}`, content: parts.join(''), createdAt: fetchedAt.toISOString() });
-  return { endpoint: 'messages', id: `m${n}`, parentId: 'g1', body, fetchedAt };
+  const content = randomBytes(Math.ceil((bytes * 3) / 4)).toString('base64');
+  const body = JSON.stringify({ id: `m${n}`, content, createdAt: fetchedAt.toISOString() });
+  return { endpoint: 'messages', id: `m${n}`, parentId: 'g1', body, fetchedAt, answerNo: n + 1 };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

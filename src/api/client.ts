@@ -141,8 +141,8 @@ export class Api {
    * Calls endpoint `name`, and retries where that can help. Throws RefusedError (401 or 403, and whoami refuses the key
    * as well), RejectedError (any other 4xx), UnavailableError (no usable answer after all retries, although the API
    * answers others; at once for a write without an Idempotency-Key, which may or may not have been applied), OutageError
-   * (the API as a whole did not answer for `outageMs`), ContractError (a redirect, an answer above the size cap, an id
-   * that is not valid in a path), OutdatedError (`isCurrent` said no), or the reason of `signal`.
+   * (the API as a whole did not answer for `outageMs`), AnswerTooLargeError, ContractError (a redirect, an id that is not
+   * valid in a path), OutdatedError (`isCurrent` said no), or the reason of `signal`.
    */
   call<N extends EndpointName>(name: N, ...[request, options]: CallArguments<N>): Promise<Answer> {
     return this.#call(name, request as AnyRequest | undefined, options);
@@ -171,7 +171,8 @@ export class Api {
 
   async #call(name: string, request: AnyRequest = {}, options: CallOptions = {}): Promise<Answer> {
     const endpoint = endpointOf(this.contract, name);
-    const prepared = { ...prepareRequest(name, endpoint, request), unparsed: options.unparsed };
+    const { unparsed, maxBytes } = options;
+    const prepared = { ...prepareRequest(name, endpoint, request), unparsed, maxBytes };
     const leave = this.#outage?.enter();
     const stop = linkSignals([options.signal, this.#end.signal, this.#outage?.gaveUp]);
     try {

@@ -1,4 +1,5 @@
 import {
+  AnswerTooLargeError,
   ContractError,
   OutageError,
   RefusedError,
@@ -83,7 +84,7 @@ const hints: Partial<Record<FailureKind, string>> = {
   encoding: proxyHint,
   redirect:
     'The client never sends the key to the target of a redirect: set the base URL to the final address.',
-  too_large: 'Lower api.paging.pageSize, or raise api.maxAnswerBytes.',
+  too_large: 'Raise api.maxAnswerBytes, if this machine has the memory.',
   limited: 'Other programs use the same key: lower rateLimit.requests, or run at another time.',
 };
 
@@ -101,8 +102,9 @@ export function toError(failure: Failure, where: Where, attempts: number): Signa
       return new RefusedError(message, detail);
     case 'rejected':
       return new RejectedError(message, where, status ?? 400, code, reason, detail);
-    case 'redirect':
     case 'too_large':
+      return new AnswerTooLargeError(message, where, detail);
+    case 'redirect':
       return new ContractError(message, where, detail);
     default:
       return new UnavailableError(message, where, status, detail);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Arrival } from '../base/clock.js';
-import { ContractError, RejectedError } from '../base/errors.js';
+import { AnswerTooLargeError, ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Endpoint } from '../contract/endpoints.js';
 import type { ApiResponse } from './attempt.js';
@@ -14,6 +14,11 @@ export interface PagingSettings {
   readonly limitParameter: string;
   /** The page size to request; the server may grant another one. */
   readonly pageSize: number;
+  /**
+   * The most bytes of a page that has several items, if that is less than `maxAnswerBytes`: a page that has more is
+   * requested again in smaller pages. Several pages are in memory at once, and the memory may be small.
+   */
+  readonly maxPageBytes?: number | undefined;
 }
 
 /** What a scan learned about the paging of an endpoint, so that the next scan spends no requests on it. */
@@ -60,6 +65,8 @@ export class PageReader {
   readonly #endpoint: Endpoint;
   readonly #request: AnyRequest;
   readonly #options: CallOptions;
+  /** The page size after answers that were too large. */
+  #smallerSize: number | undefined;
 
   constructor(api: PagingClient, name: string, request: AnyRequest, options: CallOptions) {
     this.#api = api;
@@ -79,11 +86,15 @@ export class PageReader {
   get requestedSize(): number | undefined {
     const { limitParameter, pageSize } = this.#api.paging.settings;
     const own = this.#request.query?.[limitParameter];
+    if (this.#smallerSize !== undefined) return this.#smallerSize;
     if (own !== undefined) return Number(own);
     return this.pageable && !this.learned.sizeRefused ? pageSize : undefined;
   }
 
-  /** The first page, requested without a number. After a 400 to our page size it is requested again without a size. */
+  /**
+   * The first page, requested without a number. While its answer is too large, it is requested again with half as many
+   * items, down to one. After a 400 to our page size it is requested again without a size.
+   */
   async first(): Promise<ReadPage> {
     const { limitParameter } = this.#api.paging.settings;
     const sizeIsOurs =
@@ -91,6 +102,7 @@ export class PageReader {
     try {
       return await this.#read(undefined);
     } catch (error) {
+      if (this.halveFor(error)) return this.first();
       if (!sizeIsOurs || !(error instanceof RejectedError) || error.status !== 400) throw error;
       this.learned.sizeRefused = true;
       try {
@@ -101,6 +113,14 @@ export class PageReader {
         throw error;
       }
     }
+  }
+
+  /** After an answer that was too large: halves the page size. False when that is not the error, or does not help. */
+  halveFor(error: unknown): boolean {
+    const size = this.requestedSize ?? 1;
+    if (!(error instanceof AnswerTooLargeError) || size <= 1) return false;
+    this.#smallerSize = Math.floor(size / 2);
+    return true;
   }
 
   /** The page with that number. */
@@ -123,7 +143,9 @@ export class PageReader {
 
   async #read(number: number | undefined): Promise<ReadPage> {
     const request = this.#queryFor(number);
-    const answer = await this.#api.get(this.#name, request, this.#options);
+    // One item cannot be divided: it may be as large as any answer.
+    const maxBytes = (this.requestedSize ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
+    const answer = await this.#api.get(this.#name, request, { ...this.#options, maxBytes });
     const list = readList(answer.body, this.#endpoint.path);
     if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
     const { where } = prepareRequest(this.#name, this.#endpoint, request);

@@ -89,6 +89,20 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
   const read = new ReadItems();
   const signatures = new Set<string>();
   let repeats = 0;
+  /** Requests the page in which the items follow that were not covered yet; smaller pages while it is too large. */
+  const following = async <T>(request: (reader: PageReader, number: number) => Promise<T>): Promise<T> => {
+    for (;;) {
+      index = Math.floor(covered / size);
+      try {
+        return await request(reader, base + index);
+      } catch (error) {
+        if (!reader.halveFor(error)) throw error;
+        // What was read stays read: the smaller page begins where that ends, or overlaps with it.
+        size = Math.min(size, reader.requestedSize ?? size);
+        signatures.clear();
+      }
+    }
+  };
   for (let count = 1; ; count++) {
     const start = index * size;
     // A larger size leaves a gap before this page, which is read next; a smaller one only makes pages overlap.
@@ -121,16 +135,15 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
     if (count >= most) {
       throw reader.broken(`has no end: the scan stopped after ${count} pages`, base + index, 'pageParameter');
     }
-    index = Math.floor(covered / size);
     if (mayBeTheEnd(page, isCovered)) {
-      const next = await pageOrNone(reader, base + index);
+      const next = await following(pageOrNone);
       const isEnd = next === undefined || (isCovered && next.page !== base + index);
       yield { ...page, last: isEnd, confirmed: false };
       if (isEnd) return;
       page = next;
     } else {
       yield { ...page, last: false, confirmed: false };
-      page = await reader.page(base + index);
+      page = await following((_, number) => reader.page(number));
     }
     if (page.page !== base + index) {
       const returned = page.page === null ? 'a page without a number' : `page ${page.page}`;

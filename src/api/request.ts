@@ -45,6 +45,8 @@ export interface CallOptions {
   readonly isCurrent?: (() => boolean) | undefined;
   /** Lists of this name in the items of the body are JsonTexts, to be compared before they are parsed. */
   readonly unparsed?: string | undefined;
+  /** The most bytes of the answer, if that is less than the client's `maxAnswerBytes`. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** The request is optional when nothing in it is required. */

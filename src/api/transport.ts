@@ -29,6 +29,8 @@ export interface HttpRequest {
   readonly path: string;
   readonly body?: Buffer | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** The largest body of the answer, if that is less than `maxAnswerBytes`. */
+  readonly maxBytes?: number | undefined;
 }
 
 /**
@@ -81,7 +83,7 @@ export class Transport {
     try {
       const answer = await this.#agent.request(this.#request(outgoing, control.signal));
       clearTimeout(firstByte);
-      const body = await this.#readBody(answer, control);
+      const body = await this.#readBody(answer, control, outgoing.maxBytes);
       return { status: answer.statusCode, headers: answer.headers, body };
     } catch (error) {
       throw toFailure(control.signal.aborted ? control.signal.reason : error, this.#options.timeouts);
@@ -118,16 +120,20 @@ export class Transport {
     return { origin: this.#origin, path, method: outgoing.method, headers, body: body ?? null, signal };
   }
 
-  async #readBody(answer: Dispatcher.ResponseData, control: AbortController): Promise<Buffer> {
-    const { maxAnswerBytes } = this.#options;
+  async #readBody(
+    answer: Dispatcher.ResponseData,
+    control: AbortController,
+    maxBytes: number = Number.POSITIVE_INFINITY,
+  ): Promise<Buffer> {
+    const most = Math.min(this.#options.maxAnswerBytes, maxBytes);
     const detail = { status: answer.statusCode };
-    const tooLarge = () => new Failure('too_large', `returned more than ${maxAnswerBytes} bytes`, detail);
+    const tooLarge = () => new Failure('too_large', `returned more than ${most} bytes`, detail);
     const chunks: Buffer[] = [];
     let bytes = 0;
-    if (Number(header(answer.headers, 'content-length') ?? 0) > maxAnswerBytes) control.abort(tooLarge());
+    if (Number(header(answer.headers, 'content-length') ?? 0) > most) control.abort(tooLarge());
     for await (const chunk of decoded(answer.body, header(answer.headers, 'content-encoding'), control)) {
       bytes += (chunk as Buffer).length;
-      if (bytes > maxAnswerBytes) {
+      if (bytes > most) {
         control.abort(tooLarge());
         break;
       }

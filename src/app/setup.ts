@@ -30,6 +30,12 @@ export function spendingLogPath(dataDir: string): string {
 }
 
 /**
+ * A page of a list may take this part of the memory: each request in flight may hold one, as bytes and as text. With
+ * 512 MB that is 16 MB.
+ */
+const pageShare = 32;
+
+/**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
  * that is less; with `waits: false` not at all. The caller closes it.
  */
@@ -48,7 +54,7 @@ export function connect(
     maxAnswerBytes: api.maxAnswerBytes,
     retry: api.retry,
     outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
-    paging: api.paging,
+    paging: { ...api.paging, maxPageBytes: machineMemory() / pageShare },
     log,
     userAgent: `signalhouse/${programVersion}`,
     clock,

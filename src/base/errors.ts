@@ -141,6 +141,9 @@ export class ContractError extends SignalhouseError {
   }
 }
 
+/** Recovery: ask for less at once. The answer was larger than it may be. */
+export class AnswerTooLargeError extends ContractError {}
+
 /** No recovery needed: a signal or a cap ended the run in order. Everything committed stays. */
 export class StoppedError extends SignalhouseError {
   override readonly exitCode = ExitCode.done;

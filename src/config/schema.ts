@@ -31,7 +31,9 @@ const api = section({
   }),
   maxAnswerBytes: positive
     .default(67_108_864)
-    .describe('Maximum size of an answer; a larger one is an error.'),
+    .describe(
+      'Maximum size of an answer. A larger page of a list is requested again with half as many items; any other is an error.',
+    ),
   retry: section({
     attempts: positive
       .max(20)

@@ -4,7 +4,7 @@ import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, literal } from './sql.js';
-import { copyDatabase } from './store/compact.js';
+import { copyDatabase } from './store/copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';

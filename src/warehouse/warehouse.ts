@@ -7,6 +7,7 @@ import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
+import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
 import { releaseMemory, withMemoryHeadroom } from './store/memory.js';
 import type { Restored } from './store/restore.js';
@@ -49,10 +50,15 @@ const largeBatch = 1_000;
  */
 const foldAt = 32_000_000;
 
+/** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
+const mergesAtClose = 100;
+
 /** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
   readonly #session: Session;
   readonly #parts: Parts;
+  /** Characters of long texts that were loaded since the log was folded in. */
+  #textsInLog = 0;
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
@@ -95,8 +101,13 @@ export class Warehouse {
   async load(batch: Batch): Promise<Loaded> {
     const { models, columns, answersBefore } = this.#parts;
     const loaded = await this.#repeatably(() => load(this.#session, models, columns, batch, answersBefore));
-    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
-    await this.#foldLog(foldAt);
+    const texts = batch.documents.reduce(
+      (sum, { body }) => sum + (body.length > longText ? body.length : 0),
+      0,
+    );
+    this.#textsInLog += texts;
+    if (batch.documents.length >= largeBatch || texts > 0) await releaseMemory(this.#session);
+    await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : foldAt);
     return loaded;
   }
 
@@ -173,12 +184,18 @@ export class Warehouse {
     const log = statSync(logOf(worker), { throwIfNoEntry: false });
     if (!log) return;
     if ((log.mode & 0o077) !== 0) makePrivate(worker);
-    if (log.size >= bytes) await this.#repeatably(() => this.#session.run('CHECKPOINT'));
+    if (log.size < bytes) return;
+    await this.#repeatably(() => this.#session.run('CHECKPOINT'));
+    this.#textsInLog = 0;
   }
 
   /** Before closing: DuckDB would fold the log in as well, but not get more memory for it. */
   async #foldAll(): Promise<void> {
     try {
+      const [here] = await this.#session.all<{ name: string }>('SELECT current_database() AS name');
+      // Merging brings texts together again; of a warehouse with long ones, `compact` frees the rows that were deleted.
+      const merges = !(await hasLongTexts(this.#session, here?.name ?? 'worker'));
+      if (merges) await this.#session.configure('max_vacuum_tasks', mergesAtClose);
       await this.#foldLog(1);
     } catch (error) {
       this.#parts.log.warn(

@@ -119,6 +119,9 @@ export async function openInstance(
     threads: String(options.threads),
     temp_directory: options.spill,
     checkpoint_threshold: neverFold,
+    // A checkpoint merges small row groups, and so holds the texts of 2,048 rows in memory, and writes the same rows again
+    // after each of the next ones (see copy.ts). Without that, 100 messages of 1 MB peak at 310 MB instead of 610.
+    max_vacuum_tasks: '0',
     // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.
     allocator_flush_threshold: '8MB',
     allocator_background_threads: 'true',

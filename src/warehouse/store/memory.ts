@@ -81,12 +81,15 @@ async function retryWithMore<T>(
 ): Promise<T> {
   let failed = first;
   let reopened = false;
+  // Also when opening it again needed more than it had: it is closed then.
+  let mustReopen = isInvalidating(first);
   try {
     for (const limit of session.largerLimits()) {
       try {
-        if (isInvalidating(failed)) {
+        if (mustReopen) {
           reopened = true;
           await session.reopen(limit);
+          mustReopen = false;
         } else {
           await session.limitMemory(limit);
         }
@@ -94,6 +97,7 @@ async function retryWithMore<T>(
       } catch (error) {
         if (!outOfMemory(error)) throw error;
         failed = error;
+        mustReopen ||= isInvalidating(error);
       }
     }
     throw failed;

@@ -5,7 +5,7 @@ import { type PagingClient, PagingMemory } from '../../../src/api/page.js';
 import { type Page, pages } from '../../../src/api/paging.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
-import { ContractError, RejectedError } from '../../../src/base/errors.js';
+import { AnswerTooLargeError, ContractError, RejectedError } from '../../../src/base/errors.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { json, rawServer, refuse } from '../../support/raw-server.js';
 import { withApi } from './support.js';
@@ -64,6 +64,19 @@ const documented =
     const granted = Math.min(limit, cap);
     const start = (page - base) * granted;
     return { data: all.slice(start, start + granted), page, limit: granted, totalCount: all.length };
+  };
+
+const tooLarge = () =>
+  new AnswerTooLargeError('too large', { endpoint: 'topics', method: 'GET', path: '/topics' });
+
+/** Refuses answers whose items together are larger than `most`; an item has the size that its id ends with. */
+const answeringUpTo =
+  (most: number, server: Server): Server =>
+  (request, count) => {
+    const answer = server(request, count) as { data: { id: string }[] };
+    const bytes = answer.data.reduce((sum, { id }) => sum + Number(id.split('-')[1]), 0);
+    if (bytes > most) throw tooLarge();
+    return answer;
   };
 
 /** Possible forms of a list that the document does not show. */
@@ -447,5 +460,44 @@ describe('over HTTP', () => {
     });
     expect(server.requests).toHaveLength(3);
     await server.close();
+  });
+});
+
+describe('a page that is too large', () => {
+  const sized = (sizes: readonly number[]) => sizes.map((size, index) => ({ id: `i${index}-${size}` }));
+
+  test('is requested again in smaller pages, and what was read stays read', async () => {
+    const most = 8;
+    const item = fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: most }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(item, { maxLength: 120 }),
+        fc.constantFrom(0, 1),
+        fc.integer({ min: 1, max: 50 }),
+        async (sizes, base, cap) => {
+          const all = sized(sizes);
+          const { api } = against(answeringUpTo(most, documented(all, { base, cap })), { pageSize: 40 });
+          const pagesRead = await read(api);
+          expect([...new Set(idsOf(pagesRead))]).toEqual(all.map(({ id }) => id));
+        },
+      ),
+    );
+  });
+
+  test('costs as many requests as halvings, and the next list begins with whole pages', async () => {
+    const all = sized([...Array.from({ length: 20 }, () => 0), ...Array.from({ length: 4 }, () => 5)]);
+    const { api, requests } = against(answeringUpTo(8, documented(all)), { pageSize: 8 });
+    expect(idsOf(await read(api))).toHaveLength(24);
+    expect(requests.map(({ limit }) => limit)).toEqual([8, 8, 8, 4, 4, 2, 1, 1, 1, 1]);
+    requests.length = 0;
+    expect(await api.get('topics', { query: {} })).toBeDefined();
+    const { value: first } = await pages(api, 'topics', {}).next();
+    expect(first).toMatchObject({ limit: 8 });
+  });
+
+  test('of one item ends the list with the error', async () => {
+    const { api, requests } = against(answeringUpTo(8, documented(sized([0, 9, 0]))), { pageSize: 4 });
+    await expect(read(api)).rejects.toThrow(AnswerTooLargeError);
+    expect(requests.map(({ limit }) => limit)).toEqual([4, 2, 1, 1]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../../src/base/errors.js';
-import { openFile } from '../../../../src/warehouse/store/engine.js';
+import { openFile, openInstance } from '../../../../src/warehouse/store/engine.js';
 import { outOfMemory } from '../../../../src/warehouse/store/faults.js';
 import {
   largerLimits,
@@ -11,7 +11,7 @@ import {
   memoryBounds,
   withMemoryHeadroom,
 } from '../../../../src/warehouse/store/memory.js';
-import type { Session } from '../../../../src/warehouse/store/session.js';
+import { Session } from '../../../../src/warehouse/store/session.js';
 import { emptyDir } from '../support.js';
 
 async function sessionWith(memoryLimit: string, mostMemory: number): Promise<Session> {
@@ -93,6 +93,36 @@ describe('work that needs more than the limit', () => {
     expect(await again()).toBe('done');
     expect(seen).toEqual([before, '122.0 MiB', '244.1 MiB']);
     expect(await limitOf(session)).toBe(before);
+    await session.close();
+  });
+
+  test('is repeated with more when even opening the file again needs more', async () => {
+    const dataDir = emptyDir();
+    const path = join(dataDir, 'one.duckdb');
+    const opened: string[] = [];
+    const open = async (memoryLimit: string) => {
+      opened.push(memoryLimit);
+      if (opened.length === 2) throw new Error('Out of Memory Error: could not allocate block');
+      return openInstance(path, { memoryLimit, threads: 1, access: 'write', spill: dataDir });
+    };
+    const reopening = {
+      memoryLimit: '64MB',
+      largerLimits: (limit: string) => largerLimits(limit, 512e6),
+      open,
+    };
+    const session = await Session.on(await open('64MB'), dataDir, reopening);
+    await session.run('CREATE TABLE t AS SELECT 1 AS i');
+    const invalidated = new Error(
+      'FATAL Error: Failed to create checkpoint because of error: failed to pin block',
+    );
+    let times = 0;
+    const rows = await withMemoryHeadroom(session, async () => {
+      times += 1;
+      if (times === 1) throw new StorageError('the warehouse ran out of memory', { cause: invalidated });
+      return session.all('SELECT * FROM t');
+    });
+    expect(rows).toEqual([{ i: 1 }]);
+    expect(opened).toEqual(['64MB', '128MB', '256MB']);
     await session.close();
   });
 

@@ -1,0 +1,136 @@
+import { StorageError } from '../../base/errors.js';
+import { identifier } from '../sql.js';
+import type { Session } from './session.js';
+
+/**
+ * DuckDB reads and compresses 2,048 neighbouring rows of a row group at once, with all their text in memory, and never
+ * fewer. A text longer than this counts as long: 2,048 of those that do not count take 32 MB at most.
+ */
+export const longText = 16_384;
+
+/** A row group ends when its long texts have this many bytes together. */
+export const rowGroupText = 8_000_000;
+
+interface Table {
+  readonly schema: string;
+  readonly table: string;
+  /** The columns with text. */
+  readonly texts: readonly string[];
+}
+
+/**
+ * Copies every table of one attached database into another one, which is empty, and folds its log in. Returns the number
+ * of tables; raises StorageError when the copy has fewer rows. `andThen` adds to the copy before it is checked.
+ *
+ * A table with long texts is copied in pieces, and each piece ends a row group: with one statement, DuckDB would hold the
+ * texts of 2,048 rows in memory, which is 220 MB for messages of 108 KB.
+ */
+export async function copyDatabase(
+  session: Session,
+  source: string,
+  target: string,
+  andThen: () => Promise<void> = async () => undefined,
+): Promise<number> {
+  await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
+  const tables = await tablesOf(session, source);
+  for (const table of tables) await copyTable(session, source, target, table);
+  await andThen();
+  await compareCounts(session, source, target, tables);
+  await session.run(`CHECKPOINT ${target}`);
+  return tables.length;
+}
+
+/** Whether any text of the database is, or was, long. */
+export async function hasLongTexts(session: Session, database: string): Promise<boolean> {
+  for (const table of await tablesOf(session, database)) {
+    if ((await longColumns(session, database, table)).length > 0) return true;
+  }
+  return false;
+}
+
+async function tablesOf(session: Session, database: string): Promise<Table[]> {
+  return session.all<Table>(
+    `SELECT schema_name AS schema, table_name AS "table",
+            list(column_name ORDER BY column_index) FILTER (data_type IN ('VARCHAR', 'JSON')) AS texts
+       FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+      WHERE database_name = $1 AND NOT temporary AND NOT duckdb_tables.internal GROUP BY ALL ORDER BY ALL`,
+    [database],
+  );
+}
+
+/** The columns of a table whose longest text is, or was, long. DuckDB's statistics tell, without a look at the rows. */
+async function longColumns(
+  session: Session,
+  database: string,
+  { schema, table, texts }: Table,
+): Promise<string[]> {
+  if (!texts?.length) return [];
+  const statistics = texts.map((name) => `stats(${identifier(name)})`).join(', ');
+  const [row] = await session.all<{ found: string[] }>(
+    `SELECT [${statistics}] AS found FROM ${named(database, schema, table)} LIMIT 1`,
+  );
+  // Statistics in another form than this may hide a long text: then the rows tell.
+  const longest = (of: string) =>
+    Number(/Max String Length: (\d+)/.exec(of)?.[1] ?? Number.POSITIVE_INFINITY);
+  return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > longText) : [];
+}
+
+async function copyTable(session: Session, source: string, target: string, table: Table): Promise<void> {
+  const from = named(source, table.schema, table.table);
+  const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} FROM ${from}`;
+  const long = await longColumns(session, source, table);
+  if (long.length === 0) {
+    await session.run(insert);
+    return;
+  }
+  const bytes = long.map((name) => {
+    const length = `strlen(${identifier(name)})`;
+    return `CASE WHEN ${length} > ${longText} THEN ${length} ELSE 0 END`;
+  });
+  // A table of its own: a window function keeps every column of its input in memory, the texts included.
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE text_bytes AS SELECT rowid AS rid, ${bytes.join(' + ')} AS bytes FROM ${from}`,
+  );
+  const pieces = await session.all<{ first: number }>(
+    `SELECT min(rid) AS first FROM (
+       SELECT rid, sum(bytes) OVER (ORDER BY rid) // ${rowGroupText} AS piece FROM text_bytes)
+      GROUP BY piece ORDER BY first`,
+  );
+  await session.run('DROP TABLE temp.text_bytes');
+  const [setting] = await session.all<{ threads: number }>("SELECT current_setting('threads') AS threads");
+  // Each thread would hold texts of its own.
+  await session.run('SET threads = 1');
+  try {
+    for (const [index, { first }] of pieces.entries()) {
+      const end = pieces[index + 1]?.first;
+      await session.run(`${insert} WHERE rowid >= ${first} ${end === undefined ? '' : `AND rowid < ${end}`}`);
+      // The next rows begin a row group.
+      if (end !== undefined) await session.run(`CHECKPOINT ${target}`);
+    }
+  } finally {
+    await session.run(`SET threads = ${setting?.threads ?? 1}`).catch(() => undefined);
+  }
+}
+
+function named(database: string, schema: string, table: string): string {
+  return [database, schema, table].map(identifier).join('.');
+}
+
+async function compareCounts(
+  session: Session,
+  source: string,
+  target: string,
+  tables: readonly Table[],
+): Promise<void> {
+  for (const { schema, table } of tables) {
+    const [counts] = await session.all<{ here: number; there: number }>(
+      `SELECT (SELECT count(*) FROM ${named(source, schema, table)}) AS here,
+              (SELECT count(*) FROM ${named(target, schema, table)}) AS there`,
+    );
+    if (!counts || counts.here !== counts.there) {
+      throw new StorageError(`the copy has ${counts?.there} of ${counts?.here} rows of ${schema}.${table}`, {
+        hint: 'The file that it should replace is unchanged. Run the command again; if it fails again, check the disk.',
+      });
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { openFile } from '../../../../src/warehouse/store/engine.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { doc, limits, open, ready, runId } from '../support.js';
+
+/** The most rows that a row group of `messages` has. */
+async function largestRowGroup(warehouse: Pick<Warehouse, 'all'>): Promise<number> {
+  const [row] = await warehouse.all<{ most: number }>(
+    `SELECT max(rows) AS most FROM (SELECT sum(count) AS rows FROM pragma_storage_info('messages')
+      WHERE column_name = 'content' AND segment_type = 'VARCHAR' GROUP BY row_group_id)`,
+  );
+  return row?.most ?? 0;
+}
+
+const stored = (warehouse: Warehouse) =>
+  warehouse.all(
+    'SELECT id, md5(body) AS body, (SELECT md5(content) FROM messages m WHERE m.id = d.id) AS content FROM raw.documents d ORDER BY id',
+  );
+
+test('a row group has 8 MB of long texts: in the live file, in the published one and after compacting', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  for (let night = 0; night < 5; night += 1) {
+    const documents = Array.from({ length: 20 }, (_, n) =>
+      doc('messages', `m${night}-${n}`, night, { content: randomBytes(150_000).toString('base64') }, 'g1'),
+    );
+    await warehouse.load(batchOf(runId, { documents }));
+  }
+  const found = await stored(warehouse);
+  expect(found).toHaveLength(100);
+  expect(await largestRowGroup(warehouse)).toBe(40);
+  await warehouse.publish();
+  await warehouse.close({ compactWhen: { freeShare: 0, freeMegabytes: 0 } });
+  const published = await openFile(join(dir, 'signals.duckdb'), { ...limits, access: 'read', dataDir: dir });
+  expect(await largestRowGroup(published)).toBe(40);
+  await published.close();
+  const again = await open(dir);
+  expect(await largestRowGroup(again)).toBe(40);
+  expect(await stored(again)).toEqual(found);
+  await again.close();
+});
