@@ -17,9 +17,7 @@ SELECT
   companies.deleted_reason,
   companies.merged_into_id,
   survivors.name AS merged_into_title,
-  companies.detail_unavailable_reason,
-  false AS is_superseded,
-  NULL::VARCHAR AS successor_id
+  companies.detail_unavailable_reason
 FROM companies
 LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
 LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id

@@ -13,9 +13,7 @@ SELECT
   topics.deleted_reason,
   topics.merged_into_id,
   survivors.title AS merged_into_title,
-  topics.detail_unavailable_reason,
-  coalesce(topics.graph_status = 'superseded', false) AS is_superseded,
-  topics.successor_topic_id AS successor_id
+  topics.detail_unavailable_reason
 FROM topics
 LEFT JOIN topics AS survivors ON survivors.id = topics.merged_into_id
 LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
+import { withFacts } from '../push/entities.js';
 import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
 import { saveImportCopy } from '../push/import/import-copies.js';
 import { type ImportOptions, type PreparedImport, prepareImport } from '../push/import/prepare.js';
@@ -14,7 +15,6 @@ import {
   type ChangeFilter,
   matches,
   type TitledChange,
-  withTitles,
 } from '../push/queue/view.js';
 import { readSheet } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
@@ -112,7 +112,7 @@ export async function listChanges(
   return withPublished(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
-    return { total: found.length, changes: await withTitles(snapshot, found.slice(0, limit)) };
+    return { total: found.length, changes: await withFacts(snapshot, found.slice(0, limit)) };
   });
 }
 
@@ -125,7 +125,7 @@ export async function showChange(
     const found = (await readQueue(snapshot, setup.config.dataDir, setup.log)).filter(
       (change) => change.id === id,
     );
-    const [change] = await withTitles(snapshot, found);
+    const [change] = await withFacts(snapshot, found);
     return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
   });
 }

@@ -82,7 +82,7 @@ export async function pushPreview(
     const { organization } = identity;
     const stop = options.stop ?? new AbortController().signal;
     return previewPush(
-      { config, api, changes, storedCounts: counts, organization, stop },
+      { config, api, store: snapshot, changes, storedCounts: counts, organization, stop },
       options,
       observe(api),
     );

@@ -6,6 +6,7 @@ import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { withFacts } from './entities.js';
 import { enqueue } from './import/enqueue.js';
 import { saveImportCopy } from './import/import-copies.js';
 import { prepareImport } from './import/prepare.js';
@@ -134,9 +135,15 @@ export class Inbox {
     log.warn({ file: basename(path), reason: error.message }, 'rejected from the drop folder');
   }
 
-  #writeResult(out: string, { grid }: ImportSource, report: ImportReport): Promise<void> {
-    const { queue } = this.#parts;
-    const results = rowResults(report.rows, (id) => queue.get(id));
+  async #writeResult(out: string, { grid }: ImportSource, report: ImportReport): Promise<void> {
+    const { queue, warehouse } = this.#parts;
+    const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
+    const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
+    const results = rowResults(
+      report.rows,
+      (id) => queue.get(id),
+      (id) => notes.get(id) ?? null,
+    );
     return writeGrid(out, grid, resultColumns(results), { overwrite: true });
   }
 }

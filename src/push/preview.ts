@@ -1,24 +1,22 @@
 import { minutesFor } from '../api/budget.js';
 import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, Patch, Status } from './change.js';
 import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
+import { type ChangeFacts, withFacts } from './entities.js';
 import { compare, conflictPatch, notFoundPatch } from './reconcile.js';
 import { readRemotes } from './remote.js';
-import {
-  type ChangeResult,
-  changeResult,
-  type PlannedRequest,
-  type PushOptions,
-  type PushPreview,
-} from './report.js';
+import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './report.js';
 import { unansweredDeliveries } from './resume.js';
 import { fieldsIn, queuedById } from './send.js';
 
 export interface PreviewParts {
   readonly config: PushSettings;
   readonly api: Api;
+  /** The published file. */
+  readonly store: Pick<Warehouse, 'all'>;
   /** The queue as it is; the preview moves none of its changes. */
   readonly changes: readonly Change[];
   readonly storedCounts: StoredCounts;
@@ -48,8 +46,8 @@ export async function previewPush(
   api.events.on('attempt', count);
   const again = unansweredDeliveries({ queue });
   const fresh: Delivery[] = [];
-  const conflicts: ChangeResult[] = [];
-  const failures: ChangeResult[] = [];
+  const conflicts: Change[] = [];
+  const failures: Change[] = [];
   let unchanged = 0;
   try {
     for (const entityType of ['topic', 'company'] as const) {
@@ -62,17 +60,17 @@ export async function previewPush(
         const remote = remotes.get(id);
         if (remote) return compare(changesOfId, remote, onConflict);
         const patch = { errorCode: 'not_read', error: unread.get(id) ?? null };
-        failures.push(...changesOfId.map((change) => resultAs(change, 'queued', patch)));
+        failures.push(...changesOfId.map((change) => settledAs(change, 'queued', patch)));
         return [];
       });
       for (const comparison of comparisons) {
         unchanged += comparison.unchanged.length;
         for (const conflict of comparison.conflicts)
-          conflicts.push(resultAs(conflict.change, 'conflict', conflictPatch(conflict)));
+          conflicts.push(settledAs(conflict.change, 'conflict', conflictPatch(conflict)));
         const { notFound } = comparison;
         if (notFound)
           for (const change of notFound.changes)
-            failures.push(resultAs(change, 'failed', notFoundPatch(notFound)));
+            failures.push(settledAs(change, 'failed', notFoundPatch(notFound)));
         const delivery = entityType === 'topic' ? topicDelivery(comparison) : null;
         if (delivery) fresh.push(delivery);
       }
@@ -84,19 +82,27 @@ export async function previewPush(
   } finally {
     api.events.off('attempt', count);
   }
-  const requests = [...again, ...fresh].map(plannedRequest);
+  const deliveries = [...again, ...fresh];
+  const about = deliveries.flatMap((delivery) => delivery.changes);
+  const known = new Map((await withFacts(parts.store, about)).map((change) => [change.id, change]));
+  const requests = deliveries.map((delivery) =>
+    plannedRequest(
+      delivery,
+      delivery.changes.flatMap(({ id }) => known.get(id) ?? []),
+    ),
+  );
   return {
     organization: parts.organization,
     requests,
     unchanged,
-    conflicts,
-    failures,
+    conflicts: (await withFacts(parts.store, conflicts)).map(changeResult),
+    failures: (await withFacts(parts.store, failures)).map(changeResult),
     spent,
     minutes: minutesFor(requests.length, config),
   };
 }
 
-function plannedRequest(delivery: Delivery): PlannedRequest {
+function plannedRequest(delivery: Delivery, changes: readonly (Change & ChangeFacts)[]): PlannedRequest {
   const { key, body, again } = delivery;
   return {
     method: 'PATCH',
@@ -104,10 +110,13 @@ function plannedRequest(delivery: Delivery): PlannedRequest {
     idempotencyKey: key,
     body: JSON.parse(body),
     again,
+    changes: changes.map(({ id, entityType, entityId, wanted, base, title, note }) => ({
+      ...{ id, entityType, entityId, wanted, base, title, note },
+    })),
   };
 }
 
-/** A change as the push would report it. */
-function resultAs(change: Change, status: Status, patch: Patch): ChangeResult {
-  return changeResult({ ...change, ...patch, status });
+/** A change as the push would leave it. */
+function settledAs(change: Change, status: Status, patch: Patch): Change {
+  return { ...change, ...patch, status };
 }

@@ -1,5 +1,6 @@
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
 import type { Change, Status } from './change.js';
+import type { ChangedBy, ChangeFacts } from './entities.js';
 import type { EntityType, Values } from './fields.js';
 import type { OnConflict } from './reconcile.js';
 
@@ -25,6 +26,12 @@ export interface ChangeResult {
   readonly source: string;
   readonly sourceRow: number | null;
   readonly importId: string;
+  /** The title of the topic or the name of the company; null when it is unknown. */
+  readonly title: string | null;
+  /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
+  readonly note: string | null;
+  /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
+  readonly changedBy: ChangedBy | null;
 }
 
 export interface PushReport extends RunReport {
@@ -53,6 +60,15 @@ export interface PlannedRequest {
   readonly body: unknown;
   /** Sent before without an answer. */
   readonly again: boolean;
+  /** What it changes. */
+  readonly changes: readonly PlannedChange[];
+}
+
+/** A change as a preview shows it: which values it sets, in what. */
+export interface PlannedChange
+  extends Pick<ChangeResult, 'id' | 'entityType' | 'entityId' | 'wanted' | 'base'> {
+  readonly title: string | null;
+  readonly note: string | null;
 }
 
 export interface PushPreview {
@@ -67,11 +83,11 @@ export interface PushPreview {
 }
 
 /** A change as reports have it. */
-export function changeResult(change: Change): ChangeResult {
+export function changeResult(change: Change & ChangeFacts): ChangeResult {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId } = change;
+  const { errorCode, error, source, sourceRow, importId, title, note, changedBy } = change;
   return {
     ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId },
+    ...{ errorCode, error, source, sourceRow, importId, title, note, changedBy },
   };
 }

@@ -16,16 +16,20 @@ export interface RowResult {
   readonly remoteValue: string | null;
 }
 
-/** The results of an import by row number: the state of the change where there is one. Undefined when there is no such row. */
+/**
+ * The results of an import by row number: the state of the change where there is one, and what happened to its topic or
+ * company (`noteOf`, by the id of the change). Undefined when there is no such row.
+ */
 export function rowResults(
   rows: readonly ImportRow[],
   changeOf: (id: string) => Change | undefined,
+  noteOf: (id: string) => string | null = () => null,
 ): (row: number) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   return (number) => {
     const row = byNumber.get(number);
     const change = row?.changeId ? changeOf(row.changeId) : undefined;
-    return row && resultOf(row, change);
+    return row && resultOf(row, change, change ? noteOf(change.id) : null);
   };
 }
 
@@ -42,14 +46,14 @@ export function resultColumns(resultOfRow: (row: number) => RowResult | undefine
 }
 
 /** For a duplicate of an earlier change, the state of that change says more than `duplicate`. */
-function resultOf({ outcome, text }: ImportRow, change: Change | undefined): RowResult {
+function resultOf({ outcome, text }: ImportRow, change: Change | undefined, note: string | null): RowResult {
   if (!change) return { result: outcome.replaceAll('_', ' '), error: text, remoteValue: null };
   const error = change.status === 'superseded' ? supersededText(change) : change.error;
   // The change itself does not say what to do about a conflict that an earlier import met.
   const more = outcome === 'conflict' && change.status === 'conflict' ? text : null;
   return {
     result: change.status,
-    error: [error, more].filter((one) => one !== null).join('; ') || null,
+    error: [error, more, note && `the ${change.entityType} ${note}`].filter(Boolean).join('; ') || null,
     remoteValue: valuesText(change.remoteAfter ?? change.remoteBefore),
   };
 }
@@ -72,6 +76,8 @@ interface ResultParts {
   readonly changes: readonly Change[];
   /** The ids of those that this push settled or sent. */
   readonly touched: ReadonlySet<string>;
+  /** What happened to the topic or company of a change, by the id of the change. */
+  readonly noteOf: (id: string) => string | null;
 }
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
@@ -102,7 +108,7 @@ function resultPathProblem(out: string): string | null {
  * push that had nothing to do writes the file of the last import.
  */
 export async function writeResult(out: string, parts: ResultParts): Promise<void> {
-  const { changes, touched, dataDir } = parts;
+  const { changes, touched, dataDir, noteOf } = parts;
   const ownChanges = changes.filter(({ id }) => touched.has(id));
   const last = changes.at(-1);
   const imports = new Set(
@@ -113,7 +119,9 @@ export async function writeResult(out: string, parts: ResultParts): Promise<void
   const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(ownChanges);
   const rows = kept?.rows ?? plainRows(ownChanges);
-  await writeGrid(out, grid, resultColumns(rowResults(rows, (id) => byId.get(id))), { overwrite: true });
+  await writeGrid(out, grid, resultColumns(rowResults(rows, (id) => byId.get(id), noteOf)), {
+    overwrite: true,
+  });
 }
 
 /** Changes as a sheet: topic or company, wanted values, and where the change came from. */

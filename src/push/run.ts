@@ -4,6 +4,7 @@ import type { RunObserver } from '../base/observer.js';
 import { type RunParts, runLifecycle } from '../run/lifecycle.js';
 import type { Change } from './change.js';
 import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
+import { withFacts } from './entities.js';
 import type { Queue } from './queue/queue.js';
 import { changeResult, type PushOptions, type PushReport } from './report.js';
 import { checkResultPath, writeResult } from './result.js';
@@ -56,11 +57,13 @@ export async function runPush(
       async report({ head, error }) {
         const changes = touched();
         if (error && head.outcome === 'failed') context.notes.push(withHint(error));
+        // A warehouse that fails must not cost the report: it then has no titles.
+        const known = await withFacts(warehouse, changes).catch(() => withFacts(null, changes));
         const pushReport: PushReport = {
           ...head,
           ...countsOf(changes),
           left: leftOf(context),
-          changes: changes.map(changeResult),
+          changes: known.map(changeResult),
           notes: context.notes,
           result: null,
         };
@@ -76,7 +79,9 @@ export async function runPush(
   if (options.result !== undefined) {
     const { dataDir } = warehouse;
     const ids = new Set(report.changes.map(({ id }) => id));
-    await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids });
+    const notes = new Map(report.changes.map(({ id, note }) => [id, note]));
+    const noteOf = (id: string) => notes.get(id) ?? null;
+    await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids, noteOf });
   }
   return { ...report, published, result: options.result ?? null };
 }

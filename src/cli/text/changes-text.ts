@@ -1,12 +1,14 @@
 import { count, counted, moment } from '../../base/units.js';
 import type { Change } from '../../push/change.js';
 import type { Value, Values } from '../../push/fields.js';
+import type { PreviewChange } from '../../push/import/report.js';
 import type { Decision } from '../../push/queue/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
-import { list, pairs, sections, table } from './layout.js';
+import { cut, indent, list, pairs, printable, sections, table, widthOf, wrap } from './layout.js';
+import { wide } from './sync-summary.js';
 
-/** Changes as a table, and how many more there are. */
+/** Changes with what matters most about them, and how many more there are. */
 export function changesTable({
   total,
   changes,
@@ -15,7 +17,19 @@ export function changesTable({
   readonly changes: readonly TitledChange[];
 }): string {
   if (total === 0) return 'no changes';
-  const names = ['id', 'status', 'what', 'change', 'by', 'source'].map((name) => ({ name }));
+  const width = tableWidth();
+  const more = total - changes.length;
+  const conflicts = changes.filter(({ status }) => status === 'conflict');
+  return [
+    // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
+    width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
+    ...(more > 0 ? [`${count(more)} more (--limit)`] : []),
+    ...(conflicts.length > 0 ? [`${decisionHeading}\n${indent(nextCommands(conflicts))}`] : []),
+  ].join('\n\n');
+}
+
+function linesOf(changes: readonly TitledChange[]): string {
+  const names = ['id', 'status', 'what', 'change', 'by', 'source', 'note'].map((name) => ({ name }));
   const rows = changes.map((change) => [
     change.id,
     change.status,
@@ -23,10 +37,96 @@ export function changesTable({
     changed(change),
     change.requestedBy,
     placeOf(change),
+    notesOf(change).join('; '),
   ]);
-  const more = total - changes.length;
-  const text = table(names, rows, tableWidth());
-  return more > 0 ? `${text}\n\n${count(more)} more (--limit)` : text;
+  return table(names, rows);
+}
+
+function blockOf(change: TitledChange, width: number): string {
+  const { id, status, title, entityId } = change;
+  const lines = [title ?? entityId, changed(change), ...notesOf(change)];
+  const head = `${id}  ${status}  ${placeOf(change)}, by ${change.requestedBy}`;
+  return [head, ...lines.map((line) => `  ${line}`)].map((line) => cut(printable(line), width)).join('\n');
+}
+
+/** What the API had in a conflict and from whom, and what happened to the topic or company. */
+function notesOf(change: TitledChange): string[] {
+  const { status, wanted, remoteBefore, note, entityType } = change;
+  const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];
+  return [
+    ...found.flatMap(([name, value]) =>
+      (value ?? '') === (wanted[name] ?? '') ? [] : [`${name} is ${valueText(value)} in the API`],
+    ),
+    ...whoText(change),
+    ...(note === null ? [] : [`the ${entityType} ${note}`]),
+  ];
+}
+
+/** Who made the other change of a conflict, and when. */
+export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string[] {
+  if (changedBy === null) return [];
+  const { field, name, by, at: changedAt } = changedBy;
+  const kinds: Record<string, string> = { agent: 'the service (AI)', system: 'the service', user: 'a user' };
+  const who = name ?? kinds[by ?? ''] ?? 'somebody';
+  return [`${who} changed ${field} on ${at(changedAt)}`];
+}
+
+/** What the two commands below it do. */
+export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
+
+/** The commands that decide a conflict, to be copied: never wrapped. */
+export function decisionCommands(id: string): string {
+  return [`signalhouse changes retry ${id} --overwrite`, `signalhouse changes cancel ${id}`].join('\n');
+}
+
+/** The commands that decide these conflicts, all at once where there are several; none when there is no conflict. */
+export function nextCommands(conflicts: readonly { readonly id: string }[]): string {
+  const [first, second] = conflicts;
+  if (!first) return '';
+  return second ? decisionCommands('--status conflict') : decisionCommands(first.id);
+}
+
+/** The most changes that a preview shows unless all are asked for. */
+const mostShown = 20;
+/** A longer change is cut; `lifecycle_state: in_progress -> completed` takes 41. */
+const widestChange = 44;
+const companiesWidth = 11;
+
+/** Changes of a preview, each with its title, its values before and after, and the companies that it affects. */
+export function previewTable(changes: readonly PreviewChange[], isFull: boolean): string {
+  if (changes.length === 0) return '';
+  const shownChanges = isFull ? changes : changes.slice(0, mostShown);
+  const hasCompanies = shownChanges.some(({ affected }) => affected !== null);
+  const linesOfChange = shownChanges.map((change) => [
+    ...changedFields(change),
+    ...(change.note === null ? [] : wrap(`(${printable(change.note)})`, widestChange)),
+  ]);
+  const widest = Math.max(6, ...linesOfChange.flat().map((line) => Math.min(widthOf(line), widestChange)));
+  const room = wide - widest - 2 - (hasCompanies ? companiesWidth + 2 : 0);
+  const rows = shownChanges.flatMap(({ title, entityId, affected }, index) => {
+    const lines = linesOfChange[index] ?? [];
+    const [first = '', second, ...rest] = wrap(printable(title ?? entityId), room);
+    const titles = [first, ...(second === undefined ? [] : [[second, ...rest].join(' ')])];
+    return Array.from({ length: Math.max(titles.length, lines.length) }, (_, at) => [
+      ...[cut(titles[at] ?? '', room), lines[at] ?? ''],
+      ...(hasCompanies ? [at === 0 ? companiesText(affected) : ''] : []),
+    ]);
+  });
+  const columns = [
+    { name: shownChanges[0]?.entityType === 'company' ? 'company' : 'title', least: room },
+    { name: 'change', least: Math.min(widest, widestChange) },
+    ...(hasCompanies ? [{ name: 'companies', right: true, least: companiesWidth }] : []),
+  ];
+  const more = changes.length - shownChanges.length;
+  const rest = more > 0 ? `\n\n${count(more)} more (--full shows all of them)` : '';
+  return `${table(columns, rows, wide)}${rest}`;
+}
+
+/** A number of companies, with the VIPs among them. */
+export function companiesText(affected: PreviewChange['affected']): string {
+  if (affected === null) return '';
+  const { companies, vipCompanies } = affected;
+  return vipCompanies === 0 ? count(companies) : `${count(companies)} (${count(vipCompanies)} VIP)`;
 }
 
 /** Everything about one change. */
@@ -40,6 +140,8 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['before', change.remoteBefore && valuesText(change.remoteBefore)],
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
+    ['changed by', whoText(change)[0] ?? null],
+    ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites what somebody else changed' : null],
     ['by', `${change.requestedBy}, ${at(change.queuedAt)}`],
     ['source', placeOf(change)],
@@ -52,6 +154,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   return sections([
     [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
     ['Requests', attemptsText(change.attempted)],
+    [decisionHeading, change.status === 'conflict' ? decisionCommands(change.id) : ''],
   ]);
 }
 
@@ -73,10 +176,15 @@ function valueText(value: Value | undefined): string {
   return typeof value === 'boolean' ? String(value).toUpperCase() : value;
 }
 
-function changed({ wanted, base }: Change): string {
-  return Object.entries(wanted)
-    .map(([name, value]) => `${name}: ${valueText(base[name])} -> ${valueText(value)}`)
-    .join(', ');
+/** What a change does: each field with its value before and after. */
+export function changed(change: Pick<Change, 'wanted' | 'base'>): string {
+  return changedFields(change).join(', ');
+}
+
+function changedFields({ wanted, base }: Pick<Change, 'wanted' | 'base'>): string[] {
+  return Object.entries(wanted).map(
+    ([name, value]) => `${name}: ${valueText(base[name])} -> ${valueText(value)}`,
+  );
 }
 
 function valuesText(values: Values): string {

@@ -1,36 +1,36 @@
 import { ago, count, counted, duration } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/prepare.js';
-import type {
-  ChangeKind,
-  ImportProblem,
-  ImportReport,
-  ImportRow,
-  RowOutcome,
-} from '../../push/import/report.js';
-import { list, pairs, sections, table } from './layout.js';
-import { some, wide } from './sync-summary.js';
+import type { ChangeKind, ImportProblem, ImportReport } from '../../push/import/report.js';
+import { companiesText, decisionCommands, previewTable } from './changes-text.js';
+import { indent, list, pairs, sections, table } from './layout.js';
+import { most, some, wide } from './sync-summary.js';
 
 /** What an import would do, for the question whether to do it. */
-export function previewText(prepared: PreparedImport): string {
+export function previewText(prepared: PreparedImport, isFull: boolean): string {
   return sections([
     [`${prepared.source}: what would be queued`, pairs(facts(prepared))],
-    ...bodyOf(prepared),
+    ...bodyOf(prepared, isFull),
   ]);
 }
 
 /** What an import did. Without the preview when that was printed before. */
-export function importSummary(report: ImportReport, isPreviewShown: boolean): string {
+export function importSummary(report: ImportReport, isPreviewShown: boolean, isFull: boolean): string {
   const head = `${report.source}: ${outcomeText(report)}`;
   if (isPreviewShown) return head;
-  return sections([[head, pairs(facts(report))], ...bodyOf(report), ['What next', list(nextSteps(report))]]);
+  return sections([
+    [head, pairs(facts(report))],
+    ...bodyOf(report, isFull),
+    ['What next', list(nextSteps(report))],
+  ]);
 }
 
-type Shown = Pick<ImportReport, 'preview' | 'problems' | 'rows' | 'notes' | 'requestedBy'>;
+type Shown = Pick<ImportReport, 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'requestedBy'>;
 
-function bodyOf(shown: Shown): [string, string][] {
+function bodyOf(shown: Shown, isFull: boolean): [string, string][] {
   return [
-    ['Changes', kindsText(shown.preview.kinds)],
-    ['Already in conflict', rowsText(shown, 'conflict')],
+    ['Changes', previewTable(shown.changes, isFull)],
+    ['Totals', kindsText(shown.preview.kinds)],
+    ['Already in conflict', conflictsText(shown)],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     ['Notes', list(shown.notes)],
   ];
@@ -48,7 +48,7 @@ function outcomeText({ outcome, queued }: ImportReport): string {
 }
 
 function facts({ preview, requestedBy }: Shown): [string, string][] {
-  const { rows, changes, requests, minutes, superseded } = preview;
+  const { rows, changes, requests, minutes, superseded, affected } = preview;
   const counts: [string, number, string][] = [
     ['unchanged', rows.unchanged, 'already up to date'],
     ['duplicates', rows.duplicate, 'an open change wants the same'],
@@ -58,6 +58,9 @@ function facts({ preview, requestedBy }: Shown): [string, string][] {
   ];
   return [
     ['changes', count(changes)],
+    ...(affected === null || changes === 0
+      ? []
+      : ([['companies', `${companiesText(affected)} affected`]] as [string, string][])),
     ...counts.flatMap(([name, number, why]): [string, string][] =>
       number === 0 ? [] : [[name, `${counted(number, 'row')} (${why})`]],
     ),
@@ -105,9 +108,19 @@ function kindsText(kinds: readonly ChangeKind[]): string {
   );
 }
 
-function rowsText({ rows }: Shown, outcome: RowOutcome): string {
-  const those = rows.filter((row: ImportRow) => row.outcome === outcome);
-  return list(some(those.map(({ row, text }) => `row ${row}: ${text ?? outcome}`)));
+/** Rows that met an earlier conflict, each with the commands that decide it. */
+function conflictsText({ rows }: Shown): string {
+  const those = rows.filter(({ outcome }) => outcome === 'conflict');
+  return those
+    .slice(0, most)
+    .map(({ row, text, changeId }) => {
+      const commands = changeId === null ? '' : `\n${indent(decisionCommands(changeId))}`;
+      return `${list([`row ${row}: ${text ?? 'conflict'}`])}${commands}`;
+    })
+    .concat(
+      those.length > most ? [list([`and ${count(those.length - most)} more (--json has them all)`])] : [],
+    )
+    .join('\n');
 }
 
 function problemText({ row, column, value, problem, allowed }: ImportProblem): string {

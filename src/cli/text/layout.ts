@@ -64,10 +64,12 @@ export interface Column {
   readonly name: string;
   /** Right-aligned, for numbers. */
   readonly right?: boolean;
+  /** The least width to which it is narrowed (default 8). */
+  readonly least?: number;
 }
 
 const gap = 2;
-/** The least width to which a column is narrowed. */
+/** The least width to which a column is narrowed unless it says so itself. */
 const narrowest = 8;
 
 /**
@@ -84,7 +86,8 @@ export function table(
   const wanted = heads.map((head, index) =>
     cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
   );
-  const widths = width === undefined ? wanted : narrowed(wanted, width - gap * (columns.length - 1));
+  const least = columns.map((column) => column.least ?? narrowest);
+  const widths = width === undefined ? wanted : narrowed(wanted, least, width - gap * (columns.length - 1));
   const line = (row: readonly string[]) =>
     row
       .map((cell, index) =>
@@ -96,19 +99,21 @@ export function table(
   return [line(heads), rule, ...cells.map(line)].join('\n');
 }
 
-/** Narrows the widest columns evenly until the sum fits, but none below the least width. */
-function narrowed(wanted: readonly number[], room: number): number[] {
+/** Narrows the widest columns evenly until the sum fits, but none below its least width. */
+function narrowed(wanted: readonly number[], least: readonly number[], room: number): number[] {
   const widths = [...wanted];
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
   while (over > 0) {
-    const widest = Math.max(...widths);
-    if (widest <= narrowest) break;
-    const second = Math.max(narrowest, ...widths.filter((one) => one < widest));
-    const peers = widths.filter((one) => one === widest).length;
+    const open = widths.filter((one, index) => one > (least[index] ?? 0));
+    if (open.length === 0) break;
+    const widest = Math.max(...open);
+    const second = Math.max(0, ...open.filter((one) => one < widest));
+    const peers = open.filter((one) => one === widest).length;
     const step = Math.max(1, Math.min(widest - second, Math.ceil(over / peers)));
     for (let index = 0; index < widths.length && over > 0; index++) {
-      if (widths[index] !== widest) continue;
-      const by = Math.min(step, over);
+      const spare = widest - (least[index] ?? 0);
+      if (widths[index] !== widest || spare <= 0) continue;
+      const by = Math.min(step, over, spare);
       widths[index] = widest - by;
       over -= by;
     }

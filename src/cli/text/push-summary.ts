@@ -1,7 +1,8 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
-import { list, pairs, sections, table } from './layout.js';
+import { changed, decisionHeading, nextCommands, whoText } from './changes-text.js';
+import { list, pairs, printable, sections, table, wrap } from './layout.js';
 import { some, wide } from './sync-summary.js';
 
 /** What a push did, for people, in 80 columns. */
@@ -9,10 +10,12 @@ export function pushSummary(report: PushReport): string {
   return sections([
     [`Push ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
     ['Failed, by reason', reasonsText(report)],
-    ['Conflicts (somebody else changed the same field)', changesText(report.changes, 'conflict')],
+    ['Conflicts (somebody else changed the same field)', conflictsText(report.changes)],
     ['Failed', changesText(report.changes, 'failed')],
     ['Sent without an answer (the next push sends them again)', changesText(report.changes, 'sending')],
+    ['Archived, superseded or merged in the meantime', list(some(happenedText(report.changes)))],
     ['Notes', list(report.notes)],
+    [decisionHeading, nextCommands(report.changes.filter(({ status }) => status === 'conflict'))],
     ['Next steps', list(nextSteps(report))],
   ]);
 }
@@ -63,17 +66,41 @@ function changesText(changes: readonly ChangeResult[], status: ChangeResult['sta
   return list(some(those.map(changeText)));
 }
 
-function changeText({ entityType, entityId, source, sourceRow, error }: ChangeResult): string {
-  const row = sourceRow === null ? source : `${source} row ${sourceRow}`;
-  return `${entityType} ${entityId} (${row}): ${error ?? 'no reason given'}`;
+function changeText({ error, ...change }: ChangeResult): string {
+  return `${nameIn(change)}: ${error ?? 'no reason given'}`;
 }
 
-function nextSteps({ conflict, failed, left }: PushReport): string[] {
+/** What a change is about and where it comes from: title, id and row. */
+function nameIn(change: Omit<ChangeResult, 'error'>): string {
+  const { entityType, entityId, title, source, sourceRow } = change;
+  const row = sourceRow === null ? source : `${source} row ${sourceRow}`;
+  return title === null
+    ? `${entityType} ${entityId} (${row})`
+    : `${title} (${entityType} ${entityId}, ${row})`;
+}
+
+/** Each conflict with both values and who set the other one; below it, its id for the commands that decide it. */
+function conflictsText(changes: readonly ChangeResult[]): string {
+  const items = changes
+    .filter(({ status }) => status === 'conflict')
+    .map((change) => {
+      const who = whoText(change).map((text) => `. ${text[0]?.toUpperCase()}${text.slice(1)}`);
+      return `${changeText(change)}${who}. Id: ${change.id}`;
+    });
+  return list(some(items));
+}
+
+function happenedText(changes: readonly ChangeResult[]): string[] {
+  return changes.flatMap(({ title, entityType, entityId, note }) =>
+    note === null ? [] : [`${title ?? entityType} (${entityId}) ${note}`],
+  );
+}
+
+function nextSteps({ changes, failed, left }: PushReport): string[] {
+  const isUnexplained = changes.some(({ status, changedBy }) => status === 'conflict' && changedBy === null);
   return [
-    ...(conflict > 0
-      ? [
-          'Decide the conflicts: `signalhouse changes retry ID --overwrite`, `signalhouse changes cancel ID`, or import a new sheet.',
-        ]
+    ...(isUnexplained
+      ? ['Who changed the other values is known after `signalhouse sync`: see `signalhouse changes list`.']
       : []),
     ...(failed.total > 0 ? ['List what failed: `signalhouse changes list --status failed`.'] : []),
     ...(left.queued + left.sending > 0 ? ['The rest stays queued: run push again.'] : []),
@@ -83,9 +110,14 @@ function nextSteps({ conflict, failed, left }: PushReport): string[] {
 /** What a push would send, for people. Every request is printed. */
 export function previewSummary(preview: PushPreview): string {
   const { requests, conflicts, failures, unchanged, spent } = preview;
-  const lines = requests.map(({ method, path, body, again }) => {
+  const lines = requests.map(({ method, path, body, again, changes }) => {
     const before = again ? '  (sent before, without an answer)' : '';
-    return `${method} ${path} ${JSON.stringify(body)}${before}`;
+    const about = changes.flatMap(({ title, entityId, note, ...change }) => [
+      ...wrap(printable(title ?? entityId), wide),
+      ...wrap(printable(changed(change)), wide - 2).map((line) => `  ${line}`),
+      ...(note === null ? [] : wrap(printable(`(${note})`), wide - 2).map((line) => `  ${line}`)),
+    ]);
+    return [...about, `  ${method} ${path} ${JSON.stringify(body)}${before}`].join('\n');
   });
   return sections([
     [
@@ -103,8 +135,12 @@ export function previewSummary(preview: PushPreview): string {
         ['spent on this preview', counted(spent, 'request')],
       ]),
     ],
-    ['Conflicts (somebody else changed the same field)', changesText(conflicts, 'conflict')],
-    ['Would fail', changesText(failures, 'failed')],
+    ['Conflicts (somebody else changed the same field)', list(some(conflicts.map(changeText)))],
+    ['Would fail', list(some(failures.map(changeText)))],
+    [
+      'Next step: overwrite what others changed',
+      conflicts.length > 0 ? 'signalhouse push --on-conflict overwrite' : '',
+    ],
   ]);
 }
 

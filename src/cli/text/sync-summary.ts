@@ -8,7 +8,7 @@ import { list, pairs, sections, table } from './layout.js';
 /** Under a heading, in 80 columns. */
 export const wide = 78;
 /** The most lines of a list; `--json` has all of them. */
-const most = 10;
+export const most = 10;
 
 /** What a run did, for people, in 80 columns. */
 export function syncSummary(report: SyncReport): string {

@@ -14,8 +14,6 @@ export interface StoredEntity {
   readonly syncedAt: string | null;
   /** Why it cannot be changed; null when it can. */
   readonly blockedReason: string | null;
-  /** What the user should know although it can be changed. */
-  readonly note: string | null;
 }
 
 interface Row {
@@ -27,8 +25,6 @@ interface Row {
   readonly merged_into_id: string | null;
   readonly merged_into_title: string | null;
   readonly detail_unavailable_reason: string | null;
-  readonly is_superseded: boolean;
-  readonly successor_id: string | null;
 }
 
 const queries: Readonly<Record<EntityType, string>> = {
@@ -47,17 +43,13 @@ export async function storedEntities(
 }
 
 function storedEntity(entityType: EntityType, row: Row): StoredEntity {
-  const { is_superseded: superseded, successor_id: successor } = row;
-  const note = superseded
-    ? `was superseded by the service${successor === null ? '' : `; ${successor} replaced it`}`
-    : null;
   const values = Object.fromEntries(
     Object.entries(JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>).flatMap(
       ([name, { is_fetched: isFetched, value }]) => (isFetched ? [[name, value]] : []),
     ),
   );
   const syncedAt = row.synced_at?.toISOString() ?? null;
-  return { id: row.id, values, syncedAt, blockedReason: blockedReasonOf(entityType, row), note };
+  return { id: row.id, values, syncedAt, blockedReason: blockedReasonOf(entityType, row) };
 }
 
 function blockedReasonOf(entityType: EntityType, row: Row): string | null {

@@ -44,7 +44,7 @@ export function reportWithoutQueueing(
 }
 
 function commonOf(prepared: PreparedImport): Omit<ImportReport, 'outcome' | 'queued' | 'rows' | 'preview'> {
-  const { importId, source, sourceHash, entityType, requestedBy, problems, notes } = prepared;
+  const { importId, source, sourceHash, entityType, requestedBy, changes, problems, notes } = prepared;
   const exitCode = problems.length > 0 ? 3 : 0;
-  return { importId, source, sourceHash, entityType, requestedBy, problems, notes, exitCode };
+  return { importId, source, sourceHash, entityType, requestedBy, changes, problems, notes, exitCode };
 }

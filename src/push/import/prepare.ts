@@ -3,7 +3,8 @@ import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
-import type { Value } from '../fields.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
+import type { EntityType, Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import {
@@ -19,6 +20,7 @@ import {
   type ImportProblem,
   type ImportReport,
   type ImportRow,
+  type PreviewChange,
   previewOf,
   type RowOutcome,
 } from './report.js';
@@ -105,6 +107,7 @@ export async function prepareImport(
   const counts = await storedCounts(store);
   const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
   const planned = newChanges.map(({ change }) => change);
+  const { changes: shown, affected } = await previewChanges(store, entityType, newChanges);
   return {
     importId,
     source: source.name,
@@ -113,11 +116,36 @@ export async function prepareImport(
     requestedBy,
     newChanges: isRefused ? [] : newChanges,
     isRefused,
-    preview: previewOf(entityType, planned, rows, superseded, counts[entityType], settings),
+    preview: previewOf(entityType, planned, rows, superseded, affected, counts[entityType], settings),
+    changes: shown,
     problems: inOrder(problems, header),
     rows,
-    notes: notesOf(source, header, combined.repeated, outcomes, stored),
+    notes: notesOf(source, header, combined.repeated, shown),
   };
+}
+
+/** The changes as the preview shows them: with titles, with the companies that they affect, and with what happened. */
+async function previewChanges(
+  store: Pick<Warehouse, 'all'>,
+  entityType: EntityType,
+  newChanges: readonly PreparedChange[],
+): Promise<{ changes: PreviewChange[]; affected: AffectedCompanies | null }> {
+  const facts = await factsAbout(
+    store,
+    newChanges.map(({ change }) => change),
+  );
+  const ids = newChanges.map(({ change }) => change.entityId);
+  const affected = entityType === 'topic' ? await affectedCompanies(store, ids) : null;
+  const changes = newChanges.map(({ change, rows }): PreviewChange => {
+    const { entityId, wanted, base } = change;
+    const found = facts(change);
+    return {
+      ...{ entityType, entityId, title: found.title, rows, wanted, base },
+      affected: affected?.of(entityId) ?? null,
+      note: noteFor(found, wanted),
+    };
+  });
+  return { changes, affected: affected?.total ?? null };
 }
 
 function outcomeOf(
@@ -220,18 +248,16 @@ function notesOf(
   { grid }: ImportSource,
   header: Header,
   repeated: number,
-  outcomes: readonly EntityOutcome[],
-  stored: ReadonlyMap<string, StoredEntity>,
+  changes: readonly PreviewChange[],
 ): string[] {
   const notes = [...grid.notes, ...header.notes];
   if (grid.rows.length === 0) notes.push('There are no rows below the header.');
   if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
   if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
-  const superseded = outcomes.flatMap(({ newChange }) => {
-    const note = newChange && stored.get(newChange.change.entityId)?.note;
-    return note ? [`${newChange.change.entityId} ${note}`] : [];
-  });
-  notes.push(...superseded.slice(0, 10).map((note) => `${note}.`));
-  if (superseded.length > 10) notes.push(`${superseded.length - 10} more were superseded.`);
+  const happened = changes.flatMap(({ entityId, title, note }) =>
+    note === null ? [] : [`${title === null ? entityId : `${title} (${entityId})`} ${note}`],
+  );
+  notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
+  if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);
   return notes;
 }

@@ -1,4 +1,5 @@
 import { minutesFor } from '../../api/budget.js';
+import type { AffectedCompanies } from '../entities.js';
 import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
 import { isListed } from '../remote.js';
 
@@ -48,11 +49,29 @@ export interface ChangeKind {
   readonly count: number;
 }
 
+/** A change as the preview shows it. */
+export interface PreviewChange {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  /** The title of the topic or the name of the company; null when it is unknown. */
+  readonly title: string | null;
+  /** The rows that it comes from. */
+  readonly rows: readonly number[];
+  readonly wanted: Values;
+  readonly base: Values;
+  /** The companies that a topic affects; null for a company. */
+  readonly affected: AffectedCompanies | null;
+  /** What happened to the topic or company since then: archived, superseded, merged. */
+  readonly note: string | null;
+}
+
 export interface Preview {
   readonly rows: Readonly<Record<RowOutcome, number>>;
   /** The number of changes: the rows about one topic or company make one. */
   readonly changes: number;
   readonly kinds: readonly ChangeKind[];
+  /** The companies that all changed topics together affect; null when companies are changed. */
+  readonly affected: AffectedCompanies | null;
   /** Earlier changes that would be replaced. */
   readonly superseded: number;
   /** What a push of these changes costs. */
@@ -74,6 +93,8 @@ export interface ImportReport {
   /** The ids of the new changes. */
   readonly queued: readonly string[];
   readonly preview: Preview;
+  /** What would change, in the order of the file. */
+  readonly changes: readonly PreviewChange[];
   readonly problems: readonly ImportProblem[];
   /** Every row that is not blank, in the order of the file. */
   readonly rows: readonly ImportRow[];
@@ -114,6 +135,7 @@ export function previewOf(
   planned: readonly PlannedChange[],
   rows: readonly ImportRow[],
   superseded: number,
+  affected: AffectedCompanies | null,
   stored: number,
   settings: CostSettings,
 ): Preview {
@@ -132,6 +154,7 @@ export function previewOf(
     rows: counts,
     changes: planned.length,
     kinds: kindsOf(entityType, planned),
+    affected,
     superseded,
     requests,
     minutes: minutesFor(requests.total, settings),

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../warehouse/read/query.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Change, Status } from '../change.js';
+import type { ChangeFacts } from '../entities.js';
 import type { EntityType } from '../fields.js';
 import { hasTable } from './queue.js';
 
@@ -16,10 +17,8 @@ export interface ChangeFilter {
   readonly since?: Date | undefined;
 }
 
-/** A change with the title of its topic or the name of its company; null when it is unknown. */
-export interface TitledChange extends Change {
-  readonly title: string | null;
-}
+/** A change with what the warehouse knows about it. */
+export type TitledChange = Change & ChangeFacts;
 
 /** One request that was made for a change (ops.change_attempts). */
 export interface ChangeAttempt {
@@ -47,26 +46,6 @@ export function matches(change: Change, filter: ChangeFilter): boolean {
     (by === undefined || change.requestedBy === by) &&
     (since === undefined || Date.parse(change.queuedAt) >= since.getTime())
   );
-}
-
-/** Adds the titles of topics and the names of companies. */
-export async function withTitles(
-  snapshot: Snapshot | null,
-  changes: readonly Change[],
-): Promise<TitledChange[]> {
-  const titles = new Map<string, string | null>();
-  if (snapshot && changes.length > 0) {
-    const ids = [...new Set(changes.map(({ entityId }) => entityId))].map(literal).join(', ');
-    const rows = await snapshot.all<{ key: string; title: string | null }>(
-      `SELECT 'topic ' || id AS key, title FROM topics WHERE id IN (${ids})
-       UNION ALL SELECT 'company ' || id, name FROM companies WHERE id IN (${ids})`,
-    );
-    for (const { key, title } of rows) titles.set(key, title);
-  }
-  return changes.map((change) => ({
-    ...change,
-    title: titles.get(`${change.entityType} ${change.entityId}`) ?? null,
-  }));
 }
 
 /** The requests that were made for a change, as far as the snapshot has them. */

@@ -75,7 +75,7 @@ it('rows of JSON come back from push --result like a file', async () => {
   const touched = new Set(changes.flatMap(({ id, entityId }) => (entityId === 't7' ? [id] : [])));
   for (const ending of ['.csv', '.xlsx']) {
     const out = join(dataDir, `result${ending}`);
-    await writeResult(out, { dataDir, changes, touched });
+    await writeResult(out, { dataDir, changes, touched, noteOf: () => null });
     expect(await readSheet({ path: out })).toMatchObject({
       columns: ['topic_id', 'priority', 'result', 'error', 'remote_value'],
       rows: [{ cells: ['t7', 'low', 'queued'] }, { cells: ['t8', null, 'unchanged'] }],

@@ -19,6 +19,7 @@ export const importCommand = command({
       requiresArg: true,
       describe: 'Who requests the changes (default: the user of this machine)',
     },
+    full: { type: 'boolean', describe: 'Show every change in the preview, not only the first 20' },
     yes: { type: 'boolean', describe: 'Do not ask' },
     'skip-invalid': { type: 'boolean', describe: 'Queue the valid rows even when others are wrong' },
     'dry-run': { type: 'boolean', describe: 'Only show what would be queued' },
@@ -39,12 +40,13 @@ export const importCommand = command({
     file: z.string('is given more than once').optional(),
     sql: text.optional(),
     by: text.optional(),
+    full: toggle.default(false),
     yes: toggle.default(false),
     skipInvalid: toggle.default(false),
     dryRun: toggle.default(false),
     wait: toggle.default(false),
   }),
-  async run({ file, sql, by, yes, skipInvalid, dryRun, wait }, context) {
+  async run({ file, sql, by, full, yes, skipInvalid, dryRun, wait }, context) {
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
@@ -52,13 +54,13 @@ export const importCommand = command({
     const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
     let isShown = false;
     const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
-      print(previewText(prepared));
+      print(previewText(prepared, full));
       isShown = true;
       return confirmed(`Queue ${prepared.newChanges.length === 1 ? 'this change' : 'these changes'}?`);
     };
     const report = await importChanges(setUp(context), from, options, asks ? confirm : undefined);
     if (context.json) printJson(report);
-    else print(importSummary(report, isShown));
+    else print(importSummary(report, isShown, full));
     return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
   },
 });

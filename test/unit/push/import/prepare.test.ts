@@ -204,7 +204,9 @@ describe('problems', () => {
   it('do not include a superseded topic, which gets a note', async () => {
     const report = await importing.run('topic_id,priority\nsuperseded,low\n');
     expect(report).toMatchObject({ exitCode: 0, queued: [expect.anything()] });
-    expect(report.notes).toEqual(['superseded was superseded by the service; t2 replaced it.']);
+    expect(report.notes).toEqual([
+      'Superseded (superseded) was superseded by the service; Topic 2 (t2) replaced it.',
+    ]);
   });
 
   it('do not include a list without rows', async () => {

@@ -1,0 +1,231 @@
+import { groupBy } from '../base/group-by.js';
+import { listLiteral, sqlFile } from '../warehouse/sql.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Change } from './change.js';
+import { archivedReason, type EntityType, type Values, valuesIn } from './fields.js';
+import { isSame } from './reconcile.js';
+
+/** The live warehouse or the published file. */
+type Store = Pick<Warehouse, 'all'>;
+
+/** A topic or company. */
+interface Reference {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+}
+
+/** What people call a topic or company, and what happened to it. */
+export interface EntityFacts {
+  /** The title of a topic or the name of a company; null when it is unknown. */
+  readonly title: string | null;
+  /** Superseded, merged or deleted, as a sentence without a subject; null when it is none of these. */
+  readonly gone: string | null;
+  /** The day on which a topic was archived (UTC); null when it is not. */
+  readonly archivedOn: string | null;
+  /** What it was merged into. */
+  readonly mergedInto: { readonly id: string; readonly title: string | null } | null;
+}
+
+interface FactsRow {
+  readonly id: string;
+  readonly title: string | null;
+  readonly archived_on: string | null;
+  readonly is_superseded: boolean;
+  readonly successor_id: string | null;
+  readonly successor_title: string | null;
+  readonly merged_into_id: string | null;
+  readonly merged_into_title: string | null;
+  readonly is_deleted: boolean;
+  readonly deleted_reason: string | null;
+}
+
+const factsSql: Readonly<Record<EntityType, string>> = {
+  topic: sqlFile('push/topic_facts'),
+  company: sqlFile('push/company_facts'),
+};
+const affectedSql = sqlFile('push/affected_companies');
+const historySql = sqlFile('push/last_changes');
+
+const unknown: EntityFacts = { title: null, gone: null, archivedOn: null, mergedInto: null };
+
+/** Looks up the facts about topics and companies; the result is asked for one of them. Without a store all are unknown. */
+export async function factsAbout(
+  store: Store | null,
+  references: readonly Reference[],
+): Promise<(reference: Reference) => EntityFacts> {
+  const found = new Map<string, EntityFacts>();
+  for (const entityType of ['topic', 'company'] as const) {
+    const ids = idsOf(references, entityType);
+    if (store === null || ids.length === 0) continue;
+    for (const row of await store.all<FactsRow>(withIds(factsSql[entityType], ids)))
+      found.set(`${entityType} ${row.id}`, factsOf(row));
+  }
+  return ({ entityType, entityId }) => found.get(`${entityType} ${entityId}`) ?? unknown;
+}
+
+function factsOf(row: FactsRow): EntityFacts {
+  const { merged_into_id: id, merged_into_title: title, archived_on: archivedOn } = row;
+  return {
+    title: row.title,
+    gone: goneText(row),
+    archivedOn,
+    mergedInto: id === null ? null : { id, title },
+  };
+}
+
+function goneText(row: FactsRow): string | null {
+  if (row.merged_into_id !== null)
+    return `was merged into ${named(row.merged_into_id, row.merged_into_title)}`;
+  if (row.is_deleted) return `was deleted${row.deleted_reason === null ? '' : ` (${row.deleted_reason})`}`;
+  if (!row.is_superseded) return null;
+  const { successor_id: id, successor_title: title } = row;
+  return `was superseded by the service${id === null ? '' : `; ${named(id, title)} replaced it`}`;
+}
+
+/**
+ * What happened to the topic or company of a change besides the change itself, as a sentence without a subject; null when
+ * nothing did. A change of the archiving says itself that the topic is archived.
+ */
+export function noteFor({ gone, archivedOn }: EntityFacts, wanted: Values): string | null {
+  const isOwn = 'archived' in wanted || archivedReason in wanted;
+  const archived = archivedOn === null || isOwn ? null : `was archived on ${archivedOn}`;
+  return [gone, archived].filter((one) => one !== null).join('; ') || null;
+}
+
+function named(id: string, title: string | null): string {
+  return title === null ? id : `${title} (${id})`;
+}
+
+/** The companies whose people take part in topics, without staff and bots. */
+export interface AffectedCompanies {
+  readonly companies: number;
+  readonly vipCompanies: number;
+  /** The names of up to three, VIPs first. */
+  readonly companyNames: readonly string[];
+}
+
+const nobody: AffectedCompanies = { companies: 0, vipCompanies: 0, companyNames: [] };
+
+/** The companies that these topics affect: `of` one topic, and all of them together. */
+export async function affectedCompanies(
+  store: Store,
+  topicIds: readonly string[],
+): Promise<{ of(topicId: string): AffectedCompanies; readonly total: AffectedCompanies }> {
+  interface Row {
+    readonly topic_id: string | null;
+    readonly companies: number | bigint;
+    readonly vip_companies: number | bigint;
+    readonly names: string | null;
+  }
+  const rows = topicIds.length === 0 ? [] : await store.all<Row>(withIds(affectedSql, topicIds));
+  const found = new Map(
+    rows.map((row) => [
+      row.topic_id,
+      {
+        companies: Number(row.companies),
+        vipCompanies: Number(row.vip_companies),
+        companyNames: JSON.parse(row.names ?? '[]') as string[],
+      },
+    ]),
+  );
+  return { of: (topicId) => found.get(topicId) ?? nobody, total: found.get(null) ?? nobody };
+}
+
+/** Who set the value that a change met in its conflict, according to the history of its topic or company. */
+export interface ChangedBy {
+  readonly field: string;
+  /** The user's name; null when it was not a user, or has no name. */
+  readonly name: string | null;
+  /** user, agent (AI) or system. */
+  readonly by: string | null;
+  readonly at: string;
+}
+
+interface HistoryRow {
+  readonly entity_type: EntityType;
+  readonly entity_id: string;
+  readonly changes: string | null;
+  readonly changed_by: string | null;
+  readonly user_name: string | null;
+  readonly changed_at: string;
+}
+
+/**
+ * Finds out for changes in conflict who made the other change. The history that the warehouse has may be older than the
+ * conflict: only a record that set just the value that was found counts.
+ */
+export async function whoChanged(
+  store: Store | null,
+  changes: readonly Change[],
+): Promise<(change: Change) => ChangedBy | null> {
+  const conflicts = changes.filter(({ status }) => status === 'conflict');
+  if (store === null || conflicts.length === 0) return () => null;
+  const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
+  const rows = await store.all<HistoryRow>(withIds(historySql, ids));
+  const byEntity = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
+  const found = new Map(
+    conflicts.map((change) => {
+      const records = byEntity.get(`${change.entityType} ${change.entityId}`) ?? [];
+      return [change.id, changedBy(change, records)];
+    }),
+  );
+  return ({ id }) => found.get(id) ?? null;
+}
+
+/** `records` are those of the change's entity, latest first. */
+function changedBy(change: Change, records: readonly HistoryRow[]): ChangedBy | null {
+  for (const field of contestedFields(change)) {
+    for (const row of records) {
+      const values = valuesIn(change.entityType, JSON.parse(row.changes ?? '{}') as Values);
+      if (!(field in values)) continue;
+      if (!isSame(values[field], change.remoteBefore?.[field])) break;
+      return { field, name: row.user_name, by: row.changed_by, at: row.changed_at };
+    }
+  }
+  return null;
+}
+
+/** The fields in which the API had neither the base nor the wanted value. */
+function contestedFields({ wanted, base, remoteBefore }: Change): string[] {
+  return Object.keys(wanted).filter(
+    (name) =>
+      remoteBefore !== null &&
+      name in remoteBefore &&
+      !isSame(remoteBefore[name], wanted[name]) &&
+      !isSame(remoteBefore[name], base[name]),
+  );
+}
+
+/** What a report says about a change besides the change itself. */
+export interface ChangeFacts {
+  /** The title of its topic or the name of its company; null when it is unknown. */
+  readonly title: string | null;
+  /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
+  readonly note: string | null;
+  /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
+  readonly changedBy: ChangedBy | null;
+}
+
+/** Adds to changes what the warehouse knows about them. Without a store nothing is known. */
+export async function withFacts<T extends Change>(
+  store: Store | null,
+  changes: readonly T[],
+): Promise<(T & ChangeFacts)[]> {
+  const facts = await factsAbout(store, changes);
+  const who = await whoChanged(store, changes);
+  return changes.map((change) => {
+    const found = facts(change);
+    return { ...change, title: found.title, note: noteFor(found, change.wanted), changedBy: who(change) };
+  });
+}
+
+function idsOf(references: readonly Reference[], wanted: EntityType): string[] {
+  return [
+    ...new Set(references.flatMap(({ entityType, entityId }) => (entityType === wanted ? [entityId] : []))),
+  ];
+}
+
+/** The ids as literals: a published file takes no parameters. */
+function withIds(sql: string, ids: readonly string[]): string {
+  return sql.replaceAll('$ids', () => listLiteral(ids));
+}

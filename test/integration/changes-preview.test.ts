@@ -1,0 +1,138 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImportReport } from '../../src/push/import/report.js';
+import type { TitledChange } from '../../src/push/queue/view.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { changeable, dryRun, other, push } from '../support/pushing.js';
+import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/changes/index.js'));
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let cwd: string;
+let topics: StoredTopic[];
+
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: { topics: 40 } });
+  pulling = await Pulling.filled(folders, sandbox);
+  cwd = folders.make();
+  // Topics that the generated organization happens to merge or supersede later have no place here.
+  topics = changeable(sandbox);
+});
+afterAll(async () => {
+  await sandbox?.stop();
+  folders.remove();
+});
+
+const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Ran> =>
+  signalhouse(args, { cwd, env: { ...pulling.env, ...env } });
+
+async function json<T>(args: readonly string[], code = 0): Promise<T> {
+  const ran = await run([...args, '--json']);
+  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
+  return JSON.parse(ran.stdout) as T;
+}
+
+const file = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(cwd, name), `topic_id,priority\n${lines.join('\n')}\n`);
+const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+const list = async (...args: string[]) =>
+  (await json<{ changes: TitledChange[] }>(['changes', 'list', ...args])).changes;
+
+describe('the preview of an import', () => {
+  it('shows title, values and companies of 20 changes, all with --full and --json, and totals', async () => {
+    const chosen = topics.slice(0, 22);
+    file(
+      'many.csv',
+      chosen.map(({ id, priority }) => `${id},${other(priority)}`),
+    );
+    const short = await run(['changes', 'import', 'many.csv', '--dry-run']);
+    expect(short.code).toBe(0);
+    expect(widest(short.stdout)).toBeLessThanOrEqual(80);
+    expect(flat(short.stdout)).toContain('2 more (--full shows all of them)');
+    const arrow = ({ priority }: StoredTopic) => `priority: ${priority} -> ${other(priority)}`;
+    expect(short.stdout.split('priority: ')).toHaveLength(21);
+    expect(short.stdout).toContain(arrow(chosen[0] as StoredTopic));
+    const full = await run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
+    expect(full.stdout.split('priority: ')).toHaveLength(23);
+
+    const report = await json<ImportReport>(['changes', 'import', 'many.csv', '--dry-run']);
+    const expected = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ topic_id: string; title: string; companies: number; vip_companies: number }>(
+        'SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog',
+      ),
+    );
+    const counts = new Map(expected.map((row) => [row.topic_id, row]));
+    const found = report.changes.flatMap(({ entityId, title, affected }) => {
+      const own = counts.get(entityId);
+      return own ? [[{ title, ...affected }, own] as const] : [];
+    });
+    expect(report.changes).toHaveLength(22);
+    expect(found.length).toBeGreaterThan(5);
+    for (const [shown, { title, companies, vip_companies: vipCompanies }] of found)
+      expect(shown).toMatchObject({ title, companies, vipCompanies });
+    expect(report.preview.affected?.companies).toBeGreaterThan(0);
+  });
+});
+
+describe('a conflict', () => {
+  it('is named by its title, with the commands that decide it, and after a sync with who changed the value', async () => {
+    const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
+    const theirs = first.priority === 'low' ? 'very_low' : 'low';
+    file('one.csv', [`${first.id},very_high`]);
+    const { queued } = await json<ImportReport>(['changes', 'import', 'one.csv']);
+    sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
+    const planned = await dryRun(pulling);
+    expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
+    const pushed = await run(['push']);
+    expect(pushed.code).toBe(3);
+    expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
+    expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
+    expect(pushed.stdout).toContain(`\n  signalhouse changes retry ${queued[0]} --overwrite\n`);
+    expect((await pulling.sync()).code).toBe(0);
+    const [member] = sandbox.world.members.values();
+    const [conflict] = await list('--status', 'conflict');
+    expect(conflict).toMatchObject({
+      title: first.title,
+      changedBy: { field: 'priority', name: member?.name, by: 'user' },
+    });
+    for (const args of [
+      ['changes', 'list', '--status', 'conflict'],
+      ['changes', 'show', queued[0] ?? ''],
+    ]) {
+      const { stdout } = await run(args, { COLUMNS: '80' });
+      expect(widest(stdout)).toBeLessThanOrEqual(80);
+      expect(flat(stdout)).toContain(`${member?.name} changed priority on `);
+      expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
+    }
+    expect((await run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+  });
+});
+
+describe('push --dry-run', () => {
+  it('names what each request changes', async () => {
+    const topic = topics[4] as StoredTopic;
+    file('two.csv', [`${topic.id},${other(topic.priority)}`]);
+    await json<ImportReport>(['changes', 'import', 'two.csv']);
+    const { report } = await dryRun(pulling);
+    expect(report.requests).toMatchObject([
+      {
+        path: `/topics/${topic.id}`,
+        changes: [{ title: topic.title, wanted: { priority: other(topic.priority) } }],
+      },
+    ]);
+    const { stdout } = await run(['push', '--dry-run']);
+    expect(flat(stdout)).toContain(
+      `${topic.title} priority: ${topic.priority} -> ${other(topic.priority)} PATCH /topics/${topic.id} `,
+    );
+    expect((await push(pulling)).report.changes).toMatchObject([{ title: topic.title, status: 'applied' }]);
+  });
+});
