@@ -1,4 +1,4 @@
--- The companies in $ids, with their values. Only a company's own page shows its connections.
+-- The companies in $ids, in any case, with their values. Only a company's own page shows its connections.
 SELECT
   companies.id,
   to_json({
@@ -21,4 +21,4 @@ SELECT
 FROM companies
 LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
 LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
-WHERE companies.id IN (SELECT unnest($ids));
+WHERE lower(companies.id) IN (SELECT lower(unnest($ids)));

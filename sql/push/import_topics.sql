@@ -1,4 +1,4 @@
--- The topics in $ids, with their values. Only a topic's own page shows whether it is archived: before that page is
+-- The topics in $ids, in any case, with their values. Only a topic's own page shows whether it is archived: before that page is
 -- fetched, the value is not known.
 SELECT
   topics.id,
@@ -17,4 +17,4 @@ SELECT
 FROM topics
 LEFT JOIN topics AS survivors ON survivors.id = topics.merged_into_id
 LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
-WHERE topics.id IN (SELECT unnest($ids));
+WHERE lower(topics.id) IN (SELECT lower(unnest($ids)));

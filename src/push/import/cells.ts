@@ -106,8 +106,24 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** The one of `choices` that was most likely meant; undefined when none is similar. */
+/**
+ * The one of `choices` that was most likely meant: it is spelled similarly, or `text` is its beginning. What is in
+ * brackets does not count: `Prio (new)` means `priority`. Undefined when none is similar.
+ */
 export function closestMatch(text: string, choices: readonly string[]): string | undefined {
+  const named = text.replaceAll(/[([{][^)\]}]*[)\]}]?/g, ' ');
+  return nearest(text, choices) ?? nearest(named, choices) ?? abbreviated(named, choices);
+}
+
+/** The choice that begins with the three letters or more of `text`; of `archived` and `archived_reason` the first. */
+function abbreviated(text: string, choices: readonly string[]): string | undefined {
+  const wanted = folded(text);
+  if (wanted.length < 3) return undefined;
+  const found = choices.filter((choice) => folded(choice).startsWith(wanted));
+  return found.find((one) => found.every((other) => folded(other).startsWith(folded(one))));
+}
+
+function nearest(text: string, choices: readonly string[]): string | undefined {
   const wanted = folded(text);
   if (wanted === '' || wanted.length > 40) return undefined;
   const ranked = choices

@@ -1,9 +1,11 @@
+import { groupBy } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { archivedReason, type EntityType, type Value, type Values } from '../fields.js';
+import { archivedReason, type EntityType, type Field, type Value, type Values } from '../fields.js';
 import { isSame } from '../reconcile.js';
+import { folded } from './cells.js';
 import type { ImportProblem } from './report.js';
-import type { EntityEdits } from './rows.js';
+import type { Edit, EntityEdits, ParsedRow, RowEdits } from './rows.js';
 
 /** A topic or company in the warehouse. */
 export interface StoredEntity {
@@ -32,7 +34,7 @@ const queries: Readonly<Record<EntityType, string>> = {
   company: sqlFile('push/import_companies'),
 };
 
-/** Looks all ids up in one query; the result leaves out ids that the warehouse does not have. */
+/** Looks all ids up in one query, in any case; the result leaves out ids that the warehouse does not have. */
 export async function storedEntities(
   store: Pick<Warehouse, 'all'>,
   entityType: EntityType,
@@ -73,6 +75,53 @@ export function blockedReason(stored: StoredEntity | undefined): string | null {
   return stored ? stored.blockedReason : missingReason;
 }
 
+/** A row as it is in the light of the warehouse. */
+export interface MatchedRow {
+  readonly row: number;
+  /** The id as the warehouse has it, or as it is written when the warehouse has none. */
+  readonly id: string | null;
+  /** Null when the row has problems. */
+  readonly valid: RowEdits | null;
+  readonly problems: readonly ImportProblem[];
+}
+
+/**
+ * Matches rows with the warehouse. An id that it does not have is matched in any case, if only one id fits. A value that
+ * cannot be set is unchanged, and no problem, when it equals the stored one.
+ */
+export function matchRows(
+  parsed: readonly ParsedRow[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): MatchedRow[] {
+  const sameLetters = groupBy([...stored.keys()], (id) => id.toLowerCase());
+  const storedId = (id: string): string => {
+    const [only, second] = stored.has(id) ? [id] : (sameLetters.get(id.toLowerCase()) ?? []);
+    return only !== undefined && second === undefined ? only : id;
+  };
+  return parsed.map(({ problems: found, ...edits }) => {
+    const id = edits.id === null ? null : storedId(edits.id);
+    const values = id === null ? undefined : stored.get(id)?.values;
+    const problems = found.flatMap(({ cell, ...problem }) =>
+      cell && values && isStoredText(cell.field, cell.text, values) ? [] : [problem],
+    );
+    const valid = problems.length === 0 && id !== null ? { ...edits, id } : null;
+    return { row: edits.row, id, valid, problems };
+  });
+}
+
+/** Whether a stored value is the one of a cell, which is read without the spaces around it. */
+function isSameCell(stored: Value | undefined, cell: Value | undefined): boolean {
+  return isSame(typeof stored === 'string' ? stored.trim() : stored, cell);
+}
+
+/** Whether the text of a cell is that of the stored value. A boolean that can be read is compared as a value. */
+function isStoredText({ name, kind, allowed }: Field, text: string | null, stored: Values): boolean {
+  const value = stored[name];
+  if (kind === 'boolean' || typeof value === 'boolean' || value === undefined) return false;
+  const [one, other] = [text ?? '', (value ?? '').trim()];
+  return one === other || (allowed !== undefined && folded(one) !== '' && folded(one) === folded(other));
+}
+
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
 export interface RequestedChange {
   readonly id: string;
@@ -99,7 +148,8 @@ export function compareWithWarehouse(
   stored: StoredEntity | undefined,
   idHeader: string,
 ): WarehouseComparison {
-  const { id, rows, edits } = entity;
+  const { id, rows } = entity;
+  let { edits } = entity;
   if (Object.keys(edits).length === 0) return { change: noChange(entity), problems: [] };
   const blocked = blockedReason(stored);
   if (!stored || blocked !== null) {
@@ -112,8 +162,13 @@ export function compareWithWarehouse(
     if (edit?.fromFile) return edit.base;
     return name in entity.baseValues ? entity.baseValues[name] : stored.values[name];
   };
-  const problem = unusedReason(entity, baseOf('archived'));
-  if (problem) return { change: null, problems: [problem] };
+  const { [archivedReason]: reason, ...others } = edits;
+  // The API would silently ignore a reason without an archiving.
+  if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
+    const isStored = !reason.fromFile && isSameCell(stored.values[archivedReason], reason.value);
+    if (!isStored) return { change: null, problems: [unusedReason(reason)] };
+    edits = others;
+  }
 
   const requested: Record<string, Value> = {};
   for (const [name, edit] of Object.entries(edits)) requested[name] = edit.value;
@@ -122,9 +177,10 @@ export function compareWithWarehouse(
   // When a sheet is edited further after its push, the warehouse already has the values that were pushed.
   const isStoredNewer = entity.baseAt === null || (stored.syncedAt ?? '') >= entity.baseAt;
   const differs = (name: string) => {
-    if (isStoredNewer && name in stored.values && isSame(stored.values[name], requested[name])) return false;
+    if (isStoredNewer && name in stored.values && isSameCell(stored.values[name], requested[name]))
+      return false;
     const base = baseOf(name);
-    return base === undefined || !isSame(base, requested[name]);
+    return base === undefined || !isSameCell(base, requested[name]);
   };
   const names = new Set(Object.keys(requested).filter(differs));
   if (names.has('archived') || names.has(archivedReason))
@@ -152,10 +208,7 @@ function noChange({ id, rows, baseAt }: EntityEdits): RequestedChange {
   return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt };
 }
 
-/** The API would silently ignore a reason without an archiving. */
-function unusedReason({ edits }: EntityEdits, archivedNow: Value | undefined): ImportProblem | undefined {
-  const reason = edits[archivedReason];
-  if (!reason || (edits.archived?.value ?? archivedNow) === true) return undefined;
+function unusedReason(reason: Edit): ImportProblem {
   const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
   return { row: reason.row, column: reason.header, value: reason.text, problem };
 }

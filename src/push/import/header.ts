@@ -90,7 +90,11 @@ export function parseHeader(columns: readonly string[], source: string): Header 
   );
   const extra = named
     .filter(({ at, name }) => !taken.has(at) && !generated.has(name))
-    .map(({ header }) => header);
+    .map(({ header }) => {
+      const guess = meantBy(header, entityType);
+      const isMissing = guess !== undefined && !edited.some(({ field }) => field.name === guess);
+      return isMissing ? `${header} (did you mean ${guess}?)` : header;
+    });
   if (extra.length > 0) notes.push(`Unused columns: ${extra.join(', ')}.`);
   return { entityType, id: position(id), edited, baseAt: baseAt?.at ?? null, notes };
 }
@@ -146,6 +150,19 @@ function aliasOf(
   return first;
 }
 
+/** The field that a column was most likely meant for, by its name or by one that people use for it. */
+function meantBy(header: string, entityType: EntityType): string | undefined {
+  const fields = fieldsOf[entityType].map(({ name }) => ({
+    name,
+    names: [name, ...(aliases[entityType][name] ?? [])],
+  }));
+  const guess = closestMatch(
+    header,
+    fields.flatMap(({ names }) => names),
+  );
+  return fields.find(({ names }) => guess !== undefined && names.includes(guess))?.name;
+}
+
 function position({ at, header }: Column): { at: number; header: string } {
   return { at, header };
 }
@@ -160,7 +177,7 @@ function duplicateColumn(first: Column, second: Column, name: string): Problem {
 function nothingToEdit(entityType: EntityType, named: readonly Column[]): Problem {
   const names = fieldsOf[entityType].map(({ name }) => name);
   const guesses = named.flatMap(({ header }) => {
-    const guess = closestMatch(header, names);
+    const guess = meantBy(header, entityType);
     return guess === undefined ? [] : [`${guess} instead of "${header}"`];
   });
   const hint = guesses.length > 0 ? `; did you mean ${guesses.join(', ')}?` : '';

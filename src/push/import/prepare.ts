@@ -10,6 +10,7 @@ import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import {
   blockedReason,
   compareWithWarehouse,
+  matchRows,
   type RequestedChange,
   type StoredEntity,
   storedEntities,
@@ -77,17 +78,20 @@ export async function prepareImport(
   const { entityType } = header;
   const importId = randomUUID();
   const parsed = parseRows(header, source.grid);
-  const combined = combineRows(parsed.flatMap(({ valid }) => valid ?? []));
-  const edited = combined.entities.filter(({ edits }) => Object.keys(edits).length > 0);
-  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const invalid = parsed.filter(({ valid, id }) => valid === null && id !== null);
-  const ids = [...edited, ...invalid].map(({ id }) => id as string);
+  // Rows that ask for nothing are not looked up: most rows of a sheet with base columns.
+  const ids = parsed.flatMap(({ id, edits, problems }) =>
+    id === null || (problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+  );
   const stored = await storedEntities(store, entityType, [...new Set(ids)]);
+  const matched = matchRows(parsed, stored);
+  const combined = combineRows(matched.flatMap(({ valid }) => valid ?? []));
+  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
+  const invalid = matched.filter(({ valid, id }) => valid === null && id !== null);
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
   const problems: ImportProblem[] = [
-    ...parsed.flatMap((one) => one.problems),
+    ...matched.flatMap((one) => one.problems),
     ...invalid.flatMap(({ row, id }) => {
       const problem = blockedReason(stored.get(id as string));
       return problem === null ? [] : [{ row, column: header.id.header, value: id, problem }];

@@ -1,12 +1,12 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
-import { archivedReason, type Value, type Values } from '../fields.js';
+import { archivedReason, type Field, type Value, type Values } from '../fields.js';
 import { characterProblem, parseBaseCell, parseCell, textOf } from './cells.js';
 import type { EditedColumn, Header } from './header.js';
 import type { ImportProblem } from './report.js';
 
 /** One field that a row sets. */
-interface Edit {
+export interface Edit {
   readonly value: Value;
   /** What the person saw there, when the file has a base column for it and that is filled. */
   readonly base?: Value;
@@ -18,7 +18,7 @@ interface Edit {
 }
 
 /** What one row says about one topic or company; without edits it asks for nothing. */
-interface RowEdits {
+export interface RowEdits {
   readonly row: number;
   readonly id: string;
   readonly edits: Readonly<Record<string, Edit>>;
@@ -27,13 +27,15 @@ interface RowEdits {
   readonly baseAt: string | null;
 }
 
-export interface ParsedRow {
-  readonly row: number;
+/** A problem of a row, and the cell in which it is, if the same value could be in the warehouse. */
+interface RowProblem extends ImportProblem {
+  readonly cell?: { readonly field: Field; readonly text: string | null };
+}
+
+export interface ParsedRow extends Omit<RowEdits, 'id'> {
   /** Null when the cell of the id is empty or unusable. */
   readonly id: string | null;
-  /** Null when the row has problems. */
-  readonly valid: RowEdits | null;
-  readonly problems: readonly ImportProblem[];
+  readonly problems: readonly RowProblem[];
 }
 
 /** Reads every row by itself, without the warehouse or the queue: what it asks for, and every cell that makes no sense. */
@@ -42,7 +44,7 @@ export function parseRows(header: Header, grid: Grid): ParsedRow[] {
 }
 
 function parseRow(header: Header, row: GridRow): ParsedRow {
-  const problems: ImportProblem[] = [];
+  const problems: RowProblem[] = [];
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
   const idText = textOf(row.cells[header.id.at]);
@@ -53,14 +55,14 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
     const problem = column.base
       ? parseWithBase(column, row, edits, baseValues)
       : parseWithoutBase(column, row, edits);
+    const { field } = column;
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
-    if (problem && !(column.field.name === archivedReason && edits.archived?.value === false))
-      problems.push(problem);
+    if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
+    const isOfBase = problem.column === column.base?.header;
+    problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textOf(row.cells[column.at]) } }) });
   }
-  const isValid = problems.length === 0 && id !== null;
   const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
-  const valid = isValid ? { row: row.number, id, edits, baseValues, baseAt } : null;
-  return { row: row.number, id, valid, problems };
+  return { row: row.number, id, edits, baseValues, baseAt, problems };
 }
 
 /** Without a base column, every filled cell is an edit. */

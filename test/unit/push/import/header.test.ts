@@ -43,6 +43,8 @@ describe('the header', () => {
     [['title', 'priority'], 'add a column topic_id'],
     [['topic_id', 'title'], 'none can be changed: add one of priority, lifecycle_state'],
     [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
+    [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],
+    [['topic_id', 'Status [wanted]'], 'did you mean lifecycle_state instead of "Status [wanted]"?'],
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
     [['topic_id', 'status', 'state'], 'both mean lifecycle_state'],
     [['topic_id', 'priority', 'base_priority', 'Base Priority'], 'both mean base_priority'],
@@ -76,6 +78,9 @@ describe('columns', () => {
   it('that are unused are named, except those of our own sheets and results', () => {
     expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'remote_value', '').notes).toEqual([
       'Unused columns: Owner.',
+    ]);
+    expect(meaning('topic_id', 'archived', 'Prio (new)', 'Archived (old)').notes).toEqual([
+      'Unused columns: Prio (new) (did you mean priority?), Archived (old).',
     ]);
   });
 });

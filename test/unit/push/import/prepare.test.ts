@@ -55,6 +55,47 @@ describe('a list without base columns', () => {
     });
   });
 
+  it('leaves a value alone that equals the stored one, whatever it is', async () => {
+    const list =
+      'topic_id,priority,lifecycle_state,archived,archived_reason\nfiled,low,Unknown,TRUE,old\nt1,high,open,FALSE,\nkept,,,no,stale\n';
+    await warehouse.run(
+      "INSERT INTO topics BY NAME SELECT 'kept' AS id, 'odd' AS priority, 'stale' AS archived_reason",
+    );
+    await warehouse.run(
+      `INSERT INTO raw.documents (endpoint, id, body, body_hash, fetched_at, run_id)
+       VALUES ('topic', 'kept', '{}', '', now(), 'r1')`,
+    );
+    const report = await importing.run(list);
+    expect(report.problems).toEqual([]);
+    expect(report.rows.map(({ outcome }) => outcome)).toEqual(['unchanged', 'queued', 'unchanged']);
+    expect(importing.queued).toEqual(['t1 {"priority":"high"} queued']);
+    // Out of the archive, with the reason still in its cell.
+    expect(await importing.outcomes('topic_id,archived,archived_reason\nfiled,no,old\n')).toEqual(['queued']);
+    // The API may have values that nobody can set.
+    expect(await importing.outcomes('topic_id,priority\nkept,Odd\n')).toEqual(['unchanged']);
+    expect(await problemsOf('topic_id,lifecycle_state,priority\nt2,unknown,odd\n')).toHaveLength(2);
+    await warehouse.run("UPDATE companies SET logo_url = 'acme', name = ' Acme ' WHERE id = '1'");
+    expect(await importing.outcomes('company_id,logo_url,name\n1,acme," Acme "\n')).toEqual(['unchanged']);
+  });
+
+  it('finds ids in another case when only one fits', async () => {
+    const uuid = '0b8f6a52-3c1d-4e7a-9f00-aabbccddeeff';
+    await warehouse.run(
+      `INSERT INTO topics BY NAME SELECT unnest(['${uuid}', 'Two', 'tWO']) AS id, 'low' AS priority`,
+    );
+    const report = await importing.run(
+      `topic_id,priority\n${uuid.toUpperCase()},high\n${uuid},High\nTwo,high\n`,
+    );
+    expect(report).toMatchObject({ problems: [], queued: [expect.anything(), expect.anything()] });
+    expect(importing.queued).toEqual([
+      `${uuid} {"priority":"high"} queued`,
+      'Two {"priority":"high"} queued',
+    ]);
+    expect(await problemsOf('topic_id,priority\ntwo,high\n')).toEqual([
+      expect.stringMatching(/^2 topic_id two is not in the warehouse/),
+    ]);
+  });
+
   it('reports everything that is wrong with a row at once, including its id', async () => {
     expect(await problemsOf('topic_id,priority\nnope,urgent\nt1,urgent\n')).toEqual([
       expect.stringMatching(/^2 topic_id nope is not in the warehouse/),
