@@ -45,6 +45,11 @@ const forms: { readonly [F in Form]: Land<F> } = {
   object: (landing, { name, item, answer }, id, body, where) => {
     const parts = answer.embeds && embedded[answer.embeds];
     const one = objectIn(body, answer.under ?? name, where);
+    // Another form altogether. It would land as a row of nulls once enough answers lack the same fields.
+    if (!Object.keys(one).some((field) => field in item.shape)) {
+      const what = `has none of the documented fields: it is ${describeShape(body)}`;
+      throw new ContractError(`${where.endpoint}: the answer to ${where.path} ${what}.`, where, { hint });
+    }
     const landed = landing.item(name, item, one, { id, parentId: null }, parts?.without);
     if (landed) parts?.land(landing, landed);
   },
@@ -176,11 +181,13 @@ function idsIn(items: readonly unknown[]): string[] {
   return items.flatMap((one) => (isObject(one) ? (idOf(one) ?? []) : []));
 }
 
+const hint = 'Check that SIGNALHOUSE_BASE_URL is the API itself and not a proxy or a page in front of it.';
+
 function objectIn(body: unknown, name: string, where: Where): Record<string, unknown> {
   const inner = isObject(body) && isObject(body[name]) && !('id' in body) ? body[name] : body;
   if (isObject(inner)) return inner;
   throw new ContractError(`${where.endpoint}: the answer to ${where.path} is not an object.`, where, {
-    hint: 'Check that SIGNALHOUSE_BASE_URL is the API itself and not a proxy or a page in front of it.',
+    hint,
   });
 }
 
@@ -191,8 +198,6 @@ export function arrayIn(body: unknown, names: readonly string[], where: Where): 
   throw new ContractError(
     `${where.endpoint}: the answer to ${where.path} holds no list named ${names[0]}: it is ${describeShape(body)}.`,
     where,
-    {
-      hint: 'Check that SIGNALHOUSE_BASE_URL is the API itself and not a proxy or a page in front of it.',
-    },
+    { hint },
   );
 }

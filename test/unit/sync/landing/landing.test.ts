@@ -211,6 +211,25 @@ describe('a history', () => {
   });
 });
 
+describe('an answer that is one object', () => {
+  const landed = (name: string, body: unknown) => {
+    const landing = new Landing({ at, no: 1 });
+    const child = resources.children.find((one) => one.name === name);
+    landAnswer(landing, child!, 'a', body, { endpoint: name, method: 'GET', path: '/a' });
+    return ids(landing, name);
+  };
+
+  test('without any documented field is another thing, and replaces nothing', () => {
+    for (const name of ['topic', 'company_activity'])
+      expect(() => landed(name, { items: 'moved', more: 3 })).toThrow(/none of the documented fields/);
+    expect(() => landed('topic', {})).toThrow(/an empty object/);
+  });
+
+  test('with one of them lands', () => {
+    expect(landed('person', { id: 'a', mood: 'glad' })).toEqual(['a']);
+  });
+});
+
 describe('the schema drift of a run', () => {
   test('a changed form is recognized over many answers of one item, and what was rejected for it lands too', () => {
     const schemaDrift = new SchemaDrift();
