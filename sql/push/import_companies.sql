@@ -1,6 +1,7 @@
 -- The companies in $ids, in any case, with their values. Only a company's own page shows its connections.
 SELECT
   companies.id,
+  companies.name AS title,
   to_json({
     'name': {'is_fetched': true, 'value': companies.name},
     'primary_domain': {'is_fetched': true, 'value': companies.primary_domain},
@@ -12,13 +13,14 @@ SELECT
     'connections_phone': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_phone},
     'connections_twitter': {'is_fetched': own.id IS NOT NULL, 'value': companies.connections_twitter}
   })::VARCHAR AS "values",
-  companies.synced_at,
+  greatest(companies.synced_at, listed.read_at) AS synced_at,
   companies.deleted_at IS NOT NULL AS is_deleted,
   companies.deleted_reason,
   companies.merged_into_id,
-  survivors.name AS merged_into_title,
   companies.detail_unavailable_reason
 FROM companies
-LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
+CROSS JOIN (
+  SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = 'companies'
+) AS listed
 LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
 WHERE lower(companies.id) IN (SELECT lower(unnest($ids)));

@@ -2,19 +2,21 @@
 -- fetched, the value is not known.
 SELECT
   topics.id,
+  topics.title AS title,
   to_json({
     'priority': {'is_fetched': true, 'value': topics.priority},
     'lifecycle_state': {'is_fetched': true, 'value': topics.lifecycle_state},
     'archived': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_at IS NOT NULL},
     'archived_reason': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_reason}
   })::VARCHAR AS "values",
-  topics.synced_at,
+  greatest(topics.synced_at, listed.read_at) AS synced_at,
   topics.deleted_at IS NOT NULL AS is_deleted,
   topics.deleted_reason,
   topics.merged_into_id,
-  survivors.title AS merged_into_title,
   topics.detail_unavailable_reason
 FROM topics
-LEFT JOIN topics AS survivors ON survivors.id = topics.merged_into_id
+CROSS JOIN (
+  SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = 'topics'
+) AS listed
 LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
 WHERE lower(topics.id) IN (SELECT lower(unnest($ids)));

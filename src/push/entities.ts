@@ -202,6 +202,8 @@ export interface ChangeFacts {
   readonly title: string | null;
   /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
   readonly note: string | null;
+  /** What the topic or company was merged into; null when it was not. */
+  readonly mergedInto: EntityFacts['mergedInto'];
   /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
   readonly changedBy: ChangedBy | null;
 }
@@ -215,7 +217,8 @@ export async function withFacts<T extends Change>(
   const who = await whoChanged(store, changes);
   return changes.map((change) => {
     const found = facts(change);
-    return { ...change, title: found.title, note: noteFor(found, change.wanted), changedBy: who(change) };
+    const { title, mergedInto } = found;
+    return { ...change, title, mergedInto, note: noteFor(found, change.wanted), changedBy: who(change) };
   });
 }
 

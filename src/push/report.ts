@@ -30,6 +30,8 @@ export interface ChangeResult {
   readonly title: string | null;
   /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
   readonly note: string | null;
+  /** What it was merged into; null when it was not. */
+  readonly mergedInto: ChangeFacts['mergedInto'];
   /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
   readonly changedBy: ChangedBy | null;
 }
@@ -85,9 +87,9 @@ export interface PushPreview {
 /** A change as reports have it. */
 export function changeResult(change: Change & ChangeFacts): ChangeResult {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId, title, note, changedBy } = change;
+  const { errorCode, error, source, sourceRow, importId, title, note, mergedInto, changedBy } = change;
   return {
     ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId, title, note, changedBy },
+    ...{ errorCode, error, source, sourceRow, importId, title, note, mergedInto, changedBy },
   };
 }

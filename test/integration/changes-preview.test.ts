@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ImportReport } from '../../src/push/import/report.js';
@@ -97,6 +97,7 @@ describe('a conflict', () => {
     expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
     expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
     expect(pushed.stdout).toContain(`\n  signalhouse changes retry ${queued[0]} --overwrite\n`);
+    happened();
     expect((await pulling.sync()).code).toBe(0);
     const [member] = sandbox.world.members.values();
     const [conflict] = await list('--status', 'conflict');
@@ -114,6 +115,50 @@ describe('a conflict', () => {
       expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
     }
     expect((await run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+  });
+});
+
+/** What happens after the sheets of the next test were written. */
+function happened(): void {
+  const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [merged.id], targetId: survivor.id });
+  sandbox.change({ kind: 'archiveTopic', topicId: archived.id, reason: 'done' });
+}
+
+describe('a sheet that is older than a merge or an archiving', () => {
+  it('names the survivor, changes it with --follow-merges, and says what was archived', async () => {
+    const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+    const wanted = other(survivor.priority);
+    file('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
+    const refused = await run(['changes', 'import', 'old sheet.csv']);
+    expect(refused.code).toBe(3);
+    expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
+    expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
+
+    const report = await json<ImportReport>(['changes', 'import', 'old sheet.csv', '--follow-merges']);
+    expect(report.changes).toMatchObject([
+      { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
+      { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
+    ]);
+    expect(report.notes[0]).toBe(
+      `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
+    );
+    const pushed = await run(['push', '--result', 'done.csv']);
+    expect(pushed.code).toBe(0);
+    expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
+    expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
+    expect(readFileSync(join(cwd, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
+    expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
+  });
+
+  it('a sheet is as old as the last reading of the list, not as the last change of a topic', async () => {
+    const { oldest } = await json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
+    const [scan] = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ at: string }>(
+        "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
+      ),
+    );
+    expect(oldest.slice(0, 16).replace('T', ' ')).toBe(scan?.at);
   });
 });
 

@@ -5,7 +5,7 @@ import type { PreviewChange } from '../../push/import/report.js';
 import type { Decision } from '../../push/queue/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
-import { cut, indent, list, pairs, printable, sections, table, widthOf, wrap } from './layout.js';
+import { cut, list, pairs, printable, sections, table, widthOf, wrap } from './layout.js';
 import { wide } from './sync-summary.js';
 
 /** Changes with what matters most about them, and how many more there are. */
@@ -24,8 +24,13 @@ export function changesTable({
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     ...(more > 0 ? [`${count(more)} more (--limit)`] : []),
-    ...(conflicts.length > 0 ? [`${decisionHeading}\n${indent(nextCommands(conflicts))}`] : []),
-  ].join('\n\n');
+    sections([
+      [decisionHeading, nextCommands(conflicts)],
+      [followHeading, followCommands(changes)],
+    ]),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function linesOf(changes: readonly TitledChange[]): string {
@@ -84,6 +89,28 @@ export function nextCommands(conflicts: readonly { readonly id: string }[]): str
   const [first, second] = conflicts;
   if (!first) return '';
   return second ? decisionCommands('--status conflict') : decisionCommands(first.id);
+}
+
+/** What the command of `followCommands` does. */
+export const followHeading = 'Merged: change what it was merged into instead';
+
+/** The commands that import the files of failed changes again, for the survivors of merges. */
+export function followCommands(
+  changes: readonly Pick<TitledChange, 'status' | 'mergedInto' | 'source' | 'sourceRow'>[],
+): string {
+  const files = changes.flatMap(({ status, mergedInto, source, sourceRow }) =>
+    status === 'failed' && mergedInto !== null && sourceRow !== null ? [source] : [],
+  );
+  return [...new Set(files)].map(followCommand).join('\n');
+}
+
+export function followCommand(file: string): string {
+  return `signalhouse changes import ${shellWord(file)} --follow-merges`;
+}
+
+/** A word of a command line as a shell takes it. */
+function shellWord(text: string): string {
+  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The most changes that a preview shows unless all are asked for. */
@@ -155,6 +182,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
     ['Requests', attemptsText(change.attempted)],
     [decisionHeading, change.status === 'conflict' ? decisionCommands(change.id) : ''],
+    [followHeading, followCommands([change])],
   ]);
 }
 

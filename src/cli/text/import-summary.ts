@@ -1,7 +1,13 @@
 import { ago, count, counted, duration } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/prepare.js';
 import type { ChangeKind, ImportProblem, ImportReport } from '../../push/import/report.js';
-import { companiesText, decisionCommands, previewTable } from './changes-text.js';
+import {
+  companiesText,
+  decisionCommands,
+  followCommand,
+  followHeading,
+  previewTable,
+} from './changes-text.js';
 import { indent, list, pairs, sections, table } from './layout.js';
 import { most, some, wide } from './sync-summary.js';
 
@@ -24,7 +30,10 @@ export function importSummary(report: ImportReport, isPreviewShown: boolean, isF
   ]);
 }
 
-type Shown = Pick<ImportReport, 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'requestedBy'>;
+type Shown = Pick<
+  ImportReport,
+  'source' | 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'requestedBy'
+>;
 
 function bodyOf(shown: Shown, isFull: boolean): [string, string][] {
   return [
@@ -32,6 +41,7 @@ function bodyOf(shown: Shown, isFull: boolean): [string, string][] {
     ['Totals', kindsText(shown.preview.kinds)],
     ['Already in conflict', conflictsText(shown)],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
+    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand(shown.source) : ''],
     ['Notes', list(shown.notes)],
   ];
 }

@@ -1,7 +1,14 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
-import { changed, decisionHeading, nextCommands, whoText } from './changes-text.js';
+import {
+  changed,
+  decisionHeading,
+  followCommands,
+  followHeading,
+  nextCommands,
+  whoText,
+} from './changes-text.js';
 import { list, pairs, printable, sections, table, wrap } from './layout.js';
 import { some, wide } from './sync-summary.js';
 
@@ -16,6 +23,7 @@ export function pushSummary(report: PushReport): string {
     ['Archived, superseded or merged in the meantime', list(some(happenedText(report.changes)))],
     ['Notes', list(report.notes)],
     [decisionHeading, nextCommands(report.changes.filter(({ status }) => status === 'conflict'))],
+    [followHeading, followCommands(report.changes)],
     ['Next steps', list(nextSteps(report))],
   ]);
 }

@@ -34,7 +34,7 @@ export interface EditSheet {
   /** How many selected ids are not in the sheet: unknown, deleted or merged ones, which cannot be changed. */
   readonly leftOut: number;
   readonly columns: readonly string[];
-  /** The age of the oldest row (ISO 8601). */
+  /** As of when its values are: when the list was last read (ISO 8601). */
   readonly oldest: string | null;
 }
 
@@ -56,7 +56,7 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
-    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, min(editable.base_updated_at) AS oldest ${from}`,
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead(sheetTable.table)}) AS listed`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
   if (rows === 0) throw noRows(entityType, chosen);
@@ -73,6 +73,11 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   );
   const keys = columns.map(({ key }) => key);
   return { path: out, entityType, rows, leftOut: chosen - rows, columns: keys, oldest };
+}
+
+/** When the list was last read and verified, by the start of the reading. */
+function lastRead(table: SheetTable['table']): string {
+  return `SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = '${table}'`;
 }
 
 async function columnsOf(

@@ -16,16 +16,19 @@ export interface StoredEntity {
   readonly syncedAt: string | null;
   /** Why it cannot be changed; null when it can. */
   readonly blockedReason: string | null;
+  /** The topic or company that it was merged into, after any number of merges; null when it was not. */
+  readonly survivor: { readonly id: string; readonly title: string | null } | null;
+  readonly title: string | null;
 }
 
 interface Row {
   readonly id: string;
+  readonly title: string | null;
   readonly values: string;
   readonly synced_at: Date | null;
   readonly is_deleted: boolean;
   readonly deleted_reason: string | null;
   readonly merged_into_id: string | null;
-  readonly merged_into_title: string | null;
   readonly detail_unavailable_reason: string | null;
 }
 
@@ -34,30 +37,55 @@ const queries: Readonly<Record<EntityType, string>> = {
   company: sqlFile('push/import_companies'),
 };
 
-/** Looks all ids up in one query, in any case; the result leaves out ids that the warehouse does not have. */
+/** More merges in a row than this are two that name each other. */
+const mostMerges = 20;
+
+/** Looks all ids up, in any case, and what they were merged into. The result leaves out ids that the warehouse lacks. */
 export async function storedEntities(
   store: Pick<Warehouse, 'all'>,
   entityType: EntityType,
   ids: readonly string[],
 ): Promise<Map<string, StoredEntity>> {
-  const rows = await store.all<Row>(queries[entityType], { ids });
-  return new Map(rows.map((row) => [row.id, storedEntity(entityType, row)]));
+  const rows = new Map<string, Row>();
+  let missing = [...ids];
+  for (let step = 0; missing.length > 0 && step <= mostMerges; step += 1) {
+    const found = await store.all<Row>(queries[entityType], { ids: missing });
+    for (const row of found) rows.set(row.id, row);
+    missing = found.flatMap(({ merged_into_id: id }) => (id === null || rows.has(id) ? [] : [id]));
+  }
+  return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
 }
 
-function storedEntity(entityType: EntityType, row: Row): StoredEntity {
+function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['survivor'] {
+  let id = row.merged_into_id;
+  for (let step = 0; step < mostMerges && id !== null; step += 1) {
+    const next = rows.get(id);
+    if (!next || next.merged_into_id === null) return { id, title: next?.title ?? null };
+    id = next.merged_into_id;
+  }
+  return null;
+}
+
+function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string, Row>): StoredEntity {
+  const survivor = survivorOf(row, rows);
   const values = Object.fromEntries(
     Object.entries(JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>).flatMap(
       ([name, { is_fetched: isFetched, value }]) => (isFetched ? [[name, value]] : []),
     ),
   );
   const syncedAt = row.synced_at?.toISOString() ?? null;
-  return { id: row.id, values, syncedAt, blockedReason: blockedReasonOf(entityType, row) };
+  const blocked = blockedReasonOf(entityType, row, survivor);
+  return { id: row.id, values, syncedAt, blockedReason: blocked, survivor, title: row.title };
 }
 
-function blockedReasonOf(entityType: EntityType, row: Row): string | null {
+function blockedReasonOf(
+  entityType: EntityType,
+  row: Row,
+  survivor: StoredEntity['survivor'],
+): string | null {
   if (row.merged_into_id !== null) {
-    const title = row.merged_into_title === null ? '' : ` (${row.merged_into_title})`;
-    return `was merged into ${row.merged_into_id}${title}: change that ${entityType} instead`;
+    const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
+    return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead, or import with --follow-merges`;
   }
   if (row.is_deleted) {
     const reason = row.deleted_reason === null ? '' : ` (${row.deleted_reason})`;
@@ -122,6 +150,17 @@ function isStoredText({ name, kind, allowed }: Field, text: string | null, store
   return one === other || (allowed !== undefined && folded(one) !== '' && folded(one) === folded(other));
 }
 
+/** The problem of a row whose topic or company cannot be changed. */
+export function blockedProblem(
+  stored: StoredEntity | undefined,
+  column: string,
+  value: string,
+): Omit<ImportProblem, 'row'> {
+  const mergedInto = stored?.survivor ?? null;
+  const problem = blockedReason(stored) ?? missingReason;
+  return { column, value, problem, ...(mergedInto && { mergedInto }) };
+}
+
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
 export interface RequestedChange {
   readonly id: string;
@@ -153,8 +192,8 @@ export function compareWithWarehouse(
   if (Object.keys(edits).length === 0) return { change: noChange(entity), problems: [] };
   const blocked = blockedReason(stored);
   if (!stored || blocked !== null) {
-    const problem = blocked ?? missingReason;
-    return { change: null, problems: rows.map((row) => ({ row, column: idHeader, value: id, problem })) };
+    const found = blockedProblem(stored, idHeader, id);
+    return { change: null, problems: rows.map((row) => ({ row, ...found })) };
   }
 
   const baseOf = (name: string): Value | undefined => {

@@ -8,6 +8,7 @@ import type { EntityType, Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import {
+  blockedProblem,
   blockedReason,
   compareWithWarehouse,
   matchRows,
@@ -25,7 +26,7 @@ import {
   previewOf,
   type RowOutcome,
 } from './report.js';
-import { combineRows, type EntityEdits, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, forSurvivor, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
 
 export interface ImportParts {
@@ -38,6 +39,8 @@ export interface ImportOptions {
   readonly requestedBy: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
+  /** Change what a topic or company was merged into, instead of refusing its row. */
+  readonly followMerges?: boolean;
 }
 
 /** A change to queue. */
@@ -72,7 +75,7 @@ interface EntityOutcome {
 export async function prepareImport(
   { store, queue, settings }: ImportParts,
   source: ImportSource,
-  { requestedBy, skipInvalid = false }: ImportOptions,
+  { requestedBy, skipInvalid = false, followMerges = false }: ImportOptions,
 ): Promise<PreparedImport> {
   const header = parseHeader(source.grid.columns, source.name);
   const { entityType } = header;
@@ -84,7 +87,13 @@ export async function prepareImport(
   );
   const stored = await storedEntities(store, entityType, [...new Set(ids)]);
   const matched = matchRows(parsed, stored);
-  const combined = combineRows(matched.flatMap(({ valid }) => valid ?? []));
+  const survivorOf = (id: string) => (followMerges ? (stored.get(id)?.survivor ?? null) : null);
+  const valid = matched.flatMap((one) => one.valid ?? []);
+  const followed = valid.filter(({ id, edits }) => Object.keys(edits).length > 0 && survivorOf(id) !== null);
+  const isFollowed = new Set(followed);
+  const combined = combineRows(
+    valid.map((row) => (isFollowed.has(row) ? forSurvivor(row, survivorOf(row.id)?.id ?? row.id) : row)),
+  );
   // A row with a wrong cell reports everything that is wrong with it at once, including its id.
   const invalid = matched.filter(({ valid, id }) => valid === null && id !== null);
   const sameType = queue.all().filter((change) => change.entityType === entityType);
@@ -93,8 +102,9 @@ export async function prepareImport(
   const problems: ImportProblem[] = [
     ...matched.flatMap((one) => one.problems),
     ...invalid.flatMap(({ row, id }) => {
-      const problem = blockedReason(stored.get(id as string));
-      return problem === null ? [] : [{ row, column: header.id.header, value: id, problem }];
+      const found = stored.get(survivorOf(id as string)?.id ?? (id as string));
+      if (blockedReason(found) === null) return [];
+      return [{ row, ...blockedProblem(found, header.id.header, id as string) }];
     }),
     ...combined.problems,
   ];
@@ -124,7 +134,10 @@ export async function prepareImport(
     changes: shown,
     problems: inOrder(problems, header),
     rows,
-    notes: notesOf(source, header, combined.repeated, shown),
+    notes: [
+      ...followed.map(({ id, row }) => followedText(row, stored.get(id))),
+      ...notesOf(source, header, combined.repeated, shown),
+    ],
   };
 }
 
@@ -246,6 +259,12 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
+}
+
+function followedText(row: number, merged: StoredEntity | undefined): string {
+  const name = (one: { readonly id: string; readonly title: string | null } | null | undefined) =>
+    one?.title ? `${one.title} (${one.id})` : one?.id;
+  return `Row ${row}: ${name(merged)} was merged into ${name(merged?.survivor)}, which is changed instead.`;
 }
 
 function notesOf(

@@ -13,6 +13,8 @@ export interface ImportProblem {
   readonly value: string | null;
   readonly problem: string;
   readonly allowed?: readonly string[];
+  /** What the topic or company of the row was merged into: `--follow-merges` changes that. */
+  readonly mergedInto?: { readonly id: string; readonly title: string | null };
 }
 
 /** What became of a row when it was imported. */

@@ -22,6 +22,10 @@ export const importCommand = command({
     full: { type: 'boolean', describe: 'Show every change in the preview, not only the first 20' },
     yes: { type: 'boolean', describe: 'Do not ask' },
     'skip-invalid': { type: 'boolean', describe: 'Queue the valid rows even when others are wrong' },
+    'follow-merges': {
+      type: 'boolean',
+      describe: 'If a topic was merged since the sheet was written, change what it was merged into',
+    },
     'dry-run': { type: 'boolean', describe: 'Only show what would be queued' },
     wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
   },
@@ -33,6 +37,7 @@ export const importCommand = command({
       'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
       'A decision as SQL',
     ],
+    ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since the sheet was written'],
     ['cat list.csv | signalhouse changes import -', 'From stdin'],
   ],
   flags: z.object({
@@ -43,13 +48,14 @@ export const importCommand = command({
     full: toggle.default(false),
     yes: toggle.default(false),
     skipInvalid: toggle.default(false),
+    followMerges: toggle.default(false),
     dryRun: toggle.default(false),
     wait: toggle.default(false),
   }),
-  async run({ file, sql, by, full, yes, skipInvalid, dryRun, wait }, context) {
+  async run({ file, sql, by, full, yes, skipInvalid, followMerges, dryRun, wait }, context) {
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
-    const options = { requestedBy: by ?? osUser(), skipInvalid, dryRun, wait };
+    const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
     // Input from a pipe leaves no keyboard to answer with.
     const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
     let isShown = false;

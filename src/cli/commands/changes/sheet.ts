@@ -89,7 +89,7 @@ function madeText({ path, entityType, rows, leftOut, oldest }: EditSheet): strin
   const noun = entityType === 'topic' ? 'topic' : 'company';
   const plural = entityType === 'topic' ? 'topics' : 'companies';
   const lines = [
-    `${path}: ${counted(rows, noun, plural)}${oldest ? `, as of ${moment(new Date(oldest))} or later` : ''}`,
+    `${path}: ${counted(rows, noun, plural)}${oldest ? `, as of ${moment(new Date(oldest))}` : ''}`,
   ];
   if (leftOut > 0)
     lines.push(

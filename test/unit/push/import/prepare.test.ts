@@ -215,7 +215,7 @@ describe('problems', () => {
       expect.stringMatching(/^2 archived perhaps is neither/),
       expect.stringMatching(/^3 topic_id nope is not in the warehouse/),
       '4 topic_id gone was deleted (spam): the API no longer has it',
-      '5 topic_id merged was merged into t1 (Topic 1): change that topic instead',
+      '5 topic_id merged was merged into t1 (Topic 1): change that topic instead, or import with --follow-merges',
       '6 topic_id migrated cannot be changed: the API answers 404 for it (archived_in_v1_to_v2_migration)',
       '7 topic_id null is empty: the id is missing',
       expect.stringMatching(/^8 archived_reason why is only used when archived is TRUE/),
@@ -410,5 +410,37 @@ describe('compared with the queue', () => {
     expect(await importing.outcomes(at('1-01', 'very_high'))).toEqual(['duplicate']);
     expect(await importing.outcomes(at('2-20', 'very_high'))).toEqual(['queued']);
     expect(importing.queue.withStatus('queued')).toMatchObject([{ base: { priority: 'very_high' } }]);
+  });
+});
+
+describe('--follow-merges', () => {
+  const follow = (text: string) => importing.prepare(text, false, true);
+
+  it('changes the survivor, compared with its own values in the warehouse', async () => {
+    const { problems, newChanges, notes } = await follow(
+      'topic_id,priority,base_priority,base_updated_at\nmerged,low,high,2026-01-01\n',
+    );
+    expect(problems).toEqual([]);
+    expect(newChanges.map(({ change }) => change)).toMatchObject([
+      { entityId: 't1', wanted: { priority: 'low' }, base: { priority: 'default' }, baseFrom: 'warehouse' },
+    ]);
+    expect(notes).toContain('Row 2: Merged (merged) was merged into Topic 1 (t1), which is changed instead.');
+  });
+
+  it('makes one change of rows that agree, and refuses those that do not', async () => {
+    const agreed = await follow('topic_id,priority,lifecycle_state\nmerged,low,\nt1,low,completed\n');
+    expect(agreed.newChanges).toMatchObject([
+      { change: { entityId: 't1', wanted: { priority: 'low', lifecycle_state: 'completed' } }, rows: [2, 3] },
+    ]);
+    const refused = await follow('topic_id,priority\nmerged,low\nt1,high\n');
+    expect(refused.newChanges).toEqual([]);
+    expect(refused.problems.map(({ row, problem }) => `${row} ${problem}`)).toEqual([
+      '2 contradicts row 3, which sets high for the same id: delete one of them',
+      '3 contradicts row 2, which sets low for the same id: delete one of them',
+    ]);
+  });
+
+  it('a row of a merged topic that asks for nothing is left alone', async () => {
+    expect((await follow('topic_id,priority\nmerged,\n')).rows).toMatchObject([{ outcome: 'unchanged' }]);
   });
 });

@@ -70,10 +70,14 @@ export class Importing {
     return new Importing(warehouse, await queueOn(warehouse));
   }
 
-  async prepare(given: string | ImportSource, skipInvalid = false): Promise<PreparedImport> {
+  async prepare(
+    given: string | ImportSource,
+    skipInvalid = false,
+    followMerges = false,
+  ): Promise<PreparedImport> {
     const source = typeof given === 'string' ? await csv(given) : given;
     const parts = { store: this.warehouse, queue: this.queue, settings };
-    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid });
+    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, followMerges });
   }
 
   async run(given: string | ImportSource, skipInvalid = false): Promise<ImportReport> {
