@@ -52,7 +52,7 @@ export class Sender {
         const read = { isFresh, beforeOutage, isCurrent };
         if (entityType === 'topic') await this.#sendTopics(sending, read, progress);
         else await this.#sendCompanies(sending, isCurrent, progress);
-        part = this.#unsent(sending);
+        part = this.#unsent(entityType, sending);
       }
     }
     observer.phaseEnd(`${done} of ${queued.size}`);
@@ -71,12 +71,13 @@ export class Sender {
     }
   }
 
-  /** Changes that were to be sent and are back in the queue for another reason than a broken endpoint. */
-  #unsent(comparisons: readonly Comparison[]): Map<string, Change[]> {
-    const { queue } = this.#context;
+  /** Changes that were to be sent and are back in the queue, unless their endpoint is broken. */
+  #unsent(entityType: EntityType, comparisons: readonly Comparison[]): Map<string, Change[]> {
+    const { queue, circuitBreaker } = this.#context;
+    if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
     const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
       const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-      return [entityId, changes.filter((one) => one.status === 'queued' && one.errorCode !== 'not_sent')];
+      return [entityId, changes.filter(({ status }) => status === 'queued')];
     });
     return new Map(left.filter(([, changes]) => changes.length > 0));
   }
@@ -88,16 +89,15 @@ export class Sender {
       // Never sent: it goes back into the queue, where it can be coalesced or cancelled.
       const putBack = () => {
         const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
-        if (attemptsMade() === 0 && still.every(({ id }) => queue.get(id)?.attempts === 0)) {
-          queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
-        }
+        queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
       };
       try {
         const delivered = await deliver(this.#context, delivery, isCurrent);
         if (delivered.kind === 'unsent') putBack();
         return delivered;
       } catch (error) {
-        if (error instanceof StoppedError) putBack();
+        const hasNoAttempt = delivery.changes.every(({ id }) => queue.get(id)?.attempts === 0);
+        if (error instanceof StoppedError && attemptsMade() === 0 && hasNoAttempt) putBack();
         throw error;
       } finally {
         const made = attemptsMade();

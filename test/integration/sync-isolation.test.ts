@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -110,56 +109,18 @@ describe('a detail that was answered 404 although its item is listed', () => {
 });
 
 describe('an outage', () => {
-  /** Ends the outage once whoami was asked that often: the run asks it to find out whether the API answers. */
-  async function clearedAfter(probes: number): Promise<void> {
-    while ((pulling.seen().whoami ?? 0) < probes) await delay(20);
-    sandbox.clearFaults();
-  }
-
-  it('shorter than api.outageMinutes: the run waits, continues where it was, and says so', async () => {
-    pulling.set({ api: { outageMinutes: 0.5 } });
-    sandbox.addFaults([{ ...everything({ kind: 'status', status: 503 }), after: 40 }]);
-    void clearedAfter(4);
-    const { code, report } = await pulling.sync();
-    expect([code, report.outcome, report.failures]).toEqual([0, 'done', []]);
-    expect(report.notes.join()).toMatch(/the API was unavailable for \d/);
-    expect(await pulling.differences()).toEqual([]);
-  });
-
-  it('longer: the run ends in order, and the next one continues', async () => {
+  it('longer than api.outageMinutes: the run ends in order, and nothing is blamed on what was being fetched', async () => {
     pulling.set({ api: { outageMinutes: 0.01 } });
     sandbox.addFaults([{ ...everything({ kind: 'html', status: 502 }), after: 60 }]);
     const { code, report } = await pulling.sync();
     expect([code, report.outcome, report.endedByOutage]).toEqual([1, 'failed', true]);
-    expect(report.failures.at(-1)).toMatchObject({
-      endpoint: 'sync',
-      message: expect.stringContaining('the API has been unavailable for'),
-      hint: expect.stringContaining('api.outageMinutes'),
-    });
+    expect(report.failures).toEqual([
+      expect.objectContaining({
+        endpoint: 'sync',
+        message: expect.stringContaining('the API has been unavailable for'),
+        hint: expect.stringContaining('api.outageMinutes'),
+      }),
+    ]);
     expect(report.published).not.toBeNull();
-    // Nothing was blamed on the entities that were being fetched.
-    expect(report.failures).toHaveLength(1);
-    sandbox.clearFaults();
-    const next = await pulling.sync();
-    expect([next.code, next.report.failures]).toEqual([0, []]);
-    expect(await pulling.differences()).toEqual([]);
-  });
-
-  it('at the very start: whoami is waited for, and a run that gives up exits 1', async () => {
-    pulling.set({ api: { outageMinutes: 0.01 } });
-    sandbox.addFaults([everything({ kind: 'status', status: 503 })]);
-    const { code, stderr } = await pulling.run(['sync']);
-    expect(code).toBe(1);
-    expect(stderr).toContain('the API has been unavailable for');
-    pulling.set({ api: { outageMinutes: 0.5 } });
-    void clearedAfter((pulling.seen().whoami ?? 0) + 8);
-    expect(await pulling.sync()).toMatchObject({ code: 0 });
-  });
-
-  it('is never waited out beyond --max-minutes', async () => {
-    sandbox.addFaults([{ ...everything({ kind: 'status', status: 503 }), after: 60 }]);
-    const { code, report } = await pulling.sync(['--max-minutes', '0.05']);
-    expect([code, report.outcome, report.stoppedBy]).toEqual([0, 'stopped', '--max-minutes 0.05 is reached']);
-    expect(report.minutes).toBeLessThan(5);
   });
 });

@@ -211,7 +211,7 @@ const squeezed = {
 const impatient = { ...squeezed, api: { ...squeezed.api, timeouts: { firstByteMs: 1_000 } } };
 
 /** A command within this process, however the other tests of the project run theirs. */
-class InProcess extends Pulling {
+export class InProcess extends Pulling {
   override run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
     const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
     return runInProcess(args, { PATH, HOME, TMPDIR, ...this.env, ...env });

@@ -77,6 +77,8 @@ export class Scheduler {
   readonly #lane = new Lane<Entry>((entry) => this.#run(entry));
   readonly #stop = new AbortController();
   readonly #kill = new AbortController();
+  /** Ends the sleep of `#watch`. */
+  #alarm = new AbortController();
   #memory: ScheduleMemory = { jobs: {}, history: [] };
   #stopped: Promise<{ finished: boolean }> | undefined;
 
@@ -176,6 +178,7 @@ export class Scheduler {
     const { log, shutdownSeconds = 25 } = this.#options;
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
+    this.#alarm.abort(reason);
     for (const { job } of this.#lane.clear()) {
       log.info({ job: job.name }, `${job.name} was waiting: it will run at the next start`);
     }
@@ -204,10 +207,11 @@ export class Scheduler {
       const now = this.#clock.now();
       for (const job of this.#options.jobs) this.#look(job, now);
       const starts = this.#options.jobs.map((job) => this.#nextStart(job, now) ?? now + lookMs);
+      this.#alarm = new AbortController();
       try {
-        await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#stop.signal);
+        await this.#clock.sleep(Math.min(lookMs, ...starts.map((start) => start - now)), this.#alarm.signal);
       } catch {
-        // Stopped.
+        // Stopped, or there is another start.
       }
     }
   }
@@ -289,6 +293,7 @@ export class Scheduler {
       message,
     };
     await this.#settle(record, retry);
+    if (retry) this.#alarm.abort(new Error('a retry is due'));
   }
 
   /** When to try again a job that an outage ended; null when it is due before that, and for `serve --once`. */

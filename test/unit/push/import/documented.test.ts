@@ -66,6 +66,7 @@ describe('docs/spreadsheets.md', () => {
         ['t3', 'low'],
         ['t4', null, null, true, true],
         ['t5', null, null, true, 1.5],
+        ['t5', null, null, true, 'a\0b'],
         ['t6', 'low'],
         ['t6', 'high'],
         ['t6', null, 'completed'],

@@ -96,6 +96,24 @@ describe('a job that an outage of the API ended', () => {
     await scheduler.stop();
   });
 
+  it('is tried again on time, however short the pause is', async () => {
+    const clock = clockAt('2026-05-01T02:59:00Z');
+    const memory = remembers('2026-04-30T03:00:00.000Z');
+    const run: RunJob = () => Promise.reject(outage);
+    const pauses = { firstMinutes: 0.01, maxMinutes: 0.02 };
+    const {
+      scheduler,
+      settled: records,
+      pass,
+    } = scheduling([nightly], { clock, memory, run, retry: pauses });
+    await scheduler.start();
+    await pass(62_000);
+    expect(records.slice(0, 3).map(({ startedAt }) => startedAt?.slice(14, -1))).toEqual([
+      ...['00:00.000', '00:00.600', '00:01.800'],
+    ]);
+    await scheduler.stop();
+  });
+
   it('is tried again after a restart, and not any more once a try ended otherwise', async () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const memory = remembers('2026-04-30T03:00:00.000Z');
