@@ -1,5 +1,6 @@
 import { isAboutOneRequest, RejectedError, type SignalhouseError } from '../base/errors.js';
 import type { List } from '../contract/resources.js';
+import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
@@ -33,18 +34,24 @@ export async function readLists(
       if (!isAboutOneRequest(error)) throw error;
       if (isNotOffered(list, error)) {
         context.observer.phaseEnd('not offered');
-        await noteNotOffered(context, list, error);
+        await noteNotOffered(context, list, startedAt, error);
         continue;
       }
       context.observer.phaseEnd('failed');
-      context.failures.push(failureOf(list.name, null, error));
-      await context.batcher.add({ scans: [failedScan(list.name, startedAt, context, error)] });
+      await addFailure(context, startedAt, failureOf(list.name, null, error));
     }
   }
 }
 
+/** Names a list that could not be read in the summary and in `signalhouse status`. */
+async function addFailure(context: Context, startedAt: Date, failure: Failure): Promise<void> {
+  context.failures.push(failure);
+  const scan = failedScan(failure.endpoint, startedAt, context, failure.message);
+  await context.batcher.add({ scans: [scan] });
+}
+
 /** The row of ops.scans for a list that could not be read: `signalhouse status` shows its note. */
-function failedScan(endpoint: string, startedAt: Date, { clock }: Context, { message }: Error): Scan {
+function failedScan(endpoint: string, startedAt: Date, { clock }: Context, message: string): Scan {
   const nothing = { attempts: 0, pages: 0, items: 0, distinctIds: 0, missing: 0, tombstoned: 0 };
   const unknown = { totalCount: null, pageBase: null, pageSize: null };
   const endedAt = new Date(clock.now());
@@ -102,7 +109,12 @@ function summaryOf(scan: ScanReport): string {
 }
 
 /** A list that never existed is worth a note; where items of it are stored, it has gone, and they will age. */
-async function noteNotOffered(context: Context, list: List, error: SignalhouseError): Promise<void> {
+async function noteNotOffered(
+  context: Context,
+  list: List,
+  startedAt: Date,
+  error: SignalhouseError,
+): Promise<void> {
   await context.batcher.flush();
   const [row] = await context.store.all<{ stored: number }>(
     'SELECT count(*) AS stored FROM raw.documents WHERE endpoint = $list',
@@ -113,7 +125,7 @@ async function noteNotOffered(context: Context, list: List, error: SignalhouseEr
     context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
     return;
   }
-  context.failures.push({
+  await addFailure(context, startedAt, {
     endpoint: list.name,
     entityId: null,
     message: `the API does not offer this list any more (${error.message}); its ${stored} stored items stay as they are`,

@@ -159,6 +159,10 @@ describe('answers that are not those of the API', () => {
       }),
     ]);
     expect(await pulling.differences()).toEqual([]);
+    const status = JSON.parse((await pulling.run(['status', '--json'])).stdout);
+    expect(status.contents.lists).toContainEqual(
+      expect.objectContaining({ endpoint: 'channels', note: expect.stringContaining('not offer this list') }),
+    );
 
     const other = Pulling.into(folders, sandbox);
     const first = await other.sync(['--only', 'channels']);
