@@ -204,7 +204,7 @@ module.exports = {
     ),
     owned(
       'spreadsheets-only-in-sheet',
-      'write-excel-file|yauzl|saxen|csv-parse',
+      'yazl|yauzl|saxen|csv-parse',
       ['sheet'],
       'Only sheet reads and writes spreadsheets. Hand it a grid, or ask it for one.',
     ),

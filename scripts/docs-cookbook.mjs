@@ -69,7 +69,7 @@ function shown(value) {
  * Fills a warehouse from a sandbox of the named sizes and gives its published file to `work`.
  * @param {(file: string) => Promise<void>} work
  */
-async function withSandboxData(work) {
+export async function withSandboxData(work) {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-cookbook-'));
   const own = Object.entries(env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
   const quick = ['--rate', '100000', '--window', '1000'];

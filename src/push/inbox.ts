@@ -13,7 +13,7 @@ import { prepareImport } from './import/prepare.js';
 import type { CostSettings, ImportReport } from './import/report.js';
 import { fromSheet, type ImportSource } from './import/source.js';
 import type { Queue } from './queue/queue.js';
-import { resultColumns, rowResults } from './result.js';
+import { isBaseColumn, resultColumns, rowResults } from './result.js';
 
 export interface InboxParts {
   readonly dataDir: string;
@@ -144,7 +144,7 @@ export class Inbox {
       (id) => queue.get(id),
       (id) => notes.get(id) ?? null,
     );
-    return writeGrid(out, grid, resultColumns(results), { overwrite: true });
+    return writeGrid(out, grid, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
   }
 }
 

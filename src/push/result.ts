@@ -33,6 +33,11 @@ export function rowResults(
   };
 }
 
+/** Base columns are for the import; in a result they would stand between the rows and their results. */
+export function isBaseColumn(name: string): boolean {
+  return name.toLowerCase().startsWith('base_');
+}
+
 export const resultNames = ['result', 'error', 'remote_value'] as const;
 
 /** The columns that are added at the right of the imported file, for `writeGrid`; empty in rows without a result. */
@@ -119,9 +124,8 @@ export async function writeResult(out: string, parts: ResultParts): Promise<void
   const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(ownChanges);
   const rows = kept?.rows ?? plainRows(ownChanges);
-  await writeGrid(out, grid, resultColumns(rowResults(rows, (id) => byId.get(id), noteOf)), {
-    overwrite: true,
-  });
+  const added = resultColumns(rowResults(rows, (id) => byId.get(id), noteOf));
+  await writeGrid(out, grid, added, { overwrite: true, hidden: isBaseColumn });
 }
 
 /** Changes as a sheet: topic or company, wanted values, and where the change came from. */

@@ -21,12 +21,18 @@ const delicate = /[\r\x7f-\x9f\uFDD0-\uFDEF\uFFFD]/g;
 const escaped = (character: string) =>
   `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 
-/** Text as it goes into the XML of a workbook, before the XML escapes. */
-export function workbookText(text: string): string {
-  const written = cutToCell(markedForWorkbook(withoutControls(text)))
+/**
+ * Text as it goes into the XML of a workbook, before the XML escapes, and whether it had to be cut. `exact` is for
+ * programs: without the mark that our own reader takes away again.
+ */
+export function workbookText(
+  text: string,
+  { exact }: { readonly exact: boolean },
+): { text: string; cut: boolean } {
+  const clean = withoutControls(text);
+  const whole = exact ? clean : markedForWorkbook(clean);
+  const written = cutToCell(whole)
     .replace(/_x(?=[0-9a-f]{4}_)/gi, '_x005F_x')
     .replace(delicate, escaped);
-  // The library looks texts up in a plain object: a cell `constructor` would find the member that every object has,
-  // and the workbook would be corrupt. An escaped first letter gives the same text.
-  return Object.hasOwn(Object.prototype, written) ? escaped(written) + written.slice(1) : written;
+  return { text: written, cut: whole.length > maxCellChars };
 }

@@ -48,7 +48,7 @@ const maxCells = 5_000_000;
 export const maxCellChars = 32_767;
 
 /** The last row that a spreadsheet program can show; blank rows count. */
-const lastRowNumber = 1_048_576;
+export const lastRowNumber = 1_048_576;
 
 /** The error for a file that cannot be used: `<name> <what>`, and what to do about it. */
 export function sheetError(name: string, what: string, hint: string, cause?: unknown): UsageError {

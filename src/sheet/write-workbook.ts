@@ -1,152 +1,197 @@
+import type { EventEmitter } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
-import writeExcelFile, { type CellObject, type Row } from 'write-excel-file/node';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ZipFile } from 'yazl';
 import { columnLetters } from './cell-address.js';
 import { workbookText } from './cell-text.js';
-import type { Cell } from './grid.js';
-import { howToSheet, type SheetColumn, type SheetSpec } from './spec.js';
+import { howToSheet } from './spec.js';
+import { escapedAttribute, escapedText, Styles } from './workbook-styles.js';
 import {
+  landscapePages,
   listsSheet,
-  longLists,
-  type TablePosition,
-  withFilterAndLists,
-  withFilterName,
-} from './workbook-markup.js';
+  type TableSheet,
+  textCell,
+  Worksheet,
+  worksheetStart,
+} from './worksheet.js';
 
-const colours = { header: '#dde3ea', greyFill: '#f4f4f4', greyText: '#8a8a8a', edited: '#ffe699' };
+/** What was written of a table. */
+export interface WrittenTable {
+  readonly rows: number;
+  /** Cells whose text was cut: longer than a cell can hold. */
+  readonly cutCells: number;
+}
 
-/** A header further down is not frozen: it would leave no room for the table. */
-const frozenRows = 5;
+/** A sheet of the workbook, and its content when its turn comes. */
+interface Part {
+  readonly name: string;
+  readonly hidden?: boolean;
+  readonly xml: () => AsyncIterable<string> | Iterable<string>;
+  readonly table?: Worksheet;
+}
 
 /**
- * Writes a workbook: the table with a frozen, bold header, filters, drop-down lists and coloured edits, and the sheet
- * "How to use". All rows are in memory before they are written. `headerRow` leaves blank rows above the header.
+ * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, the
+ * tables, and a hidden sheet for long lists. It opens at the first table. Rows are read while they are written, so a
+ * table of any size takes a few MB. (A library kept every cell and the whole XML: 350 MB for 20,000 rows.)
  */
 export async function writeWorkbook(
   file: FileHandle,
-  sheet: SheetSpec & { readonly headerRow?: number },
-): Promise<void> {
-  const headerRow = sheet.headerRow ?? 1;
-  const data: Row[] = Array.from({ length: headerRow - 1 }, () => []);
-  data.push(sheet.columns.map(headerCell));
-  for await (const row of sheet.rows)
-    data.push(sheet.columns.map((column, at) => styled(row[at] ?? null, column)));
-  const position: TablePosition = {
-    sheet: sheet.name,
-    columns: sheet.columns,
-    headerRow,
-    lastRow: data.length,
-  };
+  tables: readonly TableSheet[],
+): Promise<readonly WrittenTable[]> {
+  const styles = new Styles();
+  const sheets = tables.map((table) => new Worksheet(table, styles));
+  await writeZip(file, entriesOf(partsOf(sheets, styles), styles));
+  return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
+}
 
-  const edited = edits(position);
-  const table = {
-    data,
-    sheet: sheet.name,
-    columns: sheet.columns.map(({ width }) => ({ width: width ?? 14 })),
-    // An empty list would be a corrupt file.
-    ...(edited.length > 0 && { conditionalFormatting: edited }),
-    ...(headerRow <= frozenRows && { stickyRowsCount: headerRow }),
-  };
-  const lists = longLists(sheet.columns);
-  const sheets = [
-    table,
-    ...(sheet.howTo ? [{ data: howTo(sheet.howTo), sheet: howToSheet, columns: [{ width: 110 }] }] : []),
-    ...(lists.length > 0 ? [{ data: columnsOf(lists), sheet: listsSheet }] : []),
+function partsOf(sheets: readonly Worksheet[], styles: Styles): Part[] {
+  const howTo = sheets[0]?.sheet.howTo;
+  const lists: (readonly string[])[] = [];
+  const tables = sheets.map((table, at): Part => {
+    const firstList = lists.length;
+    lists.push(...table.longLists);
+    return { name: table.sheet.name, table, xml: () => table.xml({ selected: at === 0, firstList }) };
+  });
+  return [
+    ...(howTo ? [{ name: howToSheet, xml: () => howToXml(howTo, styles) }] : []),
+    ...tables,
+    ...(lists.length > 0 ? [{ name: listsSheet, hidden: true, xml: () => listsXml(lists) }] : []),
   ];
-  const workbook = writeExcelFile(sheets, {
-    features: [tableFeature(position)],
-    fontFamily: 'Calibri',
-    fontSize: 11,
-  });
-  await file.writeFile(await workbook.toBuffer());
 }
 
-/** What the library does not write itself: it passes the XML of each file of the workbook through here. */
-function tableFeature(position: TablePosition) {
-  return {
-    files: {
-      transform: {
-        'xl/worksheets/sheet{id}.xml': {
-          transform: (xml: string, _options: unknown, { sheetIndex }: { sheetIndex: number }) =>
-            sheetIndex === 0 ? withFilterAndLists(xml, position) : xml,
-        },
-        'xl/workbook.xml': {
-          transform: (xml: string) => withFilterName(xml, position),
-          transformElementAttributes: (tag: string, attributes: Record<string, string | number>) =>
-            tag === 'sheet' && attributes.name === listsSheet
-              ? { ...attributes, state: 'hidden' }
-              : attributes,
-        },
-      },
-    },
-  };
+type Entries = readonly (readonly [path: string, content: () => AsyncIterable<string> | Iterable<string>])[];
+
+/** The files of the workbook. What names the ranges and the looks comes after the sheets that they are about. */
+function entriesOf(parts: readonly Part[], styles: Styles): Entries {
+  return [
+    ['[Content_Types].xml', () => [contentTypes(parts.length)]],
+    ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
+    ...parts.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml] as const),
+    ['xl/styles.xml', () => [styles.xml()]],
+    // All texts are in their cells. Programs that expect this part find it empty.
+    ['xl/sharedStrings.xml', () => [`${xmlStart}<sst xmlns="${main}" count="0" uniqueCount="0"/>`]],
+    ['xl/workbook.xml', () => [workbookXml(parts)]],
+    [
+      'xl/_rels/workbook.xml.rels',
+      () => [
+        relations([
+          ...parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const),
+          ['styles', 'styles.xml'],
+          ['sharedStrings', 'sharedStrings.xml'],
+        ]),
+      ],
+    ],
+  ];
 }
 
-function headerCell({ key, grey }: SheetColumn): CellObject {
-  return {
-    value: workbookText(key),
-    type: String,
-    format: '@',
-    fontWeight: 'bold',
-    backgroundColor: colours.header,
-    alignVertical: 'top',
-    wrap: true,
-    ...(grey && { textColor: colours.greyText }),
-  };
-}
-
-/** A cell for the library. Text has the text format, so that editing it does not turn it into a formula. */
-function styled(cell: Cell, { type, wrap, grey }: SheetColumn): CellObject {
-  return {
-    ...valued(cell, type),
-    alignVertical: 'top',
-    ...(wrap && { wrap }),
-    ...(grey && { textColor: colours.greyText, backgroundColor: colours.greyFill }),
-  };
-}
-
-function valued(cell: Cell, type: SheetColumn['type']): CellObject {
-  if (cell === null || cell === '') return type === 'text' ? { type: String, format: '@' } : {};
-  if (typeof cell === 'boolean') return { value: cell, type: Boolean };
-  if (cell instanceof Date) {
-    const midnight = cell.getTime() % 86_400_000 === 0 && type !== 'time';
-    return { value: cell, type: Date, format: midnight ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' };
+/** Writes a zip. Each file is made when those before it are written. */
+async function writeZip(file: FileHandle, entries: Entries): Promise<void> {
+  const zip = new ZipFile();
+  const output = Readable.from(zip.outputStream, { objectMode: false });
+  const failed = (error: Error) => output.destroy(error);
+  (zip as EventEmitter).on('error', failed);
+  let current: Readable | undefined;
+  for (const [path, content] of entries) {
+    zip.addReadStreamLazy(path, (give) => {
+      current = Readable.from(asBytes(content()), { objectMode: false }).on('error', failed);
+      give(null, current);
+    });
   }
-  if (typeof cell === 'number' && Number.isFinite(cell)) return { value: cell, type: Number };
-  return { value: workbookText(String(cell)), type: String, format: '@' };
+  zip.end();
+  try {
+    await pipeline(output, async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of chunks) await file.appendFile(chunk);
+    });
+  } finally {
+    // After an error, rows that nobody will ask for are given up.
+    current?.destroy();
+  }
 }
 
-/** Colours cells that differ from their base as text: an empty cell and an empty text are the same, FALSE and empty are not. */
-function edits({ columns, headerRow, lastRow }: TablePosition) {
-  const first = headerRow + 1;
-  return columns.flatMap(({ edited }, at) => {
-    const base = columns.findIndex(({ key }) => key === edited?.base);
-    if (base === -1 || lastRow < first) return [];
-    const formula = `$${columnLetters(at)}${first}&""<>$${columnLetters(base)}${first}&""`;
-    const style = { backgroundColor: colours.edited };
-    const cellRange = { from: { row: first, column: at + 1 }, to: { row: lastRow, column: at + 1 } };
-    return [{ cellRange, condition: { formula }, style }];
-  });
+async function* asBytes(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Buffer> {
+  for await (const text of texts) yield Buffer.from(text);
 }
 
-function howTo(paragraphs: readonly string[]): Row[] {
-  return paragraphs.map((text, at) => [
-    {
-      value: workbookText(text),
-      type: String,
-      wrap: true,
-      alignVertical: 'top' as const,
-      ...(at === 0 && { fontWeight: 'bold' as const, fontSize: 14 }),
-    },
-  ]);
+function* howToXml([title = '', ...steps]: readonly string[], styles: Styles): Generator<string> {
+  const [titleStyle, stepStyle] = [
+    styles.of({ bold: true, size: 16, vertical: 'center' }),
+    styles.of({ size: 12, wrap: true, vertical: 'center' }),
+  ];
+  const cell = (address: string, style: number, text: string) =>
+    textCell(address, style, workbookText(text, { exact: true }).text);
+  yield worksheetStart;
+  yield '<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView showGridLines="0" workbookViewId="0"/></sheetViews>';
+  yield '<cols><col min="1" max="1" width="3" customWidth="1"/><col min="2" max="2" width="120" customWidth="1"/></cols><sheetData>';
+  yield `<row r="2" ht="30" customHeight="1">${cell('B2', titleStyle, title)}</row>`;
+  for (const [at, step] of steps.entries())
+    yield `<row r="${at + 3}" ht="38" customHeight="1">${cell(`B${at + 3}`, stepStyle, step)}</row>`;
+  yield `</sheetData>${landscapePages}</worksheet>`;
 }
 
 /** Lists side by side, one in each column. */
-function columnsOf(lists: readonly (readonly string[])[]): Row[] {
-  const height = Math.max(...lists.map(({ length }) => length));
-  return Array.from({ length: height }, (_, row) =>
-    lists.map((list) => {
+function* listsXml(lists: readonly (readonly string[])[]): Generator<string> {
+  yield `${worksheetStart}<sheetData>`;
+  for (let row = 0; row < Math.max(...lists.map(({ length }) => length)); row++) {
+    const cells = lists.flatMap((list, at) => {
       const text = list[row];
-      return text === undefined ? null : { value: workbookText(text), type: String };
-    }),
+      if (text === undefined) return [];
+      return [textCell(`${columnLetters(at)}${row + 1}`, 0, workbookText(text, { exact: true }).text)];
+    });
+    yield `<row r="${row + 1}">${cells.join('')}</row>`;
+  }
+  yield '</sheetData></worksheet>';
+}
+
+const xmlStart = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+
+function workbookXml(parts: readonly Part[]): string {
+  const sheets = parts.map(
+    ({ name, hidden }, at) =>
+      `<sheet name="${escapedAttribute(name)}" sheetId="${at + 1}"${hidden ? ' state="hidden"' : ''} r:id="rId${at + 1}"/>`,
   );
+  const names = parts.flatMap(({ name, table }, at) => {
+    if (!table || table.sheet.columns.length === 0) return [];
+    const sheet = `'${name.replaceAll("'", "''")}'!`;
+    const filter = `<definedName name="_xlnm._FilterDatabase" localSheetId="${at}" hidden="1">${escapedText(sheet + table.range('$'))}</definedName>`;
+    const titles = `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">${escapedText(sheet + table.printedTitles)}</definedName>`;
+    return [filter, titles];
+  });
+  const active = Math.max(
+    0,
+    parts.findIndex(({ table }) => table),
+  );
+  return [
+    `${xmlStart}<workbook xmlns="${main}" xmlns:r="${office}">`,
+    `<bookViews><workbookView activeTab="${active}"/></bookViews>`,
+    `<sheets>${sheets.join('')}</sheets>`,
+    names.length > 0 ? `<definedNames>${names.join('')}</definedNames>` : '',
+    '</workbook>',
+  ].join('');
+}
+
+function contentTypes(sheets: number): string {
+  const part = (path: string, type: string) =>
+    `<Override PartName="/xl/${path}.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.${type}+xml"/>`;
+  const worksheets = Array.from({ length: sheets }, (_, at) =>
+    part(`worksheets/sheet${at + 1}`, 'worksheet'),
+  );
+  return [
+    `${xmlStart}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">`,
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
+    '<Default Extension="xml" ContentType="application/xml"/>',
+    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), part('sharedStrings', 'sharedStrings')],
+    ...worksheets,
+    '</Types>',
+  ].join('');
+}
+
+function relations(targets: readonly (readonly [type: string, target: string])[]): string {
+  const all = targets.map(
+    ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${office}/${type}" Target="${target}"/>`,
+  );
+  return `${xmlStart}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${all.join('')}</Relationships>`;
 }

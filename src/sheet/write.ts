@@ -15,13 +15,16 @@ export interface AddedColumn {
 }
 
 /**
- * Writes a sheet for people to edit. The ending of `out` decides the format: `.xlsx` with lists, colours and filters, or
- * `.csv` for Excel. Raises UsageError for another ending or for a file that already exists (without `overwrite`), and
+ * Writes a sheet for people to edit. The ending of `out` decides the format: `.xlsx` with lists, colours, filters and
+ * instructions, or `.csv` for Excel. Raises UsageError for another ending or for a file that already exists (without `overwrite`), and
  * StorageError when it cannot be written. The file appears whole or not at all.
  */
 export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOptions = {}): Promise<void> {
   const ending = extname(out).toLowerCase();
-  if (ending === '.xlsx') return writeSheetFile(out, options, (file) => writeWorkbook(file, sheet));
+  if (ending === '.xlsx')
+    return writeSheetFile(out, options, async (file) => {
+      await writeWorkbook(file, [sheet]);
+    });
   if (ending === '.csv')
     return writeSheetFile(out, options, (file) => writeDelimited(file, lines(sheet), { separator: ',' }));
   throw wrongEnding(out, '.xlsx or .csv');
@@ -30,14 +33,14 @@ export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOp
 /**
  * Writes a grid back, as .xlsx, .csv or .tsv, with columns added at the right: every value with its type, and every row
  * under its own number, blank rows included. An added column replaces a column of the same name, from an earlier result.
- * A text file keeps the separator that was read. Formulas become their values; fonts and colours are lost. Raises what
- * `writeSheet` raises.
+ * A text file keeps the separator that was read. Formulas become their values; fonts and colours are lost, and columns
+ * are as wide as their texts, those that `hidden` names excepted. Raises what `writeSheet` raises.
  */
 export async function writeGrid(
   out: string,
   grid: Grid,
   added: readonly AddedColumn[],
-  options: WriteOptions = {},
+  options: WriteOptions & { readonly hidden?: (column: string) => boolean } = {},
 ): Promise<void> {
   const ending = extname(out).toLowerCase();
   const names = new Set(added.map(({ name }) => name.toLowerCase()));
@@ -51,14 +54,19 @@ export async function writeGrid(
   if (ending === '.xlsx') {
     // The header of records is row 0.
     const headerRow = Math.max(1, grid.headerRow);
-    const columns: SheetColumn[] = header.map((key, at) => ({
-      key,
-      type: 'text',
-      width: at < kept.length ? 18 : 24,
-    }));
+    const sample = grid.rows.slice(0, measuredRows).map(cellsOf);
+    const columns = header.map((key, at): SheetColumn => {
+      const longest = longestText(sample, at);
+      return {
+        ...{ key, type: 'text', width: Math.min(longest + 2, widest), wrap: longest + 2 > widest },
+        hidden: options.hidden?.(key) ?? false,
+      };
+    });
     const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
     const sheet = { name: 'Result', columns, rows, headerRow };
-    return writeSheetFile(out, options, (file) => writeWorkbook(file, sheet));
+    return writeSheetFile(out, options, async (file) => {
+      await writeWorkbook(file, [sheet]);
+    });
   }
   if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');
   const separator = ending === '.tsv' ? '\t' : (grid.separator ?? ',');
@@ -69,6 +77,23 @@ export async function writeGrid(
   return writeSheetFile(out, options, (file) =>
     writeDelimited(file, rows, { separator, numbersAsText: true }),
   );
+}
+
+/** A column for longer text is this wide, in characters, and the text wraps. */
+const widest = 44;
+
+/** Rows that decide how wide a column is. */
+const measuredRows = 1000;
+
+/** Characters of the longest text of a column, as a spreadsheet program shows it. */
+function longestText(rows: readonly (readonly Cell[])[], column: number): number {
+  let longest = 0;
+  for (const row of rows) {
+    const cell = row[column] ?? null;
+    const shown = cell instanceof Date ? '2026-01-01 00:00:00' : String(cell ?? '');
+    longest = Math.max(longest, shown.length);
+  }
+  return longest;
 }
 
 function wrongEnding(out: string, endings: string): UsageError {

@@ -1,7 +1,8 @@
 import { type Problem, UsageError } from '../../base/errors.js';
+import { columnTypeOf } from '../../sheet/database-cells.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
 import { identifier } from '../../warehouse/sql.js';
-import { columnTypeOf, type QueryColumn, reservedNames, type SheetTable } from './columns.js';
+import { type QueryColumn, reservedNames, type SheetTable } from './columns.js';
 
 /** Which rows a sheet has. */
 export type RowSelection =

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.js';
-import type { Json } from '../../base/json.js';
+import { cellOf, columnTypeOf } from '../../sheet/database-cells.js';
 import type { Cell } from '../../sheet/grid.js';
 import type { SheetColumn } from '../../sheet/spec.js';
 import { writeSheet } from '../../sheet/write.js';
@@ -8,7 +8,6 @@ import { identifier, sqlFile } from '../../warehouse/sql.js';
 import { type EntityType, fieldsOf } from '../fields.js';
 import {
   baseAtColumn,
-  columnTypeOf,
   contextColumn,
   editedColumns,
   idColumn,
@@ -44,8 +43,8 @@ const queries: Readonly<Record<EntityType, string>> = {
 };
 
 /**
- * Writes the sheet that people edit: columns that help to decide, columns to edit, and at the right the base columns with
- * the current values. Reads only the published file. Raises UsageError when it cannot tell which rows or columns are
+ * Writes the sheet that people edit: the title and the columns to edit at the left, where a laptop shows them, then what
+ * helps to decide, and at the right the hidden base columns with the current values. Reads only the published file. Raises UsageError when it cannot tell which rows or columns are
  * wanted, and what `writeSheet` raises.
  */
 export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
@@ -67,7 +66,8 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
       name: sheetTable.name,
       columns,
       rows: cellsOf(snapshot, `${parts} SELECT ${list} ${from} ORDER BY chosen._place`, columns),
-      howTo: howTo(entityType),
+      frozenColumns: columns[1]?.key === sheetTable.first[0] ? 2 : 1,
+      howTo: howTo(sheetTable),
     },
     { overwrite: options.overwrite ?? false },
   );
@@ -101,12 +101,19 @@ async function columnsOf(
     const problem = `names no column that can be edited: add one of ${names}`;
     throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
   }
+  const shown = new Map(
+    [
+      ...sheetTable.context.filter(({ key }) => has(key)).map(contextColumn),
+      ...edited.map((one) => one.edited),
+    ].map((column) => [column.key, column]),
+  );
+  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.get(key) ?? []);
   return [
     idColumn(sheetTable),
-    ...sheetTable.context.filter(({ key }) => has(key)).map(contextColumn),
+    ...named(sheetTable.first),
     ...more,
     ...extra,
-    ...edited.map((one) => one.edited),
+    ...named(sheetTable.rest),
     ...edited.map(({ base }) => base),
     baseAtColumn,
   ];
@@ -147,18 +154,6 @@ async function* cellsOf(
     for await (const row of rows) yield columns.map(({ type }, at) => cellOf(row[at] ?? null, type));
 }
 
-function cellOf(value: Json, type: SheetColumn['type']): Cell {
-  if (value === null) return null;
-  if (typeof value === 'object') return JSON.stringify(value);
-  if (type === 'time') {
-    const at = new Date(String(value));
-    return Number.isNaN(at.getTime()) ? String(value) : at;
-  }
-  // DECIMAL comes as text; a value that a number cannot hold exactly stays text.
-  if (type === 'number' && typeof value === 'string' && String(Number(value)) === value) return Number(value);
-  return value;
-}
-
 function noRows(entityType: EntityType, chosen: number): UsageError {
   const plural = entityType === 'topic' ? 'topics' : 'companies';
   const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
@@ -167,23 +162,20 @@ function noRows(entityType: EntityType, chosen: number): UsageError {
   });
 }
 
-/** The paragraphs of the sheet "How to use", for a person who sees it for the first time. */
-function howTo(entityType: EntityType): string[] {
-  const [noun, plural] = entityType === 'topic' ? ['topic', 'topics'] : ['company', 'companies'];
-  const fields = fieldsOf[entityType].map(({ name }) => name).join(', ');
-  const choices =
+/** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
+function howTo({ entityType, name }: SheetTable): string[] {
+  const plural = entityType === 'topic' ? 'topics' : 'companies';
+  const fields = fieldsOf[entityType].map((field) => field.name);
+  const which =
     entityType === 'topic'
-      ? 'priority and lifecycle_state have a list of choices. archived is TRUE or FALSE. archived_reason is only used when archived is TRUE.'
-      : 'is_vip is TRUE or FALSE. logo_url starts with https:// or http://. The other columns are text.';
+      ? `priority, lifecycle_state, archived (TRUE or FALSE), and archived_reason for what you archive`
+      : `name, is_vip (TRUE or FALSE), ${fields.filter((field) => !['name', 'is_vip'].includes(field)).join(', ')}`;
   return [
     `How to change ${plural} with this workbook`,
-    `1. Edit the cells of these columns: ${fields}. Edited cells are coloured.`,
-    choices,
-    '2. Save the workbook, as .xlsx or as CSV.',
-    '3. Run signalhouse changes import FILE. It shows what would change, asks, and adds the changes to the queue. It sends nothing.',
-    '4. Run signalhouse push to send them. With --result FILE, push also writes your sheet back with the result of each row.',
-    `Do not edit the grey columns at the right (base_ …). They hold the values from when the sheet was written. A change is a cell that differs from its base. If somebody else has changed the same ${noun} since then, you see both values, and nothing is overwritten.`,
-    `You can sort, filter, hide and delete rows, and add columns. Rows that you do not edit change nothing. Keep the column ${entityType}_id.`,
-    'Do not empty cells: the API has no documented way to clear a value. Times are in UTC.',
+    `1. Edit the yellow columns of the sheet "${name}": ${which}. An edited cell turns orange.`,
+    '2. Do not edit grey columns, and do not empty yellow cells: a value can be replaced, but not cleared. You can sort, filter, delete rows and add columns. Rows that you do not edit change nothing.',
+    '3. Save the file, as .xlsx or as CSV.',
+    '4. Run: signalhouse changes import FILE. It shows what would change, and asks before it queues the changes. It sends nothing.',
+    '5. Run: signalhouse push --result done.xlsx. It sends the changes and writes this sheet again, with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
   ];
 }

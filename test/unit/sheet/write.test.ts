@@ -18,15 +18,18 @@ const columns: readonly SheetColumn[] = [
   { key: 'archived', type: 'boolean', edited: { base: 'base_archived' } },
   { key: 'reason', type: 'text', allowed: long },
   { key: 'companies', type: 'number' },
-  { key: 'base_priority', type: 'text', grey: true },
-  { key: 'base_archived', type: 'boolean', grey: true },
-  { key: 'base_updated_at', type: 'time', grey: true },
+  { key: 'base_priority', type: 'text', hidden: true },
+  { key: 'base_archived', type: 'boolean', hidden: true },
+  { key: 'base_updated_at', type: 'time', hidden: true },
 ];
 const rows: Cell[][] = [
   ['t1', '=SUM(A1)', 'high', false, null, 3, 'low', false, new Date('2026-03-04T05:06:07.891Z')],
   ['t2', "'-5 °C & <b>\r\n\t_x0041_ \uFFFD 𝄞", 'high', true, long[1] ?? '', 0.1, 'high', true],
 ];
-const spec: SheetSpec = { name: 'Topics', columns, rows, howTo: ['How to use', 'Edit = save & push.'] };
+const spec: SheetSpec = {
+  ...{ name: 'Topics', columns, rows, frozenColumns: 2 },
+  howTo: ['How to use', 'Edit = save & push.'],
+};
 const keys = columns.map(({ key }) => key);
 
 function parts(path: string): Record<string, string> {
@@ -48,29 +51,71 @@ describe('a workbook that we write', () => {
   });
 
   test('has its parts in the order that the format demands', async () => {
-    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet1.xml'] ?? '';
-    const after = sheet
-      .slice(sheet.indexOf('<sheetData>'))
-      .replace(/<sheetData>.*<\/sheetData>/s, '<sheetData/>');
+    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet2.xml'] ?? '';
     const order = [
-      ...after.matchAll(/<(sheetData|autoFilter|conditionalFormatting|dataValidations|pageMargins)\b/g),
+      ...sheet.matchAll(
+        /<(sheetPr|sheetViews|cols|sheetData|autoFilter|conditionalFormatting|dataValidations|pageMargins|pageSetup|headerFooter)\b/g,
+      ),
     ];
     expect(order.map(([, name]) => name)).toEqual([
-      'sheetData',
-      'autoFilter',
-      'conditionalFormatting',
-      'conditionalFormatting',
-      'dataValidations',
+      ...['sheetPr', 'sheetViews', 'cols', 'sheetData', 'autoFilter'],
+      ...['conditionalFormatting', 'conditionalFormatting', 'dataValidations'],
+      ...['pageMargins', 'pageSetup', 'headerFooter'],
     ]);
   });
 
-  test('freezes the header, filters the table, and colours what differs from its base', async () => {
+  test('explains itself on the first sheet, and opens at the table', async () => {
     const files = parts(await written('.xlsx'));
-    const sheet = files['xl/worksheets/sheet1.xml'] ?? '';
-    expect(sheet).toMatch(/<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"\/>/);
+    const names = [...(files['xl/workbook.xml'] ?? '').matchAll(/<sheet name="(.*?)"/g)];
+    expect(names.map(([, name]) => name)).toEqual(['How to use', 'Topics', 'Lists']);
+    expect(files['xl/workbook.xml']).toContain('<workbookView activeTab="1"/>');
+    expect(files['xl/worksheets/sheet1.xml']).toContain('<t>Edit = save &amp; push.</t>');
+  });
+
+  test('keeps header and title in view, and prints the header on each landscape page', async () => {
+    const files = parts(await written('.xlsx'));
+    const sheet = files['xl/worksheets/sheet2.xml'] ?? '';
+    expect(sheet).toContain(
+      '<pane xSplit="2" ySplit="1" topLeftCell="C2" activePane="bottomRight" state="frozen"/>',
+    );
+    expect(sheet).toContain('<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/>');
+    expect(files['xl/workbook.xml']).toContain(
+      `<definedName name="_xlnm.Print_Titles" localSheetId="1">'Topics'!$1:$1</definedName>`,
+    );
+  });
+
+  test('colours what can be edited, hides the base columns, and no header is cut off', async () => {
+    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet2.xml'] ?? '';
+    const shown = [...sheet.matchAll(/<col [^>]*width="(\d+)"[^>]*?( hidden="1")?\/>/g)];
+    expect(shown.map(([, , hidden]) => hidden !== undefined)).toEqual(
+      columns.map((one) => one.hidden ?? false),
+    );
+    for (const [at, [, width]] of shown.entries())
+      expect(Number(width)).toBeGreaterThanOrEqual(keys[at]!.length + 3);
+    // The same type, edited or not: another look.
+    const styleOf = (cell: string) => new RegExp(`<c r="${cell}" s="(\\d+)"`).exec(sheet)?.[1];
+    expect(styleOf('C2')).not.toBe(styleOf('E2'));
+    expect(styleOf('E2')).toBe(styleOf('A2'));
+  });
+
+  test('gives a row the height of its wrapped text, up to a limit', async () => {
+    const text = 'some words '.repeat(8).trim();
+    const one: SheetSpec = {
+      name: 'Topics',
+      columns: [{ key: 'title', type: 'text', width: 20, wrap: true }],
+      rows: [['short'], [text], ['a\nb'], [text.repeat(50)]],
+    };
+    const sheet = parts(await written('.xlsx', one))['xl/worksheets/sheet1.xml'] ?? '';
+    const heights = [...sheet.matchAll(/<row r="\d+"(?: ht="(\d+)")?>/g)].map(([, height]) => height);
+    expect(heights).toEqual([undefined, '60', '30', '120']);
+  });
+
+  test('filters the table, and colours what differs from its base', async () => {
+    const files = parts(await written('.xlsx'));
+    const sheet = files['xl/worksheets/sheet2.xml'] ?? '';
     expect(sheet).toContain('<autoFilter ref="A1:I3"/>');
     expect(files['xl/workbook.xml']).toContain(
-      `<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">'Topics'!$A$1:$I$3</definedName>`,
+      `<definedName name="_xlnm._FilterDatabase" localSheetId="1" hidden="1">'Topics'!$A$1:$I$3</definedName>`,
     );
     const rules = [
       ...sheet.matchAll(/sqref="(\S+)"><cfRule type="expression" [^>]*><formula>(.*?)<\/formula>/g),
@@ -79,26 +124,26 @@ describe('a workbook that we write', () => {
       ['C2:C3', '$C2&amp;""&lt;&gt;$G2&amp;""'],
       ['D2:D3', '$D2&amp;""&lt;&gt;$H2&amp;""'],
     ]);
-    expect(files['xl/styles.xml']).toContain('<dxfs count="2">');
+    expect(files['xl/styles.xml']).toContain('<dxfs count="1">');
   });
 
   test('offers what is allowed: short lists in the rule, long ones from a hidden sheet', async () => {
     const files = parts(await written('.xlsx'));
     const lists = [
-      ...(files['xl/worksheets/sheet1.xml'] ?? '').matchAll(/sqref="(\S+)"><formula1>(.*?)<\/formula1>/g),
+      ...(files['xl/worksheets/sheet2.xml'] ?? '').matchAll(/sqref="(\S+)"><formula1>(.*?)<\/formula1>/g),
     ];
     expect(lists.map(([, cells, formula]) => [cells, formula])).toEqual([
       ['C2:C3', '"high,low &amp; &lt;slow&gt;"'],
       ['D2:D3', '"TRUE,FALSE"'],
       ['E2:E3', 'Lists!$A$1:$A$40'],
     ]);
-    expect(files['xl/workbook.xml']).toMatch(/<sheet [^>]*name="Lists" state="hidden"/);
+    expect(files['xl/workbook.xml']).toMatch(/<sheet [^>]*name="Lists" [^>]*state="hidden"/);
   });
 
   test('a table without rows can be filled in', async () => {
     const out = await written('.xlsx', { ...spec, rows: [] });
     expect(await readSheet({ path: out })).toMatchObject({ columns: keys, rows: [] });
-    expect(parts(out)['xl/worksheets/sheet1.xml']).toContain('sqref="C2:C2"');
+    expect(parts(out)['xl/worksheets/sheet2.xml']).toContain('sqref="C2:C2"');
   });
 });
 
@@ -275,6 +320,22 @@ describe('a grid written back', () => {
       false,
       new Date('2025-12-09'),
       new Date('2025-12-09T10:20:30Z'),
+    ]);
+  });
+
+  test('xlsx: columns are as wide as their texts, and some are hidden', async () => {
+    const out = join(folder(), 'mine.xlsx');
+    const grid = await readBytes(`id,base_a,long\nt1,x,${'word '.repeat(30)}\n`);
+    await writeGrid(out, grid, added.slice(0, 1), { hidden: (name) => name.startsWith('base_') });
+    const sheet = parts(out)['xl/worksheets/sheet1.xml'] ?? '';
+    const shown = [...sheet.matchAll(/<col [^>]*width="(\d+)"[^>]*?( hidden="1")?\/>/g)];
+    expect(shown.map(([, width, hidden]) => [Number(width), hidden !== undefined])).toEqual([
+      ...[
+        [5, false],
+        [9, true],
+        [44, false],
+      ],
+      [10, false],
     ]);
   });
 

@@ -58,8 +58,8 @@ describe('a sheet to edit', () => {
     const sheet = await made();
     expect(ids(sheet)).toEqual(['t5', 't7', 't3', 't1', 't2', 't4', 't6', 't8', 't9', 'listed']);
     expect(sheet.grid.columns).toEqual([
-      ...['topic_id', 'title', 'summary', 'issue_type', 'companies', 'vip_companies', 'people'],
-      ...['conversations', 'messages', 'priority', 'lifecycle_state', 'archived', 'archived_reason'],
+      ...['topic_id', 'title', 'priority', 'lifecycle_state', 'archived', 'archived_reason'],
+      ...['companies', 'vip_companies', 'summary', 'issue_type', 'people', 'conversations', 'messages'],
       ...[
         'base_priority',
         'base_lifecycle_state',
@@ -104,8 +104,11 @@ describe('a sheet to edit', () => {
     const sheet = await made({ selection: { by: 'query', sql } }, '.xlsx');
     expect(ids(sheet)).toEqual(['t9', 't2']);
     const at = sheet.grid.columns.indexOf('list');
-    expect(sheet.grid.columns.slice(at, at + 4)).toEqual(['list', 'share', 'moment', 'priority']);
-    expect(sheet.grid.rows[0]?.cells.slice(at, at + 4)).toEqual(['[1,2]', 0.5, expect.any(Date), 'default']);
+    expect(sheet.grid.columns.slice(at - 1, at + 4)).toEqual([
+      ...['archived_reason', 'list', 'share', 'moment', 'companies'],
+    ]);
+    expect(sheet.grid.columns.indexOf('priority')).toBe(2);
+    expect(sheet.grid.rows[0]?.cells.slice(at, at + 3)).toEqual(['[1,2]', 0.5, expect.any(Date)]);
     expect(sheet.leftOut).toBe(1);
   });
 
@@ -114,8 +117,8 @@ describe('a sheet to edit', () => {
     expect(sheet.grid.columns).toEqual([
       'topic_id',
       'title',
-      'keywords',
       'priority',
+      'keywords',
       'base_priority',
       'base_updated_at',
     ]);
@@ -123,11 +126,11 @@ describe('a sheet to edit', () => {
 
   it('neutralises formulas in CSV, and shows companies as well', async () => {
     const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
-    expect(readFileSync(path, 'utf8')).toContain(`'=1+1,"'-5 °C`);
+    expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
     const companies = await made({ entityType: 'company' });
     expect(companies.grid.columns.slice(0, 8)).toEqual([
-      ...['company_id', 'people', 'messages', 'last_seen_at'],
-      ...['name', 'primary_domain', 'logo_url', 'is_vip'],
+      ...['company_id', 'name', 'is_vip', 'people', 'messages'],
+      ...['last_seen_at', 'primary_domain', 'logo_url'],
     ]);
     expect(companies.rows).toBe(3);
   });

@@ -1,0 +1,86 @@
+// Makes docs/pictures/sheet.png: a sheet that the built program wrote from a sandbox, with some cells edited, as a laptop
+// of 1366 pixels shows it. Needs LibreOffice (libreoffice-calc), pdftoppm (poppler-utils) and a font with the widths of
+// Calibri (fonts-crosextra-carlito).
+//   node scripts/docs-picture.mjs [sheet.png]
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { argv, execPath } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
+import { withSandboxData } from './docs-cookbook.mjs';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const target = argv[2] ?? join(root, 'docs/pictures/sheet.png');
+
+/** The window of a spreadsheet program on a laptop, without its toolbars. */
+const view = { width: 1366, height: 620, dpi: 96 };
+
+/** What a product manager might edit: row, column, value. */
+const edits = [
+  [3, 'lifecycle_state', 'in_progress'],
+  [5, 'priority', 'high'],
+  [7, 'priority', 'very_high'],
+  [8, 'archived', true],
+  [8, 'archived_reason', 'Fixed in release 4.12'],
+];
+
+await withSandboxData(async (file) => {
+  const dir = dirname(file);
+  const sheet = join(dir, 'topics.xlsx');
+  execFileSync(execPath, [join(root, 'dist/main.js'), 'changes', 'sheet', '--out', sheet, '--data-dir', dir]);
+  writeFileSync(sheet, asSeen(unzipSync(readFileSync(sheet))));
+  const office = ['--headless', `-env:UserInstallation=file://${join(dir, 'office')}`];
+  execFileSync('soffice', [...office, '--convert-to', 'pdf', '--outdir', dir, sheet], { stdio: 'ignore' });
+  const [width, height] = [String(view.width), String(view.height)];
+  const clip = ['-x', '0', '-y', '0', '-W', width, '-H', height];
+  // The first page is the sheet "How to use".
+  const page = ['-f', '2', '-singlefile', '-r', String(view.dpi), '-png'];
+  execFileSync('pdftoppm', [...page, ...clip, join(dir, 'topics.pdf'), join(dir, 'sheet')]);
+  copyFileSync(join(dir, 'sheet.png'), target);
+});
+
+/**
+ * The workbook with the edits, set up to print the corner of the table that the window shows, in its real size.
+ * @param {Record<string, Uint8Array>} files
+ */
+function asSeen(files) {
+  const path = 'xl/worksheets/sheet2.xml';
+  let xml = strFromU8(files[path] ?? new Uint8Array());
+  for (const [row, column, value] of edits) {
+    const [, letters] = new RegExp(`<c r="([A-Z]+)1"[^>]*><is><t>${column}<`).exec(xml) ?? [];
+    const cell = new RegExp(`<c r="${letters}${row}" s="(\\d+)"(?:/>|[^>]*>.*?</c>)`);
+    if (!cell.test(xml)) throw new Error(`there is no cell ${column} in row ${row}`);
+    xml = xml.replace(cell, (_, style) =>
+      value === true
+        ? `<c r="${letters}${row}" s="${style}" t="b"><v>1</v></c>`
+        : `<c r="${letters}${row}" s="${style}" t="inlineStr"><is><t>${value}</t></is></c>`,
+    );
+  }
+  xml = xml
+    .replace('<pageSetUpPr fitToPage="1"/>', '')
+    .replace(
+      /<pageMargins.*(?=<\/worksheet>)/,
+      '<printOptions headings="1"/><pageMargins left="0" right="0" top="0" bottom="0" header="0" footer="0"/><pageSetup paperSize="8" scale="100" orientation="landscape"/>',
+    );
+  const names = strFromU8(files['xl/workbook.xml'] ?? new Uint8Array());
+  const area = `<definedName name="_xlnm.Print_Area" localSheetId="1">'Topics'!$A$1:$${lastColumn(xml)}$40</definedName>`;
+  return zipSync({
+    ...files,
+    [path]: strToU8(xml),
+    'xl/workbook.xml': strToU8(names.replace('</definedNames>', `${area}</definedNames>`)),
+  });
+}
+
+/**
+ * The letter of the column at the right edge of the window.
+ * @param {string} xml
+ */
+function lastColumn(xml) {
+  const widths = [...xml.matchAll(/<col min="\d+" max="\d+" width="([\d.]+)"/g)].map(([, width]) =>
+    Number(width),
+  );
+  let [column, pixels] = [0, 40];
+  while (pixels < view.width) pixels += 7 * (widths[column++] ?? view.width) + 5;
+  return String.fromCharCode(64 + column);
+}
