@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { ExitCode } from '../base/errors.js';
+import { ExitCode, UsageError } from '../base/errors.js';
 
 let anything = false;
 
@@ -44,6 +44,19 @@ export function surviveClosedPipes(): void {
     process.exit(process.exitCode ?? ExitCode.done);
   });
   process.stderr.on('error', () => undefined);
+}
+
+/** Whether a question can be asked and answered: not in a pipe, a script or a job. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
+}
+
+/** The error of a command that has to ask before it does `what`, such as `queue 3 changes`, and cannot. */
+export function notAsked(what: string): UsageError {
+  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
+  return new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], {
+    hint: 'Nothing was queued. Pass --yes to go ahead without a question, or --dry-run for the preview only.',
+  });
 }
 
 /** Asks on the terminal. Only `y` and `yes` confirm; Ctrl-C and the end of the input do not. */

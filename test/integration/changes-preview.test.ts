@@ -88,7 +88,7 @@ describe('a conflict', () => {
     const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
     const theirs = first.priority === 'low' ? 'very_low' : 'low';
     file('one.csv', [`${first.id},very_high`]);
-    const { queued } = await json<ImportReport>(['changes', 'import', 'one.csv']);
+    const { queued } = await json<ImportReport>(['changes', 'import', 'one.csv', '--yes']);
     sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
     const planned = await dryRun(pulling);
     expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
@@ -135,7 +135,13 @@ describe('a sheet that is older than a merge or an archiving', () => {
     expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
     expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
 
-    const report = await json<ImportReport>(['changes', 'import', 'old sheet.csv', '--follow-merges']);
+    const report = await json<ImportReport>([
+      'changes',
+      'import',
+      'old sheet.csv',
+      '--follow-merges',
+      '--yes',
+    ]);
     expect(report.changes).toMatchObject([
       { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
       { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
@@ -166,7 +172,7 @@ describe('push --dry-run', () => {
   it('names what each request changes', async () => {
     const topic = topics[4] as StoredTopic;
     file('two.csv', [`${topic.id},${other(topic.priority)}`]);
-    await json<ImportReport>(['changes', 'import', 'two.csv']);
+    await json<ImportReport>(['changes', 'import', 'two.csv', '--yes']);
     const { report } = await dryRun(pulling);
     expect(report.requests).toMatchObject([
       {

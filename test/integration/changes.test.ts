@@ -76,7 +76,12 @@ describe('a sheet', () => {
       [2, 'archived', true],
       [2, 'archived_reason', '=a duplicate'],
     ]);
-    const report = await json<ImportReport>(['import', 'topics.xlsx', '--by', 'kim']);
+    // Nobody can be asked here.
+    const unasked = await changes(['import', 'topics.xlsx', '--by', 'kim']);
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+    expect(unasked.stdout).toContain('low');
+    expect(await queueOf(pulling.dataDir)).toEqual([]);
+    const report = await json<ImportReport>(['import', 'topics.xlsx', '--by', 'kim', '--yes']);
     expect(report).toMatchObject({ outcome: 'queued', exitCode: 0, requestedBy: 'kim', problems: [] });
     const queue = await queueOf(pulling.dataDir);
     expect(
@@ -129,7 +134,7 @@ describe('a sheet', () => {
     );
     const id = topic!.id;
     const list = (note: string) => `topic_id,priority,lifecycle_state,${note}\n${id},low,Completed,\n`;
-    const queued = await changes(['import', '-', '--by', 'kim'], list('a'));
+    const queued = await changes(['import', '-', '--by', 'kim', '--yes'], list('a'));
     expect(queued).toMatchObject({ code: 0, stdout: expect.stringContaining('standard input') });
     await patch(id, { priority: 'very_low', lifecycleState: 'dismissed' });
     expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(3);
@@ -170,7 +175,7 @@ describe('rows that are wrong', () => {
     ])
       expect(refused.stdout.replaceAll(/\s+/g, ' ')).toContain(text);
     const before = (await queueOf(pulling.dataDir)).length;
-    const report = await json<ImportReport>(['import', 'bad.tsv', '--skip-invalid'], 3);
+    const report = await json<ImportReport>(['import', 'bad.tsv', '--skip-invalid', '--yes'], 3);
     expect(report).toMatchObject({ outcome: 'queued', preview: { rows: { queued: 1, invalid: 2 } } });
     expect(await queueOf(pulling.dataDir)).toHaveLength(before + 1);
   });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
 import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
+import { counted } from '../../../base/units.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { confirmed, print, printJson } from '../../output.js';
+import { canAsk, confirmed, notAsked, print, printJson } from '../../output.js';
 import { osUser, setUp } from '../../setup.js';
 import { importSummary, previewText } from '../../text/import-summary.js';
 
@@ -20,7 +21,7 @@ export const importCommand = command({
       describe: 'Who requests the changes (default: the user of this machine)',
     },
     full: { type: 'boolean', describe: 'Show every change in the preview, not only the first 20' },
-    yes: { type: 'boolean', describe: 'Do not ask' },
+    yes: { type: 'boolean', describe: 'Do not ask; required where nobody can be asked' },
     'skip-invalid': { type: 'boolean', describe: 'Queue the valid rows even when others are wrong' },
     'follow-merges': {
       type: 'boolean',
@@ -38,7 +39,7 @@ export const importCommand = command({
       'A decision as SQL',
     ],
     ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since the sheet was written'],
-    ['cat list.csv | signalhouse changes import -', 'From stdin'],
+    ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
   flags: z.object({
     // yargs hands a lone dash over as an empty word.
@@ -56,15 +57,14 @@ export const importCommand = command({
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
-    // Input from a pipe leaves no keyboard to answer with.
-    const asks = !yes && !context.json && !('stdin' in from) && process.stdin.isTTY && process.stdout.isTTY;
     let isShown = false;
     const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
-      print(previewText(prepared, full));
+      if (!context.json) print(previewText(prepared, full));
       isShown = true;
+      if (context.json || !canAsk()) throw notAsked(`queue ${counted(prepared.newChanges.length, 'change')}`);
       return confirmed(`Queue ${prepared.newChanges.length === 1 ? 'this change' : 'these changes'}?`);
     };
-    const report = await importChanges(setUp(context), from, options, asks ? confirm : undefined);
+    const report = await importChanges(setUp(context), from, options, yes ? undefined : confirm);
     if (context.json) printJson(report);
     else print(importSummary(report, isShown, full));
     return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
