@@ -65,11 +65,16 @@ export function makeDataDir() {
 /**
  * Runs a command of the worker with --json; returns its output, its time, and the resources it used.
  * @param {string[]} args @param {Record<string, string>} env @param {string} dataDir
+ * @param {string | undefined} [cgroup] the folder of a cgroup to run it in
  */
-export async function worker(args, env, dataDir) {
+export async function worker(args, env, dataDir, cgroup) {
   const usageFile = join(dataDir, 'usage.json');
   const started = performance.now();
-  const child = spawn(process.execPath, ['--import', usage, main, ...args, '--json'], {
+  const command = [process.execPath, '--import', usage, main, ...args, '--json'];
+  // A shell moves itself into the group and becomes the program.
+  const enter = cgroup ? ['sh', '-c', 'echo $$ > "$0"/cgroup.procs && exec "$@"', cgroup] : [];
+  const [program = '', ...rest] = [...enter, ...command];
+  const child = spawn(program, rest, {
     env: {
       ...process.env,
       SIGNALHOUSE_DATA_DIR: join(dataDir, 'data'),

@@ -1,23 +1,28 @@
-// npm run bench [-- pull budget day memory] [-- --json]: figures and ratios, as a table and as JSON.
+// npm run bench [-- pull budget day memory large] [-- --json]: figures and ratios, as a table and as JSON.
 import { cpus } from 'node:os';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
+import { benchLarge } from './large.mjs';
 import { benchMemory } from './memory.mjs';
 import { benchPull } from './pull.mjs';
 
 /** @type {Record<string, () => Promise<Record<string, number>>>} */
 const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
+/** Run only when they are named. */
+const long = { large: benchLarge };
 
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('-'));
-const unknown = wanted.filter((name) => !(name in benches));
+const unknown = wanted.filter((name) => !(name in benches) && !(name in long));
 if (unknown.length > 0) {
-  console.error(`There is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}.`);
+  console.error(
+    `There is no bench ${unknown.join(', ')}; there are ${Object.keys({ ...benches, ...long }).join(', ')}.`,
+  );
   process.exit(2);
 }
 
 /** @type {Record<string, unknown>} */
 const results = { node: process.version, cores: cpus().length };
-for (const [name, bench] of Object.entries(benches)) {
+for (const [name, bench] of Object.entries(wanted.length > 0 ? { ...benches, ...long } : benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const figures = await bench();
   results[name] = figures;

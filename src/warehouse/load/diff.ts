@@ -30,11 +30,17 @@ export async function diff(
   staged: Staged,
   range: AnswerRange,
 ): Promise<Diff> {
-  // One text: between two statements the program may be busy with an answer while DuckDB waits.
-  return tx.all<Diff[number]>(
+  // One text where possible: between two statements the program may be busy with an answer while DuckDB waits.
+  const [found] = await tx.all<{ differ: boolean }>(
     [
       ...findStored(families, staged, range),
-      ...respell,
+      ...findRespelled,
+      'SELECT EXISTS (FROM respelled) AS differ',
+    ].join(';\n'),
+  );
+  return tx.all<Diff[number]>(
+    [
+      ...(found?.differ ? respell : []),
       ...decideWrites(runId, staged),
       ...decideDeletes(families, staged, range),
       'CREATE OR REPLACE TEMP TABLE write_bodies AS SELECT w.*, b.body FROM batch_bodies b JOIN writes w USING (seq)',
@@ -127,10 +133,12 @@ const sameDocument =
  * from before the text was kept, would otherwise see every document change. `json` writes a text in one form, with every
  * digit of an integer, in the order and number of its keys. Only bodies whose hashes differ are compared.
  */
-const respell = [
+const findRespelled = [
   `CREATE OR REPLACE TEMP TABLE respelled AS
     SELECT s.rid, max(seq) AS seq FROM incoming i JOIN stored s ON ${sameDocument}
      WHERE s.body_hash <> i.body_hash AND i.answer_no >= s.answer_no GROUP BY s.rid`,
+];
+const respell = [
   `CREATE OR REPLACE TEMP TABLE respelled_bodies AS
     SELECT rid, b.body, md5(b.body) AS body_hash
       FROM (SELECT rowid AS rid, body FROM raw.documents WHERE rowid IN (SELECT rid FROM respelled)) d

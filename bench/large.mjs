@@ -1,0 +1,53 @@
+// A first pull of 1,000,000 messages and three days of changes, with the default settings: time, memory and exit codes. Takes
+// about an hour of CPU, so it runs only when it is named. BENCH_CGROUP names a memory cgroup (v1) with a limit, in which
+// the worker runs and the sandbox does not:
+//   mkdir /sys/fs/cgroup/memory/bench; echo 536870912 > /sys/fs/cgroup/memory/bench/memory.limit_in_bytes
+//   BENCH_CGROUP=/sys/fs/cgroup/memory/bench npm run bench -- large
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+
+const sizes = { topics: 1_500, people: 4_000, companies: 400, messages: 1_000_000 };
+const days = 3;
+
+export async function benchLarge() {
+  const cgroup = process.env.BENCH_CGROUP;
+  const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+  const data = makeDataDir();
+  const env = {
+    ...sandbox.env,
+    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
+    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
+  };
+  /** @type {Record<string, number>} */
+  const figures = {};
+  /** @param {string} name */
+  const sync = async (name) => {
+    if (cgroup) writeFileSync(join(cgroup, 'memory.max_usage_in_bytes'), '0');
+    // Raises when the command does not end with 0.
+    const { report, seconds, cpuSeconds, peakRssMB } = await worker(['sync'], env, data.dir, cgroup);
+    figures[`${name}Requests`] = report.requests.total;
+    figures[`${name}Seconds`] = seconds;
+    figures[`${name}CpuSeconds`] = cpuSeconds;
+    figures[`${name}PeakRssMB`] = peakRssMB;
+    if (cgroup) {
+      figures[`${name}PeakWithFileCacheMB`] =
+        Number(readFileSync(join(cgroup, 'memory.max_usage_in_bytes'), 'utf8')) / 1e6;
+    }
+  };
+  try {
+    if (cgroup) {
+      figures.memoryLimitMB = Number(readFileSync(join(cgroup, 'memory.limit_in_bytes'), 'utf8')) / 1e6;
+    }
+    await sync('first');
+    for (let day = 1; day <= days; day += 1) {
+      await sandbox.post('/__sandbox/advance', { days: 1 });
+      await sync(`day${day}`);
+    }
+    figures.publishedMB = statSync(join(data.dir, 'data', 'signals.duckdb')).size / 1e6;
+    return figures;
+  } finally {
+    await sandbox.stop();
+    data.remove();
+  }
+}
