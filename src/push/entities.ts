@@ -154,7 +154,7 @@ interface HistoryRow {
  * Finds out for changes in conflict who made the other change. The history that the warehouse has may be older than the
  * conflict: only a record that set just the value that was found counts.
  */
-export async function whoChanged(
+async function whoChanged(
   store: Store | null,
   changes: readonly Change[],
 ): Promise<(change: Change) => ChangedBy | null> {

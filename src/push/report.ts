@@ -67,8 +67,7 @@ export interface PlannedRequest {
 }
 
 /** A change as a preview shows it: which values it sets, in what. */
-export interface PlannedChange
-  extends Pick<ChangeResult, 'id' | 'entityType' | 'entityId' | 'wanted' | 'base'> {
+interface PlannedChange extends Pick<ChangeResult, 'id' | 'entityType' | 'entityId' | 'wanted' | 'base'> {
   readonly title: string | null;
   readonly note: string | null;
 }
