@@ -1,9 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { withFacts } from './entities.js';
@@ -56,28 +66,31 @@ export class Inbox {
     this.#parts = parts;
   }
 
-  /** Imports every sheet that is completely written; a file with a wrong row goes to `rejected/` with every reason. */
+  /**
+   * Imports every sheet that is completely written. A file with a wrong row, and one that is no sheet, goes to `rejected/`
+   * with every reason.
+   */
   async importAll(): Promise<void> {
     const { dataDir, clock } = this.#parts;
     makeFolders(dataDir);
-    const all = sheetsIn(dataDir);
-    const complete = await completeFiles(all, clock);
-    for (const path of all.filter((one) => !complete.includes(one))) {
-      this.#files.push({ name: basename(path), outcome: 'being_written', queued: 0, problems: 0, path });
-    }
-    for (const path of complete) {
+    const { complete, growing } = await watchFiles(filesIn(dataDir), clock);
+    for (const path of growing) this.#leave(path, 'being_written');
+    for (const file of complete) {
       try {
-        await this.#import(path);
+        await this.#import(file);
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;
-        this.#rejectFile(path, error);
+        this.#rejectFile(file.path, error);
       }
     }
   }
 
-  async #import(path: string): Promise<void> {
+  async #import({ path, state }: WatchedFile): Promise<void> {
     const { queue, warehouse, settings, requestedBy, dataDir, log } = this.#parts;
+    refuseOtherFiles(path);
     const source = await fromSheet({ path });
+    // Reading the files before it may have taken a while.
+    if (stateOf(path)?.text !== state.text) return this.#leave(path, 'being_written');
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, { requestedBy });
     const report = enqueue(queue, prepared);
     if (report.outcome === 'refused') return this.#rejectRows(path, source, report);
@@ -88,7 +101,7 @@ export class Inbox {
 
   /** Moves the files whose changes are all settled to `done/`, each beside its result. */
   async returnFiles(): Promise<readonly InboxFile[]> {
-    const { queue, dataDir, clock } = this.#parts;
+    const { queue, dataDir } = this.#parts;
     for (const { path, source, report } of this.#imported) {
       const name = basename(path);
       const queued = report.queued.length;
@@ -97,23 +110,37 @@ export class Inbox {
         return status === 'queued' || status === 'sending';
       });
       if (isOpen) {
-        this.#files.push({ name, outcome: 'waiting', queued, problems: 0, path });
+        this.#leave(path, 'waiting', queued);
         continue;
       }
-      const to = freePath(foldersOf(dataDir).done, path, new Date(clock.now()));
-      await this.#writeResult(pathBeside(to, 'result'), source, report);
-      moveFile(path, to);
+      const to = await this.#handBack(foldersOf(dataDir).done, path, source, report);
       this.#files.push({ name, outcome: 'done', queued, problems: 0, path: to });
     }
     return this.#files;
   }
 
+  #leave(path: string, outcome: 'waiting' | 'being_written', queued = 0): void {
+    this.#files.push({ name: basename(path), outcome, queued, problems: 0, path });
+  }
+
+  /** Moves an imported file to a folder, beside its result. Returns where it is. */
+  async #handBack(folder: string, path: string, source: ImportSource, report: ImportReport): Promise<string> {
+    const { log } = this.#parts;
+    const [to, result] = freePaths(folder, path, (one) => pathBeside(one, 'result'));
+    await this.#writeResult(result, source, report);
+    inFolder(() => {
+      if (isUnchanged(path, source)) return moveFile(path, to);
+      // The push took a while. What is there now has not been imported: it is for the next run.
+      log.info({ file: basename(path) }, 'changed or deleted in the drop folder after it was imported');
+      writeFileSync(to, source.bytes ?? '', { flag: 'wx' });
+    });
+    return to;
+  }
+
   /** Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there. */
   async #rejectRows(path: string, source: ImportSource, report: ImportReport): Promise<void> {
-    const { dataDir, clock, log } = this.#parts;
-    const to = freePath(foldersOf(dataDir).rejected, path, new Date(clock.now()));
-    await this.#writeResult(pathBeside(to, 'result'), source, report);
-    moveFile(path, to);
+    const { dataDir, log } = this.#parts;
+    const to = await this.#handBack(foldersOf(dataDir).rejected, path, source, report);
     const problems = report.problems.length;
     this.#files.push({ name: basename(path), outcome: 'rejected', queued: 0, problems, path: to });
     log.warn({ file: basename(path), problems }, 'rejected from the drop folder: rows are wrong');
@@ -121,16 +148,14 @@ export class Inbox {
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
   #rejectFile(path: string, error: UsageError): void {
-    const { dataDir, clock, log } = this.#parts;
-    const to = freePath(foldersOf(dataDir).rejected, path, new Date(clock.now()));
+    const { dataDir, log } = this.#parts;
+    const [to, reason] = freePaths(foldersOf(dataDir).rejected, path, (one) => `${one}.reason.txt`);
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
-    try {
-      writeFileSync(`${to}.reason.txt`, `${lines.join('\n')}\n`);
+    inFolder(() => {
+      writeFileSync(reason, `${lines.join('\n')}\n`, { flag: 'wx' });
       moveFile(path, to);
-    } catch (fault) {
-      throw new StorageError(`the drop folder cannot be written to: ${messageOf(fault)}`, { cause: fault });
-    }
+    });
     this.#files.push({ name: basename(path), outcome: 'rejected', queued: 0, problems: 1, path: to });
     log.warn({ file: basename(path), reason: error.message }, 'rejected from the drop folder');
   }
@@ -148,62 +173,145 @@ export class Inbox {
   }
 }
 
-/** The endings of files that are imported; other files in the folder are ignored. */
+/** The endings of files that are imported; other files in the folder are rejected. */
 const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.csv', '.tsv']);
 
-/** A file that was not written to for so long, and does not grow while we look, is complete. */
-const quietMs = 2_000;
+/** Hidden files, and those that programs keep beside a file for a while: locks, backups, downloads that are not complete. */
+const notForUs =
+  /^[.~]|~$|^#.*#$|\.(tmp|temp|part|partial|filepart|crdownload|download|swp)$|^(thumbs\.db|desktop\.ini)$/i;
+
+/**
+ * How long the folder is watched: longer than network file systems show old sizes and times of a file (3 s with the
+ * defaults of NFS). Only a difference counts, not the age of a file: its clock may be another one, and copies keep times.
+ */
+const watchMs = 5_000;
+
+/** A file that is empty for so long will not be filled any more. */
+const emptyMs = 3_600_000;
 
 function foldersOf(dataDir: string): { inbox: string; done: string; rejected: string } {
   const inbox = join(dataDir, 'inbox');
   return { inbox, done: join(inbox, 'done'), rejected: join(inbox, 'rejected') };
 }
 
+/** Work on the folder. Raises StorageError, after which the sync runs all the same. */
+function inFolder<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (fault) {
+    throw new StorageError(`the drop folder cannot be used: ${messageOf(fault)}`, { cause: fault });
+  }
+}
+
 /** Creates the folders, so that people find them. */
 function makeFolders(dataDir: string): void {
   const { done, rejected } = foldersOf(dataDir);
-  for (const folder of [done, rejected]) mkdirSync(folder, { recursive: true });
+  for (const folder of [done, rejected]) inFolder(() => mkdirSync(folder, { recursive: true }));
 }
 
-/** The sheets in the folder, by name, without hidden files and the lock files of office programs (`~$…`). */
-function sheetsIn(dataDir: string): string[] {
+/** What people have put into the folder, by name; not folders. */
+function filesIn(dataDir: string): string[] {
   const { inbox } = foldersOf(dataDir);
-  if (!existsSync(inbox)) return [];
-  return readdirSync(inbox, { withFileTypes: true })
-    .filter(
-      (one) => one.isFile() && !/^[.~]/.test(one.name) && sheetEndings.has(extname(one.name).toLowerCase()),
-    )
+  return inFolder(() => readdirSync(inbox, { withFileTypes: true }))
+    .filter((one) => !one.isDirectory() && !notForUs.test(one.name))
     .map(({ name }) => join(inbox, name))
     .sort();
 }
 
-/** The files that are completely written: quiet for a while, and of the same size a moment later. */
-async function completeFiles(paths: readonly string[], clock: Clock): Promise<string[]> {
+/** Raises UsageError for a file that is no sheet by its name, and for a link, which may point anywhere. */
+function refuseOtherFiles(path: string): void {
+  const [name, ending] = [basename(path), extname(path)];
+  if (!inFolder(() => lstatSync(path)).isFile())
+    throw sheetError(name, 'is not a regular file', 'Copy the file itself into the folder.');
+  if (sheetEndings.has(ending.toLowerCase())) return;
+  const has = ending === '' ? 'has no ending' : `ends in ${ending}`;
+  throw sheetError(name, `${has}: only ${[...sheetEndings].join(', ')} are imported`, saveAsHint);
+}
+
+interface FileState {
+  readonly size: number;
+  readonly modifiedAt: number;
+  /** Everything that a write changes. No program can set the time of the last change of a file (ctime). */
+  readonly text: string;
+}
+
+interface WatchedFile {
+  readonly path: string;
+  readonly state: FileState;
+}
+
+/** Watches the files for a while. Those that do not change, and that no program has open for writing, are complete. */
+async function watchFiles(
+  paths: readonly string[],
+  clock: Clock,
+): Promise<{ complete: WatchedFile[]; growing: string[] }> {
   const before = new Map(paths.map((path) => [path, stateOf(path)]));
-  const candidates = paths.filter((path) => before.get(path) !== null);
-  if (candidates.length === 0) return [];
-  const latest = Math.max(...candidates.map((path) => before.get(path)?.at ?? 0));
-  // The file system's clock may differ from ours: only the difference between two looks counts.
-  await clock.sleep(Math.min(quietMs, Math.max(250, quietMs - (Date.now() - latest))));
-  return candidates.filter((path) => {
-    const now = stateOf(path);
-    const then = before.get(path);
-    return now !== null && then !== null && now.size > 0 && now.size === then?.size && now.at === then.at;
-  });
+  if (paths.length > 0) await clock.sleep(watchMs);
+  const open = openForWriting(paths);
+  const complete: WatchedFile[] = [];
+  const growing: string[] = [];
+  for (const path of paths) {
+    const state = stateOf(path);
+    if (state === null) continue;
+    const isEmpty = state.size === 0 && clock.now() - state.modifiedAt < emptyMs;
+    const isQuiet = state.text === before.get(path)?.text && !isEmpty && !open.has(path);
+    if (isQuiet) complete.push({ path, state });
+    else growing.push(path);
+  }
+  return { complete, growing };
 }
 
-function stateOf(path: string): { size: number; at: number } | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? { size: found.size, at: found.mtimeMs } : null;
+function stateOf(path: string): FileState | null {
+  const found = inFolder(() => lstatSync(path, { throwIfNoEntry: false }));
+  if (!found) return null;
+  const { size, mtimeMs, ctimeMs, ino } = found;
+  return { size, modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
 }
 
-/** The path of a file in `folder`: its own name, or its name with the time when that is taken. */
-function freePath(folder: string, path: string, now: Date): string {
-  const wanted = join(folder, basename(path));
-  if (!existsSync(wanted)) return wanted;
+/**
+ * The files that a program of this machine has open for writing, as far as Linux shows it to this user: the output of a
+ * query may pause for minutes. None on other systems.
+ */
+function openForWriting(paths: readonly string[]): Set<string> {
+  const open = new Set<string>();
+  if (process.platform !== 'linux' || paths.length === 0) return open;
+  const byRealPath = new Map(paths.map((path) => [attempt(() => realpathSync(path)) ?? path, path]));
+  for (const pid of (attempt(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name))) {
+    for (const handle of attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+      const path = byRealPath.get(attempt(() => readlinkSync(`/proc/${pid}/fd/${handle}`)) ?? '');
+      if (path === undefined) continue;
+      const info = attempt(() => readFileSync(`/proc/${pid}/fdinfo/${handle}`, 'utf8')) ?? '';
+      // The two lowest bits of the octal flags are 0 when it is open only for reading.
+      if (/^flags:\s*[0-7]*[1-3567]$/m.test(info)) open.add(path);
+    }
+  }
+  return open;
+}
+
+/** Undefined when the file system refuses: processes end, and those of other users do not show their files. */
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a file still has the content that was imported. */
+function isUnchanged(path: string, { bytes }: ImportSource): boolean {
+  // The size first: what is there now can be too large to be read.
+  return bytes !== undefined && stateOf(path)?.size === bytes.length && readFileSync(path).equals(bytes);
+}
+
+/** Paths in `folder` for a file and its companion: its own name, with a number when one of the two is taken. */
+function freePaths(folder: string, path: string, companionOf: (path: string) => string): [string, string] {
   const ending = extname(path);
-  const stamp = now.toISOString().replaceAll(/[-:.]/g, '');
-  return join(folder, `${basename(path, ending)}.${stamp}${ending}`);
+  const name = basename(path, ending);
+  for (let number = 1; ; number += 1) {
+    const file = join(folder, `${name}${number === 1 ? '' : `.${number}`}${ending}`);
+    const companion = companionOf(file);
+    if (!existsSync(file) && !existsSync(companion)) return [file, companion];
+  }
 }
 
 /** The path of a companion file: `list.csv` has `list.result.csv`. */

@@ -70,14 +70,17 @@ describe('the drop folder', () => {
       'good.csv': 'done',
       'bad.csv': 'rejected',
       'photo.xlsx': 'rejected',
+      'notes.txt': 'rejected',
       'growing.csv': 'being_written',
     });
     expect(report.push?.applied).toBe(1);
     expect(priorityOf(third)).toBe(before);
-    expect(readdirSync(inbox).sort()).toEqual(['done', 'growing.csv', 'notes.txt', 'rejected']);
+    expect(readdirSync(inbox).sort()).toEqual(['done', 'growing.csv', 'rejected']);
     expect(readdirSync(join(inbox, 'rejected')).sort()).toEqual([
       'bad.csv',
       'bad.result.csv',
+      'notes.txt',
+      'notes.txt.reason.txt',
       'photo.xlsx',
       'photo.xlsx.reason.txt',
     ]);
