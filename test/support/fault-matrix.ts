@@ -96,60 +96,85 @@ const faults: Readonly<Record<string, Fault>> = {
 const durations = { once: 1, 'for a while': 4, always: undefined } as const;
 type Duration = keyof typeof durations;
 
-export interface Cell {
+interface Cell {
   readonly route: Route;
   readonly fault: string;
   readonly duration: Duration;
 }
 
-export function nameOf({ route, fault, duration }: Cell): string {
+export function namesOf(cells: readonly Cell[]): string {
+  return cells.map(nameOf).join('; ');
+}
+
+function nameOf({ route, fault, duration }: Cell): string {
   return `${route.name}: ${fault}, ${duration}`;
 }
 
-/** Cells in which the program does not do yet what it should, by rule, with the reason. */
-const pending: readonly { readonly reason: string; readonly has: (cell: Cell) => boolean }[] = [
-  { reason: 'a 403 ends the run with exit 5', has: ({ fault }) => fault === '403' },
-  {
-    reason: 'a child that answered 410 is not asked again until the sweep',
-    has: ({ route, fault }) => fault === '410' && !route.list,
-  },
-  {
-    reason: 'a list that fails ends with exit 1',
-    has: (cell) =>
-      cell.route.list !== undefined &&
-      cell.fault !== 'empty list' &&
-      natureOf(cell) !== 'item' &&
-      (natureOf(cell) !== 'transient' || cell.duration !== 'once'),
-  },
-  {
-    reason: 'a detail that is answered again keeps detail_unavailable_reason',
-    has: ({ route, fault }) => fault === '404' && resources.lists.some(({ detail }) => detail === route.name),
-  },
-];
+const lasting = Object.keys(durations) as Duration[];
 
-/** Why a cell does not hold yet; undefined where it does. */
-function pendingReason(cell: Cell): string | undefined {
-  return pending.find(({ has }) => has(cell))?.reason;
+function possibleFaults(route: Route): string[] {
+  return Object.entries(faults).flatMap(([name, { rule }]) => (rule(route) === null ? [] : [name]));
 }
 
 /**
- * About twenty cells, in which each endpoint and each fault comes at least once, in the few runs that `npm test` has time
- * for: the cells of a run hit different endpoints with different faults.
+ * The routes in two halves, each with all that belongs to a list: while the routes of one half fail together, the tables
+ * of the other half must be correct.
  */
-export function fewRuns(): Cell[][] {
-  const runs: Cell[][] = Array.from({ length: 5 }, () => []);
-  const names = Object.keys(faults);
-  const lasting = Object.keys(durations) as Duration[];
-  for (const [index, route] of routes.entries()) {
-    const shifted = [...names.slice(index % names.length), ...names];
-    const duration = lasting[index % lasting.length] as Duration;
-    const cell = shifted
-      .filter((fault) => faults[fault]?.rule(route) !== null)
-      .map((fault) => ({ route, fault, duration }))
-      .find((one) => pendingReason(one) === undefined);
-    if (cell) runs[index % runs.length]?.push(cell);
+function halves(): [Set<Route>, Set<Route>] {
+  const first = new Set<Route>();
+  for (const { name } of resources.lists) {
+    if (first.size < routes.length / 3) for (const route of routesOf(name)) first.add(route);
   }
-  return runs;
+  return [first, new Set(routes.filter((route) => !first.has(route)))];
+}
+
+function routesOf(list: string): Route[] {
+  return routes.filter(
+    (route) => route.name === list || route.children.some((child) => child.list.name === list),
+  );
+}
+
+/**
+ * All cells, in about eighty runs. Those of one run hit different routes of one half with different faults, or with the
+ * same fault for another time: each route begins at another fault.
+ */
+export function allRuns(): Cell[][] {
+  const runs = new Map<string, Cell[]>();
+  for (const [half, members] of halves().entries()) {
+    for (const [shift, route] of [...members].entries()) {
+      const possible = possibleFaults(route);
+      for (const answered of [true, false]) {
+        const ofKind = Object.keys(faults).filter((fault) => isAnswered({ fault }) === answered);
+        const kinds = ofKind.flatMap((fault) => lasting.map((duration) => ({ fault, duration })));
+        for (const [index, { fault, duration }] of kinds.entries()) {
+          if (!possible.includes(fault)) continue;
+          const run = `${half} ${answered} ${(index + shift) % kinds.length}`;
+          runs.set(run, [...(runs.get(run) ?? []), { route, fault, duration }]);
+        }
+      }
+    }
+  }
+  return [...runs.values()];
+}
+
+/** A cell for each route, with each fault among them, in the three runs that `npm test` has time for. */
+export function fewRuns(): Cell[][] {
+  const [first] = halves();
+  const used: Record<string, number> = {};
+  const runs: Record<string, Cell[]> = {};
+  for (const [index, route] of routes.entries()) {
+    const kind = index % 3 === 2 ? 'answered' : 'other';
+    const ofKind = possibleFaults(route).filter(
+      (name) => isAnswered({ fault: name }) === (kind === 'answered'),
+    );
+    const [fault] = ofKind.toSorted((a, b) => (used[a] ?? 0) - (used[b] ?? 0));
+    if (fault === undefined) continue;
+    used[fault] = (used[fault] ?? 0) + 1;
+    const duration = lasting[Math.floor(index / 3) % lasting.length] as Duration;
+    const run = kind === 'answered' ? kind : first.has(route) ? 'first' : 'second';
+    runs[run] = [...(runs[run] ?? []), { route, fault, duration }];
+  }
+  return Object.values(runs);
 }
 
 function isObject({ list, children }: Route): boolean {
@@ -192,14 +217,21 @@ function documentsOf({ list, children }: Route): Set<string> {
 
 const models = fileURLToPath(new URL('../../sql/models/', import.meta.url));
 
-/** The tables that these routes feed: those whose model reads a document of theirs. */
+/** The tables that these routes feed: those whose model reads a document of theirs, or is derived from such a table. */
 function tablesOf(together: readonly Cell[]): Set<string> {
-  const documents = new Set(together.flatMap(({ route }) => [...documentsOf(route)]));
-  const tables = readdirSync(models).flatMap((file) => {
-    const [, line = ''] = /^-- documents: (.*)$/m.exec(readFileSync(join(models, file), 'utf8')) ?? [];
-    return line.split(', ').some((name) => documents.has(name)) ? [file.replace('.sql', '')] : [];
+  const documents = [...new Set(together.flatMap(({ route }) => [...documentsOf(route)]))];
+  const texts = readdirSync(models).map((file) => {
+    const text = readFileSync(join(models, file), 'utf8');
+    const named = (header: string) => new RegExp(`^-- ${header}: (.*)$`, 'm').exec(text)?.[1]?.split(', ');
+    return { table: file.replace('.sql', ''), text, read: named('documents'), derived: named('derived') };
   });
-  return new Set(tables);
+  const tables = new Set<string>();
+  for (const { table, read } of texts) if (read?.some((name) => documents.includes(name))) tables.add(table);
+  for (const { table, text, derived } of texts) {
+    const isFed = derived?.some((name) => tables.has(name)) ?? false;
+    if (isFed || (derived && documents.some((name) => text.includes(`'${name}'`)))) tables.add(table);
+  }
+  return tables;
 }
 
 /** Settings that squeeze the waits of a cell. */
@@ -229,8 +261,6 @@ export class FaultMatrix {
   #stale: ReadonlySet<string> = new Set();
   /** The requests of a run from the template without a fault. */
   #whole: Seen = {};
-  /** The requests of the run after that one. */
-  #steady: Seen = {};
 
   private constructor(
     readonly sandbox: Sandbox,
@@ -250,20 +280,29 @@ export class FaultMatrix {
     const reference = copyOf(sandbox, folders, first.dataDir, squeezed);
     const whole = await reference.sync();
     expectCode(whole, 0);
-    const steady = await reference.sync();
-    expectCode(steady, 0);
     const wrong = await reference.differences();
     if (wrong.length > 0) throw new Error(`without a fault: ${wrong.join('; ')}`);
     matrix.#whole = whole.seen;
-    matrix.#steady = steady.seen;
     return matrix;
   }
 
   /**
-   * Everything that goes wrong when these cells happen in one run, one line each. Several cells of different routes in
-   * one run prove less about the rest and cost less.
+   * What goes wrong when these cells happen in one run, by cell: when several fail together, each is repeated alone.
+   * Several cells of different routes in one run prove less about the rest and cost less.
    */
-  async problems(together: readonly Cell[]): Promise<string[]> {
+  async failing(cells: readonly Cell[]): Promise<string[]> {
+    const together = cells.filter((cell) => this.#canHappen(cell));
+    const found = await this.#problems(together);
+    if (found.length === 0) return [];
+    const alone: string[] = [];
+    if (together.length > 1) {
+      for (const cell of together)
+        for (const line of await this.#problems([cell])) alone.push(`${nameOf(cell)}: ${line}`);
+    }
+    return alone.length > 0 ? alone : found.map((line) => `${namesOf(together)}: ${line}`);
+  }
+
+  async #problems(together: readonly Cell[]): Promise<string[]> {
     const names = together.map(({ fault }) => fault);
     const settings = names.includes('hang') ? impatient : squeezed;
     const pulling = copyOf(this.sandbox, this.folders, this.template, settings);
@@ -294,12 +333,10 @@ export class FaultMatrix {
     return found;
   }
 
-  /** Why a cell cannot happen in this organization; undefined where it can. */
-  skipReason({ route }: Cell): string | undefined {
+  /** Whether the route is asked in this organization: a detail is not where the list has every field of it. */
+  #canHappen({ route }: Cell): boolean {
     const isOptional = route.children.some(({ skippedWhenListHas }) => skippedWhenListHas !== undefined);
-    return isOptional && !this.#isAsked(route)
-      ? 'the list has every field of it, so it is not asked'
-      : undefined;
+    return !isOptional || this.#isAsked(route);
   }
 
   #isAsked({ name }: Route): boolean {
@@ -325,8 +362,10 @@ export class FaultMatrix {
   /** The next run costs what every run costs, and what the fault left due. */
   #costProblems(together: readonly Cell[], { seen }: Synced): string[] {
     const affected = affectedBy(together);
+    const everyRun = new Set(['whoami', ...resources.lists.map(({ name }) => name)]);
     return Object.entries(seen).flatMap(([name, count]) => {
-      const most = (this.#steady[name] ?? 0) + (affected.has(name) ? (this.#whole[name] ?? 0) : 0);
+      const isDue = everyRun.has(name) || affected.has(name);
+      const most = isDue ? (this.#whole[name] ?? 0) : 0;
       return count > most ? [`the next run asks ${name} ${count} times; ${most} are enough`] : [];
     });
   }
@@ -354,11 +393,12 @@ function ruleOf({ route, fault, duration }: Cell): FaultRuleInput {
   return { ...rule, ...(times !== undefined && { times }) } as FaultRuleInput;
 }
 
-function natureOf({ fault }: Cell): Nature | undefined {
+function natureOf({ fault }: Pick<Cell, 'fault'>): Nature | undefined {
   return faults[fault]?.nature;
 }
 
-function isAnswered(cell: Cell): boolean {
+/** Whether the API answers, wrongly: what a child answered stands until the sweep. */
+function isAnswered(cell: Pick<Cell, 'fault'>): boolean {
   return natureOf(cell) === 'answer' || natureOf(cell) === 'item';
 }
 
