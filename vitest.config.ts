@@ -72,6 +72,7 @@ export default defineConfig({
           include: [
             'test/unit/push/import/properties.test.ts',
             'test/unit/sandbox/world/counts.test.ts',
+            'test/unit/sheet/corpus.test.ts',
             'test/unit/sql/loading.test.ts',
             'test/unit/sync/scan-property.test.ts',
             'test/unit/warehouse/load/batching.test.ts',

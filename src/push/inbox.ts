@@ -174,7 +174,7 @@ export class Inbox {
 }
 
 /** The endings of files that are imported; other files in the folder are rejected. */
-const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.csv', '.tsv']);
+const sheetEndings: ReadonlySet<string> = new Set(['.xlsx', '.ods', '.csv', '.tsv']);
 
 /** Hidden files, and those that programs keep beside a file for a while: locks, backups, downloads that are not complete. */
 const notForUs =
@@ -314,8 +314,9 @@ function freePaths(folder: string, path: string, companionOf: (path: string) => 
   }
 }
 
-/** The path of a companion file: `list.csv` has `list.result.csv`. */
+/** The path of a companion file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */
 function pathBeside(path: string, what: string): string {
   const ending = extname(path);
-  return `${path.slice(0, path.length - ending.length)}.${what}${ending}`;
+  const written = ending.toLowerCase() === '.ods' ? '.xlsx' : ending;
+  return `${path.slice(0, path.length - ending.length)}.${what}${written}`;
 }

@@ -1,6 +1,12 @@
 import { UsageError } from '../base/errors.js';
 import { cellAddress, columnLetters, type Range } from './cell-address.js';
 
+/**
+ * The cell of a formula that was saved without its result, as many libraries do. It is a text, like the errors of
+ * formulas, so that a result file keeps it; an empty cell would mean something else.
+ */
+export const noResult = '(formula without a stored value)';
+
 /** One value of a sheet. A date has no zone in a spreadsheet: its wall clock is given as if it were UTC. */
 export type Cell = string | number | boolean | Date | null;
 
@@ -42,7 +48,7 @@ export const maxRows = 200_000;
 export const maxColumns = 500;
 
 /** Cells up to the last one that is not blank in each row, over all rows. */
-const maxCells = 5_000_000;
+export const maxCells = 5_000_000;
 
 /** Characters of one cell, Excel's own limit. Longer text is refused when read, and cut when written. */
 export const maxCellChars = 32_767;
@@ -77,15 +83,15 @@ export class GridBuilder {
 
   /** Adds the next row and keeps its array. Raises UsageError above a limit. */
   add(number: number, cells: Cell[]): void {
-    if (number > lastRowNumber) throw this.#tooMany('rows', lastRowNumber);
+    if (number > lastRowNumber) throw tooMany(this.name, 'rows', lastRowNumber);
     let width = cells.length;
     while (width > 0 && blank(cells[width - 1])) width--;
     if (width === 0) return;
     cells.length = width;
     this.#cells += width;
-    if (width > maxColumns) throw this.#tooMany('columns', maxColumns);
-    if (this.#rows.length > maxRows) throw this.#tooMany('rows', maxRows);
-    if (this.#cells > maxCells) throw this.#tooMany('cells', maxCells);
+    if (width > maxColumns) throw tooMany(this.name, 'columns', maxColumns);
+    if (this.#rows.length > maxRows) throw tooMany(this.name, 'rows', maxRows);
+    if (this.#cells > maxCells) throw tooMany(this.name, 'cells', maxCells);
     for (const [column, cell] of cells.entries()) {
       if (typeof cell === 'string' && cell.length > maxCellChars) {
         const what = `has ${cell.length.toLocaleString('en-US')} characters in cell ${cellAddress(column, number)}`;
@@ -171,10 +177,11 @@ export class GridBuilder {
       seen.set(key, column);
     }
   }
+}
 
-  #tooMany(what: 'rows' | 'columns' | 'cells', limit: number): Error {
-    return sheetError(this.name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
-  }
+/** The error for a file above a limit. */
+export function tooMany(name: string, what: 'rows' | 'columns' | 'cells', limit: number): Error {
+  return sheetError(name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
 }
 
 function blank(cell: Cell | undefined): boolean {
@@ -183,6 +190,8 @@ function blank(cell: Cell | undefined): boolean {
 
 function named(cell: Cell): string {
   if (cell instanceof Date) return cell.toISOString();
+  // The user is told where a name is missing when the column is needed.
+  if (cell === noResult) return '';
   return cell === null
     ? ''
     : String(cell)

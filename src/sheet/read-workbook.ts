@@ -1,12 +1,20 @@
 import { posix } from 'node:path';
 import type { Grid } from './grid.js';
 import { GridBuilder, saveAsHint, sheetError } from './grid.js';
+import { isOpenDocument, openDocumentSheets, readTable } from './read-opendocument.js';
 import { readDateStyles, readSharedStrings, readWorksheet } from './read-worksheet.js';
 import { howToSheet } from './spec.js';
-import { damagedError, MalformedXml, readXml, Zip } from './workbook-package.js';
+import { ForbiddenXml, MalformedXml, readXml } from './xml.js';
+import { damagedError, Zip } from './zip.js';
 
 /** Sheets that are read before any other, whatever their position. */
 const preferred = ['topics', 'companies'];
+
+/** Sheets that hold no data: our own instructions, and what Apple Numbers puts in front of what it exports. */
+const withoutData = [howToSheet.toLowerCase(), 'export summary'];
+
+/** More of anything that a workbook lists has no use, and would only take memory. */
+const maxParts = 20_000;
 
 /** A file of the package. */
 interface Part {
@@ -16,53 +24,97 @@ interface Part {
 
 interface SheetEntry {
   readonly name: string;
-  readonly path: string;
   readonly hidden: boolean;
 }
 
+interface WorksheetEntry extends SheetEntry {
+  readonly path: string;
+}
+
 /**
- * Reads the sheet "Topics" or "Companies" of an .xlsx workbook, or its first visible sheet that is not "How to use".
- * Formulas give the value that the spreadsheet program saved; an error in a cell (`#REF!`) is given as text.
+ * Reads the sheet "Topics" or "Companies" of an .xlsx or .ods workbook, or its first visible sheet with data. A formula
+ * gives the value that the spreadsheet program saved, or `noResult`; an error in a cell (`#REF!`) is given as text. Rows
+ * and columns that are hidden or filtered out are read like any other.
  */
 export async function readWorkbook(bytes: Uint8Array, name: string): Promise<Grid> {
   const zip = await Zip.open(bytes, name);
   try {
-    return await read(zip, await workbookPath(zip));
+    return await ((await isOpenDocument(zip)) ? readOpenDocument(zip) : readOfficeOpenXml(zip));
   } catch (error) {
+    if (error instanceof ForbiddenXml) {
+      throw sheetError(
+        name,
+        'contains a document type definition (DTD), which no workbook needs',
+        'Do not open it if you do not know where it comes from. Otherwise save it again in a spreadsheet program.',
+        error,
+      );
+    }
     throw error instanceof MalformedXml ? damagedError(name, error) : error;
   }
 }
 
-async function read(zip: Zip, workbook: string): Promise<Grid> {
+async function readOpenDocument(zip: Zip): Promise<Grid> {
+  const { chosen, builder } = choose(zip, await openDocumentSheets(zip));
+  return builder.grid(await readTable(zip, chosen.index, builder));
+}
+
+async function readOfficeOpenXml(zip: Zip): Promise<Grid> {
+  const workbook = await workbookPath(zip);
   const parts = await relations(zip, workbook);
   const { sheets, from1904 } = await contents(zip, workbook, parts);
-  const chosen = choose(sheets);
-  if (!chosen) throw sheetError(zip.name, 'has no sheet with data', saveAsHint);
-  const builder = new GridBuilder(zip.name);
-  const others = sheets.filter((one) => one !== chosen && !one.hidden && !isHowTo(one));
-  if (others.length > 0) {
-    builder.note(`Only the sheet "${chosen.name}" was read; the workbook has ${sheets.length} sheets.`);
-  }
-  const pathOf = (type: string) => [...parts.values()].find((part) => part.type === type)?.path ?? '';
+  const { chosen, builder } = choose(zip, sheets);
+  // Both are optional: some writers put all texts into the cells, and use no format but the general one.
+  const chunksOf = (type: string) => {
+    const path = [...parts.values()].find((part) => part.type === type)?.path;
+    return path !== undefined && zip.has(path) ? zip.chunks(path) : undefined;
+  };
+  const [strings, styles] = [chunksOf('sharedStrings'), chunksOf('styles')];
   const merged = await readWorksheet(zip.chunks(chosen.path), builder, {
-    strings: await readSharedStrings(zip.chunks(pathOf('sharedStrings'))),
-    dateStyles: await readDateStyles(zip.chunks(pathOf('styles'))),
+    strings: strings ? await readSharedStrings(strings, zip.name) : [],
+    dateStyles: styles ? await readDateStyles(styles) : [],
     from1904,
   });
   return builder.grid(merged);
 }
 
+/** The sheet to read, and a grid for it that names the others. */
+function choose<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[]) {
+  const candidates = sheets.filter(hasData);
+  const chosen =
+    preferred.map((wanted) => sheets.find(({ name }) => simple(name) === wanted)).find(Boolean) ??
+    candidates.find(({ hidden }) => !hidden) ??
+    candidates[0];
+  if (!chosen) throw sheetError(zip.name, 'has no sheet with data', saveAsHint);
+  const builder = new GridBuilder(zip.name);
+  if (candidates.some((one) => one !== chosen && !one.hidden)) {
+    builder.note(`Only the sheet "${chosen.name}" was read; the workbook has ${sheets.length} sheets.`);
+  }
+  return { chosen, builder };
+}
+
+function hasData({ name }: SheetEntry): boolean {
+  return !withoutData.includes(simple(name));
+}
+
+function simple(name: string): string {
+  return name.trim().toLowerCase();
+}
+
+/** Files by which other formats in a zip are recognized. */
+const otherFormats: readonly (readonly [path: string, what: string])[] = [
+  ['xl/workbook.bin', 'is a binary workbook (.xlsb)'],
+  ['index/document.iwa', 'is an Apple Numbers document (.numbers)'],
+  ['index.zip', 'is an Apple Numbers document (.numbers)'],
+  ['word/document.xml', 'is a Word document (.docx), not a spreadsheet'],
+  ['ppt/presentation.xml', 'is a presentation (.pptx), not a spreadsheet'],
+];
+
 async function workbookPath(zip: Zip): Promise<string> {
   const parts = [...(await relations(zip, '')).values()];
   const path = parts.find(({ type }) => type === 'officeDocument')?.path ?? 'xl/workbook.xml';
-  if (zip.has(path) && path.toLowerCase().endsWith('.xml') && path.toLowerCase().startsWith('xl/'))
-    return path;
-  const what = zip.has('xl/workbook.bin')
-    ? 'is a binary workbook (.xlsb)'
-    : zip.has('mimetype') || zip.has('content.xml')
-      ? 'is a LibreOffice or OpenOffice document (.ods)'
-      : 'is a zip file, but not an Excel workbook';
-  throw sheetError(zip.name, what, saveAsHint);
+  const other = otherFormats.find(([file]) => zip.has(file))?.[1];
+  if (other === undefined && zip.has(path)) return path;
+  throw sheetError(zip.name, other ?? 'is a zip file, but not a workbook', saveAsHint);
 }
 
 /** The parts that a part of the package refers to, by id; paths start at the root of the zip. */
@@ -75,43 +127,41 @@ async function relations(zip: Zip, part: string): Promise<Map<string, Part>> {
     open: (name, attribute) => {
       const [id, target] = [attribute('Id'), attribute('Target')];
       if (name !== 'Relationship' || id === undefined || target === undefined) return;
+      if (found.size === maxParts) throw new MalformedXml(`it has more than ${maxParts} relations`);
       const type = attribute('Type')?.split('/').at(-1) ?? '';
-      found.set(id, {
-        type,
-        path: posix.join(target.startsWith('/') ? '' : folder, target).replace(/^\//, ''),
-      });
+      const inZip = posix.join(target.startsWith('/') ? '' : folder, target).replace(/^\//, '');
+      found.set(id, { type, path: zip.has(inZip) ? inZip : withoutPercents(inZip) });
     },
   });
   return found;
 }
 
+/** The path of a part whose name was written as in an address: `my%20sheet.xml`. */
+function withoutPercents(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 async function contents(zip: Zip, workbook: string, parts: ReadonlyMap<string, Part>) {
-  const sheets: SheetEntry[] = [];
+  const sheets: WorksheetEntry[] = [];
   let from1904 = false;
+  let root: string | undefined;
   await readXml(zip.chunks(workbook), {
     open: (name, attribute) => {
+      root ??= name;
+      if (root !== 'workbook') throw sheetError(zip.name, 'is a zip file, but not a workbook', saveAsHint);
       if (name === 'workbookPr') from1904 = ['1', 'true'].includes(attribute('date1904') ?? '');
       if (name !== 'sheet') return;
       const part = parts.get(attribute('id') ?? '');
       // Charts and macros are in the same list.
       if (part?.type !== 'worksheet' || !zip.has(part.path)) return;
+      if (sheets.length === maxParts) throw new MalformedXml(`it has more than ${maxParts} sheets`);
       const hidden = (attribute('state') ?? 'visible') !== 'visible';
       sheets.push({ name: attribute('name') ?? '', path: part.path, hidden });
     },
   });
   return { sheets, from1904 };
-}
-
-function choose(sheets: readonly SheetEntry[]): SheetEntry | undefined {
-  const named = (wanted: string) => sheets.find(({ name }) => name.trim().toLowerCase() === wanted);
-  const candidates = sheets.filter((one) => !isHowTo(one));
-  return (
-    preferred.map(named).find((one) => one !== undefined) ??
-    candidates.find(({ hidden }) => !hidden) ??
-    candidates[0]
-  );
-}
-
-function isHowTo({ name }: SheetEntry): boolean {
-  return name.trim().toLowerCase() === howToSheet.toLowerCase();
 }

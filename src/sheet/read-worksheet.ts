@@ -1,8 +1,12 @@
-import { cellAddress, parseAddress, parseRange, type Range } from './cell-address.js';
+import { parseAddress, parseRange, type Range } from './cell-address.js';
+import { dateOfIso, dateOfSerial, isBuiltInDate, isDateFormat } from './cell-dates.js';
 import { withoutMark } from './formula-injection.js';
-import type { Cell, GridBuilder } from './grid.js';
-import { maxColumns, sheetError } from './grid.js';
-import { MalformedXml, readXml } from './workbook-package.js';
+import { type Cell, type GridBuilder, maxCells, maxColumns, noResult, tooMany } from './grid.js';
+import { MalformedXml, readXml } from './xml.js';
+
+/** The last column that a spreadsheet program can show, and the styles that a workbook may have (Excel: 65,490). */
+const lastColumn = 16_384;
+const maxStyles = 100_000;
 
 /** The parts of the workbook that the cells of a sheet refer to. */
 interface Book {
@@ -21,19 +25,14 @@ interface RawCell {
   value: string | undefined;
 }
 
-/**
- * Adds the rows of a sheet to `builder`, one by one, and returns its merged cells. Raises UsageError when a formula was
- * saved without its result: an empty cell would be wrong.
- */
+/** Adds the rows of a sheet to `builder`, one by one, and returns its merged cells. */
 export async function readWorksheet(
   chunks: AsyncIterable<Uint8Array>,
   builder: GridBuilder,
   book: Book,
 ): Promise<Range[]> {
   const merged: Range[] = [];
-  const uncalculated: string[] = [];
   const rich = new RichText();
-  let uncalculatedCount = 0;
   let row = 0;
   let cells: Cell[] = [];
   let column = -1;
@@ -43,13 +42,10 @@ export async function readWorksheet(
   const columnOf = (reference: string | undefined) => {
     const address = reference === undefined ? undefined : parseAddress(reference);
     column = address?.column ?? column + 1;
+    if (column >= lastColumn) throw tooMany(builder.name, 'columns', maxColumns);
     return column;
   };
   const put = (raw: RawCell) => {
-    if (raw.formula && raw.value === undefined) {
-      if (uncalculated.length < 5) uncalculated.push(cellAddress(raw.column, row));
-      uncalculatedCount++;
-    }
     const value = cellOf(raw, book);
     if (value === null) return;
     // A cell far to the right would make the row that long; the builder reports the limit.
@@ -63,7 +59,8 @@ export async function readWorksheet(
       if (name === 'row') {
         const number = Number(attribute('r') ?? row + 1);
         // Rows out of order would be reported with wrong numbers.
-        if (!(number > row)) throw new MalformedXml(`row ${number} follows row ${row}`);
+        if (!(Number.isInteger(number) && number > row))
+          throw new MalformedXml(`row ${number} follows row ${row}`);
         row = number;
         cells = [];
         column = -1;
@@ -97,20 +94,17 @@ export async function readWorksheet(
       } else rich.close(name);
     },
   });
-  if (uncalculatedCount > 0) {
-    const more =
-      uncalculatedCount > uncalculated.length ? ` and ${uncalculatedCount - uncalculated.length} more` : '';
-    throw sheetError(
-      builder.name,
-      `has formulas without results (${uncalculated.join(', ')}${more})`,
-      'Open it in a spreadsheet program and save it again, or paste the cells as values.',
-    );
-  }
   return merged;
 }
 
-function cellOf({ type, style, value }: RawCell, book: Book): Cell {
-  if (value === undefined || value === '') return null;
+/** What Number would also read, such as 0x10, is not a number in a workbook. */
+const decimal = /^\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?\s*$/i;
+
+function cellOf({ type, style, formula, value }: RawCell, book: Book): Cell {
+  if (value === undefined || value === '') {
+    // A result that is an empty text has the type of a text; openpyxl writes `<v></v>` for every formula.
+    return formula && (value === undefined || type !== 'str') ? noResult : null;
+  }
   switch (type) {
     case 's': {
       const text = book.strings[Number(value)];
@@ -126,31 +120,19 @@ function cellOf({ type, style, value }: RawCell, book: Book): Cell {
     case 'e':
       return value;
     case 'd':
-      return dateOr(new Date(value), value);
+      return dateOfIso(value);
     default: {
-      const number = Number(value);
-      if (Number.isNaN(number)) return value;
-      return book.dateStyles[style] ? dateOr(fromSerial(number, book.from1904), number) : number;
+      const number = decimal.test(value) ? Number(value) : Number.NaN;
+      if (!Number.isFinite(number)) return value;
+      return book.dateStyles[style] ? dateOfSerial(number, book.from1904) : number;
     }
   }
-}
-
-function dateOr(date: Date, otherwise: Cell): Cell {
-  return Number.isNaN(date.getTime()) ? otherwise : date;
-}
-
-/** Days since the last day of 1899, or since the first of 1904; rounded, because 10:20:30 is not an exact fraction. */
-function fromSerial(days: number, from1904: boolean): Date {
-  const since1900 = from1904 ? days + 1462 : days;
-  // Spreadsheets have a 29 February 1900, which never existed: the days before it count one less.
-  const since1970 = since1900 - (since1900 < 60 && since1900 >= 1 ? 25_568 : 25_569);
-  return new Date(Math.round(since1970 * 86_400_000));
 }
 
 type Chunks = AsyncIterable<Uint8Array>;
 
 /** The shared strings: texts of cells, which a workbook keeps in a part of their own and refers to by index. */
-export async function readSharedStrings(chunks: Chunks): Promise<string[]> {
+export async function readSharedStrings(chunks: Chunks, workbook: string): Promise<string[]> {
   const strings: string[] = [];
   const rich = new RichText();
   await readXml(chunks, {
@@ -158,7 +140,9 @@ export async function readSharedStrings(chunks: Chunks): Promise<string[]> {
     text: (text) => rich.text(text),
     close: (name) => {
       rich.close(name);
-      if (name === 'si') strings.push(rich.take());
+      if (name !== 'si') return;
+      if (strings.length === maxCells) throw tooMany(workbook, 'cells', maxCells);
+      strings.push(rich.take());
     },
   });
   return strings;
@@ -204,35 +188,22 @@ function unescaped(text: string): string {
 export async function readDateStyles(chunks: Chunks): Promise<boolean[]> {
   const custom = new Map<number, string>();
   const styles: boolean[] = [];
-  let inCells = false;
+  // Conditional formats have number formats too, under ids of their own.
+  let list: string | undefined;
   await readXml(chunks, {
     open: (name, attribute) => {
-      if (name === 'cellXfs') inCells = true;
+      if (name === 'cellXfs' || name === 'numFmts') list = name;
       const id = Number(attribute('numFmtId') ?? 0);
-      if (name === 'numFmt') custom.set(id, attribute('formatCode') ?? '');
-      if (name === 'xf' && inCells) {
+      if (name === 'numFmt' && list === 'numFmts') custom.set(id, attribute('formatCode') ?? '');
+      if (name === 'xf' && list === 'cellXfs') {
         const code = custom.get(id);
-        styles.push(code === undefined ? builtInDate(id) : isDateFormat(code));
+        styles.push(code === undefined ? isBuiltInDate(id) : isDateFormat(code));
       }
+      if (styles.length > maxStyles || custom.size > maxStyles) throw new MalformedXml('too many styles');
     },
     close: (name) => {
-      if (name === 'cellXfs') inCells = false;
+      if (name === list) list = undefined;
     },
   });
   return styles;
-}
-
-/** The formats that a workbook may use without defining them; 27 to 36 and 50 to 58 are the East Asian dates. */
-function builtInDate(id: number): boolean {
-  return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
-}
-
-/** Whether a format such as `dd/mm/yyyy` or `[h]:mm:ss.0` shows a date or time, and not `0.00 "days"`. */
-function isDateFormat(code: string): boolean {
-  const [positive = ''] = code
-    .replace(/"[^"]*"|\\.|_.|\*./g, '')
-    .replace(/\[(?!(?:h+|m+|s+)\])[^\]]*\]/gi, '')
-    .replace(/s\.0+/gi, 's')
-    .split(';');
-  return /[ymdhs]/i.test(positive) && !/[#?0]|general|standard/i.test(positive);
 }

@@ -13,12 +13,13 @@ import {
 } from './grid.js';
 import { readDelimited } from './read-delimited.js';
 import { readWorkbook } from './read-workbook.js';
+import { encryptedError } from './zip.js';
 
 /** A file, or bytes with the name that messages use for them (`standard input`). */
 export type SheetSource = { readonly path: string } | { readonly bytes: Uint8Array; readonly name: string };
 
 /**
- * Reads a sheet that a person made: .xlsx, or text with commas, semicolons, tabs or bars between the cells. The content
+ * Reads a sheet that a person made: .xlsx, .ods, or text with commas, semicolons, tabs or bars between the cells. The content
  * decides which, not the name. Text that was protected against formula injection comes back as it was; text that looks
  * like a number stays text in a text file. Raises UsageError, with what to do, for a file that is not a spreadsheet, is
  * damaged, or exceeds the limits; memory stays bounded for any file.
@@ -130,11 +131,7 @@ function formatOf(bytes: Uint8Array, name: string): 'zip' | 'text' {
     // Excel puts an encrypted workbook into the container of its old format, under this name in UTF-16.
     const container = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (container.includes(Buffer.from('EncryptedPackage', 'utf16le'))) {
-      throw sheetError(
-        name,
-        'is password-protected',
-        'Remove the password in Excel, save it, and try again.',
-      );
+      throw encryptedError(name);
     }
     throw sheetError(name, 'is in the old Excel format (.xls)', saveAsHint);
   }

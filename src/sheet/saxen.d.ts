@@ -11,7 +11,7 @@ declare module 'saxen' {
     ): this;
     on(event: 'closeTag', take: (name: string) => void): this;
     on(event: 'text', take: (text: string, decode: (text: string) => string) => void): this;
-    on(event: 'cdata' | 'comment', take: (text: string) => void): this;
+    on(event: 'cdata' | 'comment' | 'attention', take: (text: string) => void): this;
     on(event: 'error', take: (error: Error) => void): this;
     write(chunk: string): this;
     end(): Error | undefined;

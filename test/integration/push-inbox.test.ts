@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { strToU8, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SyncPushReport } from '../../src/app/runs.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -41,6 +42,17 @@ const priorityOf = (topic: StoredTopic) => sandbox.world.topics.get(topic.id)?.p
 const drop = (name: string, text: string) => writeFileSync(join(inbox, name), text);
 const lineOf = (topic: StoredTopic) => `${topic.id},${topic.priority === 'high' ? 'low' : 'high'}\n`;
 
+/** The cells of a text as an OpenDocument. */
+function openDocument(text: string): Uint8Array {
+  const rows = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(',').map((cell) => `<t:table-cell><x:p>${cell}</x:p></t:table-cell>`))
+    .map((cells) => `<t:table-row>${cells.join('')}</t:table-row>`);
+  const content = `<o:content><o:spreadsheet><t:table>${rows.join('')}</t:table></o:spreadsheet></o:content>`;
+  return zipSync({ 'content.xml': strToU8(content) });
+}
+
 describe('the drop folder', () => {
   it('of the first night waits for the warehouse to be filled, and is pushed then', async () => {
     topics = changeable(sandbox);
@@ -56,8 +68,9 @@ describe('the drop folder', () => {
   });
 
   it('hands each file back: good ones done, bad ones with their reasons, unfinished ones left alone', async () => {
-    const [, second, third] = topics as [StoredTopic, StoredTopic, StoredTopic];
+    const [, second, third, fourth] = topics as [StoredTopic, StoredTopic, StoredTopic, StoredTopic];
     const before = third.priority;
+    writeFileSync(join(inbox, 'open.ods'), openDocument(`topic_id,priority\n${lineOf(fourth)}`));
     drop('good.csv', `topic_id,priority\n${lineOf(second)}`);
     drop('bad.csv', `topic_id,priority\n${lineOf(third)}no-such-topic,high\n`);
     drop('photo.xlsx', '\xff\xd8\xff\xe0 not a sheet at all');
@@ -68,12 +81,13 @@ describe('the drop folder', () => {
     expect(code).toBe(3);
     expect(outcomes(report)).toEqual({
       'good.csv': 'done',
+      'open.ods': 'done',
       'bad.csv': 'rejected',
       'photo.xlsx': 'rejected',
       'notes.txt': 'rejected',
       'growing.csv': 'being_written',
     });
-    expect(report.push?.applied).toBe(1);
+    expect(report.push?.applied).toBe(2);
     expect(priorityOf(third)).toBe(before);
     expect(readdirSync(inbox).sort()).toEqual(['done', 'growing.csv', 'rejected']);
     expect(readdirSync(join(inbox, 'rejected')).sort()).toEqual([
@@ -88,7 +102,10 @@ describe('the drop folder', () => {
     const reasons = await readSheet({ path: join(inbox, 'rejected', 'bad.result.csv') });
     expect(reasons.columns).toEqual(['topic_id', 'priority', 'result', 'error', 'remote_value']);
     expect(reasons.rows[1]?.cells.slice(2, 4)).toEqual(['invalid', expect.stringContaining('no-such-topic')]);
-    const results = await readSheet({ path: join(inbox, 'done', 'good.result.csv') });
-    expect(results.rows.map(({ cells }) => cells[2])).toEqual(['applied']);
+    // What is read as .ods is written as .xlsx.
+    for (const name of ['good.result.csv', 'open.result.xlsx']) {
+      const results = await readSheet({ path: join(inbox, 'done', name) });
+      expect(results.rows.map(({ cells }) => cells[2])).toEqual(['applied']);
+    }
   });
 });

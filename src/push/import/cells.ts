@@ -1,4 +1,4 @@
-import type { Cell } from '../../sheet/grid.js';
+import { type Cell, noResult } from '../../sheet/grid.js';
 import type { Field, Value } from '../fields.js';
 
 /** What a cell asks for: nothing, a value, or something that is not possible. */
@@ -30,8 +30,13 @@ export function textOf(cell: Cell | undefined): string | null {
   return text === '' ? null : text;
 }
 
-/** What is wrong with the characters of a text, or null. DuckDB's JSON reader refuses all changes for one of these. */
-export function characterProblem(text: string | null): string | null {
+/**
+ * Why a text cannot be used in any column, or null: it stands for a formula without a value, or has characters for which
+ * DuckDB's JSON reader refuses all changes.
+ */
+export function textProblem(text: string | null): string | null {
+  if (text === noResult)
+    return 'is a formula without a stored value: open the file in a spreadsheet program and save it there, or type the value';
   const at = text?.search(/\0|\p{Cs}/u) ?? -1;
   if (text === null || at === -1) return null;
   const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0');
@@ -42,7 +47,7 @@ export function characterProblem(text: string | null): string | null {
 export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
   const text = textOf(cell);
   if (text === null) return { kind: 'nothing' };
-  const problem = characterProblem(text);
+  const problem = textProblem(text);
   if (problem !== null) return { kind: 'problem', problem };
   if (field.kind === 'boolean') return parseBoolean(text);
   if (field.allowed) return parseChoice(text, field.allowed, field.name);

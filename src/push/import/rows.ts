@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
 import { archivedReason, type Field, type Value, type Values } from '../fields.js';
-import { characterProblem, parseBaseCell, parseCell, textOf } from './cells.js';
+import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header } from './header.js';
 import type { ImportProblem } from './report.js';
 
@@ -48,7 +48,7 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
   const edits: Record<string, Edit> = {};
   const baseValues: Record<string, Value> = {};
   const idText = textOf(row.cells[header.id.at]);
-  const idProblem = idText === null ? 'is empty: the id is missing' : characterProblem(idText);
+  const idProblem = idText === null ? 'is empty: the id is missing' : textProblem(idText);
   const id = idProblem === null ? idText : null;
   if (idProblem !== null) problems.push(problemAt(row, header.id.header, idText, { problem: idProblem }));
   for (const column of header.edited) {
@@ -89,7 +89,7 @@ function parseWithBase(
 ): ImportProblem | undefined {
   const [cell, baseCell] = [row.cells[at], base ? row.cells[base.at] : null];
   const text = textOf(cell);
-  const baseProblem = characterProblem(textOf(baseCell));
+  const baseProblem = textProblem(textOf(baseCell));
   if (baseProblem !== null)
     return problemAt(row, base?.header ?? header, textOf(baseCell), { problem: baseProblem });
   const baseValue = parseBaseCell(field, baseCell);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,12 +89,12 @@ export function workbookFiles(made: Made): Record<string, string> {
   return files;
 }
 
-export function zipped(files: Record<string, string | Uint8Array>): Uint8Array {
+export function zipped(files: Record<string, string | Uint8Array>, level: 0 | 6 = 6): Uint8Array {
   const entries: Zippable = {};
   for (const [path, content] of Object.entries(files)) {
     entries[path] = typeof content === 'string' ? strToU8(content) : content;
   }
-  return zipSync(entries, { level: 6 });
+  return zipSync(entries, { level });
 }
 
 /** As `zipped`, by hand: `size` is what the zip says of a file, true or not. */
@@ -142,13 +141,4 @@ export function textRow(number: number, ...texts: string[]): string {
     text === '' ? '' : inline(`${String.fromCharCode(65 + at)}${number}`, text),
   );
   return `<row r="${number}">${cells.join('')}</row>`;
-}
-
-/** Where LibreOffice is, on a machine that has it. */
-export function soffice(): string | undefined {
-  try {
-    return execFileSync('which', ['soffice'], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
 }

@@ -12,7 +12,7 @@ export const importCommand = command({
   name: 'import',
   usage: '[file]',
   summary: 'Queue the changes in a spreadsheet, after a preview',
-  positionals: { file: { type: 'string', describe: '.xlsx, .csv or .tsv; - reads from stdin' } },
+  positionals: { file: { type: 'string', describe: '.xlsx, .ods, .csv or .tsv; - reads from stdin' } },
   options: {
     sql: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a file' },
     by: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../../src/push/fields.js';
 import { closestMatch, parseCell } from '../../../../src/push/import/cells.js';
-import type { Cell } from '../../../../src/sheet/grid.js';
+import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 
 const field = (name: string) => [...fieldsOf.topic, ...fieldsOf.company].find((one) => one.name === name)!;
 const parsed = (name: string, cell: Cell) => parseCell(field(name), cell);
@@ -48,6 +48,9 @@ describe('a cell', () => {
     ['archived', 2, /neither TRUE nor FALSE/, true],
     ['archived_reason', new Date('2026-03-04'), /^is a date; expected text/, false],
     ['archived_reason', '#REF!', /^is a formula error$/, false],
+    ['priority', noResult, /^is a formula without a stored value/, false],
+    ['archived', noResult, /^is a formula without a stored value/, false],
+    ['name', noResult, /^is a formula without a stored value/, false],
     ['name', false, /^is a boolean; expected text/, false],
     ['connections_phone', 4.93012345678912e15, /lost digits/, false],
     ['logo_url', 'acme.example/l.png', /https:/, false],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { parseHeader } from '../../../../src/push/import/header.js';
-import { type Cell, maxColumns, maxFileBytes } from '../../../../src/sheet/grid.js';
+import { type Cell, maxColumns, maxFileBytes, noResult } from '../../../../src/sheet/grid.js';
 import { readSheet } from '../../../../src/sheet/read.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { textRow, workbook, zipped } from '../../sheet/support.js';
@@ -67,6 +67,7 @@ describe('docs/spreadsheets.md', () => {
         ['t4', null, null, true, true],
         ['t5', null, null, true, 1.5],
         ['t5', null, null, true, 'a\0b'],
+        ['t5', noResult],
         ['t6', 'low'],
         ['t6', 'high'],
         ['t6', null, 'completed'],
@@ -108,11 +109,18 @@ describe('docs/spreadsheets.md', () => {
       new Uint8Array(maxFileBytes + 1),
       Buffer.from('d0cf11e0a1b11ae1'.padEnd(1024, '0'), 'hex'),
       Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.from('EncryptedPackage', 'utf16le')]),
-      ...[zipped({ 'a.txt': 'x' }), zipped({ mimetype: 'x' }), zipped({ 'xl/workbook.bin': 'x' })],
+      ...[
+        'a.txt',
+        'mimetype',
+        'xl/workbook.bin',
+        'Index.zip',
+        'word/document.xml',
+        'ppt/presentation.xml',
+      ].map((file) => zipped({ [file]: 'x' })),
       zipped({ 'xl/workbook.xml': '<workbook></workbook>' }),
       workbook({ rows: textRow(1, 'a') }).subarray(0, 300),
       workbook({ rows: textRow(1, 'a', 'b'), after: merged }),
-      workbook({ rows: `${textRow(1, 'a')}<row r="2"><c r="A2"><f>B1</f></c></row>` }),
+      workbook({ rows: '<!DOCTYPE a>' }),
     ];
     const errors = [
       ...headers.map((columns) => errorOf(async () => parseHeader(columns, 'list.csv'))),
@@ -123,6 +131,8 @@ describe('docs/spreadsheets.md', () => {
       // These take seconds, another user, or a published file: see the tests of sheet and of source.
       ...['is larger than 250 MB when unpacked', 'has a row that is too long', 'has more than 200,000 rows'],
       'has more than 5,000,000 cells',
+      ...['has files in its zip that overlap', 'has two files of the same name in its zip'],
+      'has more than 5,000 files in its zip',
       'cannot be opened: permission denied',
       ...['has more than one statement', 'has no statement', 'returns more than 200,000 rows'],
     ]);
