@@ -188,6 +188,26 @@ describe('a sheet with base columns', () => {
     ]);
   });
 
+  it('distinguishes a formula without a stored value from an emptied cell', async () => {
+    // As openpyxl and others save a formula.
+    const cell = (at: string) => `<c r="${at}"><f>Z1</f><v></v></c>`;
+    const row = (number: number, ...cells: string[]) => `<row r="${number}">${cells.join('')}</row>`;
+    const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+    const rows = [
+      textRow(1, 'topic_id', 'priority', 'base_priority'),
+      row(2, text('A2', 't1'), cell('B2'), text('C2', 'default')),
+      row(3, text('A3', 't2'), text('B3', 'low'), cell('C3')),
+      row(4, cell('A4'), text('B4', 'low'), text('C4', 'default')),
+    ];
+    const sheet = await fromSheet({ bytes: workbook({ rows: rows.join('') }), name: 'list.xlsx' });
+    const { problems } = await importing.prepare(sheet);
+    expect(problems.map((one) => `${one.row} ${one.column} ${one.problem}`)).toEqual(
+      ['2 priority', '3 base_priority', '4 topic_id'].map((where) =>
+        expect.stringMatching(new RegExp(`^${where} is a formula without a stored value: open the file`)),
+      ),
+    );
+  });
+
   it('takes a topic out of the archive, whatever the reason cell says', async () => {
     expect(await importing.outcomes(`${based}\nfiled,low,no,,low,TRUE,old,\n`)).toEqual(['queued']);
     expect(importing.queued).toEqual(['filed {"archived":false} queued']);
