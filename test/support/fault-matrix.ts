@@ -1,12 +1,13 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Child, type List, resources } from '../../src/contract/resources.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { runInProcess } from './in-process.js';
 import { Pulling, type Synced, startTown } from './pulling.js';
-import type { Folders, Ran } from './signalhouse.js';
+import { Folders, type Ran } from './signalhouse.js';
 
 /**
  * The fault matrix: every read endpoint x every kind of failure x how long it lasts. The endpoints and everything that
@@ -102,7 +103,7 @@ interface Cell {
   readonly duration: Duration;
 }
 
-export function namesOf(cells: readonly Cell[]): string {
+function namesOf(cells: readonly Cell[]): string {
   return cells.map(nameOf).join('; ');
 }
 
@@ -135,22 +136,20 @@ function routesOf(list: string): Route[] {
 }
 
 /**
- * All cells, in about eighty runs. Those of one run hit different routes of one half with different faults, or with the
- * same fault for another time: each route begins at another fault.
+ * All cells of a half, in about forty runs. Those of one run hit different routes with different faults, or with the same
+ * fault for another time: each route begins at another fault.
  */
-export function allRuns(): Cell[][] {
+export function allRuns(half: 0 | 1): Cell[][] {
   const runs = new Map<string, Cell[]>();
-  for (const [half, members] of halves().entries()) {
-    for (const [shift, route] of [...members].entries()) {
-      const possible = possibleFaults(route);
-      for (const answered of [true, false]) {
-        const ofKind = Object.keys(faults).filter((fault) => isAnswered({ fault }) === answered);
-        const kinds = ofKind.flatMap((fault) => lasting.map((duration) => ({ fault, duration })));
-        for (const [index, { fault, duration }] of kinds.entries()) {
-          if (!possible.includes(fault)) continue;
-          const run = `${half} ${answered} ${(index + shift) % kinds.length}`;
-          runs.set(run, [...(runs.get(run) ?? []), { route, fault, duration }]);
-        }
+  for (const [shift, route] of [...halves()[half]].entries()) {
+    const possible = possibleFaults(route);
+    for (const answered of [true, false]) {
+      const ofKind = Object.keys(faults).filter((fault) => isAnswered({ fault }) === answered);
+      const kinds = ofKind.flatMap((fault) => lasting.map((duration) => ({ fault, duration })));
+      for (const [index, { fault, duration }] of kinds.entries()) {
+        if (!possible.includes(fault)) continue;
+        const run = `${answered} ${(index + shift) % kinds.length}`;
+        runs.set(run, [...(runs.get(run) ?? []), { route, fault, duration }]);
       }
     }
   }
@@ -175,6 +174,24 @@ export function fewRuns(): Cell[][] {
     runs[run] = [...(runs[run] ?? []), { route, fault, duration }];
   }
   return Object.values(runs);
+}
+
+/** A test for each run, over one sandbox and one pulled warehouse. */
+export function testRuns(title: string, runs: readonly Cell[][]): void {
+  describe(title, () => {
+    const folders = new Folders();
+    let matrix: FaultMatrix;
+    beforeAll(async () => {
+      matrix = await FaultMatrix.start(folders);
+    });
+    afterAll(async () => {
+      await matrix?.sandbox.stop();
+      folders.remove();
+    });
+    it.each(runs.map((cells) => [namesOf(cells), cells] as const))('%s', async (_, cells) => {
+      expect(await matrix.failing(cells)).toEqual([]);
+    });
+  });
 }
 
 function isObject({ list, children }: Route): boolean {
@@ -256,7 +273,7 @@ type Seen = Readonly<Record<string, number>>;
  * One sandbox and one pulled warehouse for all cells. A cell starts from a copy of the warehouse as it was a day before:
  * every child is due, and the organization has changed since.
  */
-export class FaultMatrix {
+class FaultMatrix {
   /** The lines by which the template differs from the API. */
   #stale: ReadonlySet<string> = new Set();
   /** The requests of a run from the template without a fault. */
