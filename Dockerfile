@@ -24,6 +24,9 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production SIGNALHOUSE_DATA_DIR=/data
+# The C library keeps what large answers took, in one arena for each thread: without these, a night on 1,000,000 messages
+# takes 60 MB more.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -9,7 +9,7 @@ import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
-import { releaseMemory, withMemoryHeadroom } from './store/memory.js';
+import { collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,
@@ -107,6 +107,7 @@ export class Warehouse {
     );
     this.#textsInLog += texts;
     if (batch.documents.length >= largeBatch || texts > 0) await releaseMemory(this.#session);
+    else collectGarbageWhenTight();
     await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : foldAt);
     return loaded;
   }

@@ -6,6 +6,7 @@ import { StorageError } from '../../../../src/base/errors.js';
 import { openFile, openInstance } from '../../../../src/warehouse/store/engine.js';
 import { outOfMemory } from '../../../../src/warehouse/store/faults.js';
 import {
+  collectGarbageWhenTight,
   largerLimits,
   machineMemory,
   memoryBounds,
@@ -47,6 +48,14 @@ describe('the limits', () => {
         expect(small.most).toBeLessThanOrEqual(large.most);
       }),
     );
+  });
+
+  test('garbage is collected at once where this process takes most of the memory', () => {
+    const kept = { garbage: Array.from({ length: 500_000 }, (_, n) => ({ n })) };
+    const before = process.memoryUsage().heapUsed;
+    kept.garbage = [];
+    collectGarbageWhenTight(process.memoryUsage.rss());
+    expect(process.memoryUsage().heapUsed).toBeLessThan(before - 5e6);
   });
 
   test.each([
