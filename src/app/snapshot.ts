@@ -1,5 +1,11 @@
 import { Scope } from '../base/scope.js';
-import { type Exported, type ExportFormat, exportAll, exportQuery } from '../warehouse/read/export.js';
+import {
+  type CsvOptions,
+  type Exported,
+  type ExportFormat,
+  exportAll,
+  exportQuery,
+} from '../warehouse/read/export.js';
 import { openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
@@ -21,7 +27,7 @@ export async function withSnapshot<T>(
 export function exportOne(
   { config }: Setup,
   what: Parameters<typeof exportQuery>[0],
-  to: { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
+  to: CsvOptions & { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
 ): Promise<Exported> {
   return exportQuery(what, { ...readingLimitsOf(config), ...to });
 }

@@ -11,8 +11,8 @@ export function columnTypeOf(duckdb: string): SheetColumn['type'] {
 }
 
 /**
- * A value of a DuckDB result, as a snapshot returns it, as a cell: times as dates, lists and structs as JSON, and a number
- * that a spreadsheet program cannot hold exactly as text.
+ * A value of a DuckDB result, as a snapshot returns it, as a cell: times as dates, lists and structs as JSON, and an
+ * integer or DECIMAL that a spreadsheet program cannot hold exactly as text.
  */
 export function cellOf(value: Json, type: SheetColumn['type']): Cell {
   if (value === null) return null;
@@ -21,8 +21,6 @@ export function cellOf(value: Json, type: SheetColumn['type']): Cell {
     const at = new Date(String(value));
     return Number.isNaN(at.getTime()) ? String(value) : at;
   }
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    return value.toLocaleString('en-US', { useGrouping: false });
   // DECIMAL and large integers come as text.
   if ((type === 'number' || type === 'count') && typeof value === 'string') return numberOf(value) ?? value;
   return value;

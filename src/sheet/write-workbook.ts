@@ -70,8 +70,6 @@ function entriesOf(parts: readonly Part[], styles: Styles): Entries {
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
     ...parts.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml] as const),
     ['xl/styles.xml', () => [styles.xml()]],
-    // All texts are in their cells. Programs that expect this part find it empty.
-    ['xl/sharedStrings.xml', () => [`${xmlStart}<sst xmlns="${main}" count="0" uniqueCount="0"/>`]],
     ['xl/workbook.xml', () => [workbookXml(parts)]],
     [
       'xl/_rels/workbook.xml.rels',
@@ -79,7 +77,6 @@ function entriesOf(parts: readonly Part[], styles: Styles): Entries {
         relations([
           ...parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const),
           ['styles', 'styles.xml'],
-          ['sharedStrings', 'sharedStrings.xml'],
         ]),
       ],
     ],
@@ -183,8 +180,7 @@ function contentTypes(sheets: number): string {
     `${xmlStart}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">`,
     '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
     '<Default Extension="xml" ContentType="application/xml"/>',
-    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), part('sharedStrings', 'sharedStrings')],
-    ...worksheets,
+    ...[part('workbook', 'sheet.main'), part('styles', 'styles'), ...worksheets],
     '</Types>',
   ].join('');
 }

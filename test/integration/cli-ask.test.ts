@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
@@ -205,6 +206,42 @@ describe('export', () => {
     expect((await run([...args, '--force'])).code).toBe(0);
   });
 
+  it('writes a workbook, with text as text and large numbers as text', async () => {
+    const query =
+      "SELECT '=1+1' AS text, 9007199254740993 AS large, 1.50 AS n, true AS flag, DATE '2026-01-02' AS day";
+    const { code, stdout } = await run(['--query', query, '--out', 'one.xlsx', '--json']);
+    expect(code).toBe(0);
+    const path = join(cwd, 'one.xlsx');
+    expect(JSON.parse(stdout)).toEqual([
+      { name: 'query', path, rows: 1, cutCells: 0, bytes: readFileSync(path).length },
+    ]);
+    expect(await readSheet({ path })).toMatchObject({
+      columns: ['text', 'large', 'n', 'flag', 'day'],
+      rows: [{ cells: ['=1+1', '9007199254740993', 1.5, true, new Date('2026-01-02')] }],
+    });
+    expect((await run(['--query', query, '--out', 'one.xlsx'])).code).toBe(2);
+  });
+
+  it('writes everything to one workbook, a sheet for each table', async () => {
+    const { code, stdout } = await run(['--all', '--out', 'all.xlsx', '--json']);
+    expect(code).toBe(0);
+    const done = JSON.parse(stdout) as { name: string; rows: number }[];
+    expect(done.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['topics', 'backlog', 'raw.documents']),
+    );
+    // The reader takes the sheet "topics".
+    const { rows } = await readSheet({ path: join(cwd, 'all.xlsx') });
+    expect(rows.length).toBe(done.find(({ name }) => name === 'topics')?.rows);
+  });
+
+  it('writes CSV for Excel on request, and for programs otherwise', async () => {
+    const query = ['--query', "SELECT '=1+1' AS text", '--out', 'text.csv', '--force'];
+    await run(query);
+    expect(readFileSync(join(cwd, 'text.csv'), 'utf8')).toBe('text\n=1+1\n');
+    await run([...query, '--bom', '--safe-cells']);
+    expect(readFileSync(join(cwd, 'text.csv'), 'utf8')).toBe("\uFEFFtext\n'=1+1\n");
+  });
+
   it('writes everything to a folder', async () => {
     const { code, stdout } = await run(['--all', '--out', 'everything']);
     expect(code).toBe(0);
@@ -221,12 +258,19 @@ describe('export', () => {
     ['a form that the name does not tell', ['topics', '--out', 'topics.xls'], ['--format']],
     ['a form that there is not', ['topics', '--out', 'topics.csv', '--format', 'xls'], ['--format']],
     ['a table that there is not', ['topicz', '--out', 'topicz.csv'], ['topicz']],
+    ['a table that there is not, in a workbook', ['topicz', '--out', 'x.xlsx'], ['topicz', 'backlog']],
+    [
+      'flags of CSV for JSON',
+      ['topics', '--out', 'x.json', '--bom', '--safe-cells'],
+      ['--bom', '--safe-cells'],
+    ],
+    ['a folder of CSV files', ['--all', '--out', 'x', '--format', 'csv'], ['must be parquet or xlsx']],
     ['a query that writes', ['--query', 'DROP TABLE topics', '--out', 'x.csv'], ['SELECT']],
   ])('refuses %s', async (_, args, said) => {
     const { code, stderr } = await run(args);
     expect(code).toBe(2);
     for (const text of said) expect(stderr).toContain(text);
-    for (const name of ['topics.xls', 'topicz.csv', 'x.csv', 'x'])
+    for (const name of ['topics.xls', 'topicz.csv', 'x.csv', 'x.xlsx', 'x.json', 'x'])
       expect(existsSync(join(cwd, name))).toBe(false);
   });
 });

@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import { z } from 'zod';
+import type { ExportedSheet } from '../../app/export-workbook.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
-import { bytes, count } from '../../base/units.js';
+import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../warehouse/read/export.js';
 import { command } from '../command.js';
 import { text, toggle } from '../flags.js';
@@ -9,10 +10,12 @@ import { print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
 import { table } from '../text/layout.js';
 
-const formats = ['parquet', 'csv', 'json', 'ndjson'] as const satisfies readonly ExportFormat[];
-const byExtension: Readonly<Record<string, ExportFormat>> = {
+type Format = ExportFormat | 'xlsx';
+const formats = ['parquet', 'csv', 'xlsx', 'json', 'ndjson'] as const satisfies readonly Format[];
+const byExtension: Readonly<Record<string, Format>> = {
   '.parquet': 'parquet',
   '.csv': 'csv',
+  '.xlsx': 'xlsx',
   '.json': 'json',
   '.ndjson': 'ndjson',
   '.jsonl': 'ndjson',
@@ -24,6 +27,8 @@ const flags = z.object({
   all: toggle.default(false),
   format: z.enum(formats, `must be one of ${formats.join(', ')}`).optional(),
   out: text.optional(),
+  bom: toggle.default(false),
+  safeCells: toggle.default(false),
   force: toggle.default(false),
 });
 type Flags = z.infer<typeof flags>;
@@ -31,7 +36,7 @@ type Flags = z.infer<typeof flags>;
 export const exportCommand = command({
   name: 'export',
   usage: '[table]',
-  summary: 'Write a table, a view, a query result or everything to Parquet, CSV or JSON',
+  summary: 'Write a table, a view, a query result or everything to Parquet, CSV, Excel or JSON',
   positionals: { table: { type: 'string', describe: 'A table or view, e.g. backlog or raw.documents' } },
   options: {
     query: {
@@ -39,62 +44,111 @@ export const exportCommand = command({
       requiresArg: true,
       describe: 'Export the result of a SELECT instead of a table',
     },
-    all: { type: 'boolean', describe: 'Export every table and view to a directory of Parquet files' },
+    all: {
+      type: 'boolean',
+      describe:
+        'Export every table and view: to a directory of Parquet files, or to an .xlsx file with a sheet for each',
+    },
     format: {
       type: 'string',
       requiresArg: true,
       describe: `${formats.join(', ')} (default: by file extension)`,
     },
     out: { type: 'string', requiresArg: true, describe: 'File to write; with --all, the directory' },
+    bom: { type: 'boolean', describe: 'CSV: start with a byte order mark, so that Excel reads it as UTF-8' },
+    'safe-cells': {
+      type: 'boolean',
+      describe: 'CSV: put an apostrophe before text that a spreadsheet program would run as a formula',
+    },
     force: { type: 'boolean', describe: 'Overwrite existing files' },
   },
   examples: [
     ['signalhouse export backlog --out backlog.csv', 'A view as CSV'],
+    ['signalhouse export backlog --out backlog.xlsx', 'For Excel; text is never a formula'],
     ['signalhouse export messages --out messages.parquet --force', 'A table; overwrite the file'],
     ['signalhouse export --query "FROM topics" --out t.json', 'A query result as JSON'],
     ['signalhouse export --all --out warehouse', 'Everything, as Parquet'],
   ],
   flags,
   async run(given, context) {
-    const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const task = taskOf(given);
     const setup = setUp(context);
+    const { force } = given;
+    if ('workbook' in task) {
+      const { exportWorkbook } = await import('../../app/export-workbook.js');
+      const done = await exportWorkbook(setup, task.workbook, { out: task.out, force });
+      if (context.json) printJson(done);
+      else print(workbookText(done));
+      return ExitCode.done;
+    }
+    const { exportEverything, exportOne } = await import('../../app/snapshot.js');
     const done =
       'dir' in task
-        ? await exportEverything(setup, task.dir, given.force)
-        : [await exportOne(setup, task.what, { ...task, force: given.force })];
+        ? await exportEverything(setup, task.dir, force)
+        : [await exportOne(setup, task.what, { ...task, force })];
     if (context.json) printJson(done);
     else print(doneText(done));
     return ExitCode.done;
   },
 });
 
+type Named = { readonly table: string } | { readonly sql: string };
+
 type Task =
   | { readonly dir: string }
+  | { readonly workbook: Named | 'everything'; readonly out: string }
   | {
-      readonly what: { table: string } | { sql: string };
+      readonly what: Named;
       readonly out: string;
       readonly format: ExportFormat;
+      readonly bom: boolean;
+      readonly safeCells: boolean;
     };
 
 /** What to write where. Throws UsageError with every problem. */
-function taskOf({ table: name, query, all, format: asked, out }: Flags): Task {
+function taskOf(given: Flags): Task {
+  const { table: name, query, all, format: asked, out, bom, safeCells } = given;
   const problems: Problem[] = [];
   const chosen = [name !== undefined, query !== undefined, all].filter(Boolean).length;
   if (chosen !== 1) problems.push({ setting: 'arguments', problem: 'give one of: a table, --query, --all' });
   if (out === undefined)
     problems.push({ setting: '--out', problem: 'is required: the file (or directory) to write' });
-  if (all && asked !== undefined && asked !== 'parquet') {
-    problems.push({ setting: '--format', problem: 'must be parquet with --all' });
+  const ofFile = byExtension[extname(out ?? '').toLowerCase()];
+  const format = asked ?? (all && ofFile !== 'xlsx' ? 'parquet' : ofFile);
+  if (all && format !== 'parquet' && format !== 'xlsx') {
+    problems.push({ setting: '--format', problem: 'must be parquet or xlsx with --all' });
   }
-  const format = asked ?? byExtension[extname(out ?? '').toLowerCase()];
-  if (!all && out !== undefined && format === undefined) {
+  if (out !== undefined && format === undefined) {
     problems.push({ setting: '--format', problem: `is required: the extension of ${out} is not known` });
   }
-  if (problems.length > 0 || out === undefined) throw new UsageError('The export cannot start.', problems);
-  if (all) return { dir: out };
+  const csvFlags = { '--bom': bom, '--safe-cells': safeCells };
+  if (format !== undefined && format !== 'csv') {
+    for (const [setting, isSet] of Object.entries(csvFlags)) {
+      const why =
+        format === 'xlsx' ? 'an .xlsx file needs neither, its text is UTF-8 and never a formula' : '';
+      if (isSet) problems.push({ setting, problem: ['is for CSV', why].filter(Boolean).join(': ') });
+    }
+  }
+  if (problems.length > 0 || out === undefined || format === undefined)
+    throw new UsageError('The export cannot start.', problems);
   const what = query === undefined ? { table: name ?? '' } : { sql: query };
-  return { what, out, format: format ?? 'parquet' };
+  if (format === 'xlsx') return { workbook: all ? 'everything' : what, out };
+  return all ? { dir: out } : { what, out, format, bom, safeCells };
+}
+
+function workbookText(sheets: readonly ExportedSheet[]): string {
+  const [first] = sheets;
+  const rows = sheets.reduce((sum, one) => sum + one.rows, 0);
+  const cut = sheets.reduce((sum, { cutCells }) => sum + cutCells, 0);
+  const lines = [
+    `${first?.path}: ${counted(sheets.length, 'sheet')}, ${counted(rows, 'row')}, ${bytes(first?.bytes ?? 0)}`,
+  ];
+  if (cut > 0) {
+    lines.push(
+      `${counted(cut, 'cell')} cut: a cell of an .xlsx file holds 32,767 characters. Export to .csv or .parquet for the whole text.`,
+    );
+  }
+  return lines.join('\n');
 }
 
 function doneText(done: readonly Exported[]): string {

@@ -1,5 +1,14 @@
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
@@ -25,6 +34,14 @@ interface Options extends Limits {
   readonly force?: boolean;
 }
 
+/** How a CSV file is written for spreadsheet programs; without, it is for programs: the values as they are. */
+export interface CsvOptions {
+  /** Starts with a byte order mark, by which Excel recognizes UTF-8. */
+  readonly bom?: boolean;
+  /** An apostrophe in front of texts that a spreadsheet program would run as a formula. */
+  readonly safeCells?: boolean;
+}
+
 const timestamps = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'";
 
 /** Rows are collected before they are written: 20,000 documents of a few KB fit into any memory limit. */
@@ -42,7 +59,7 @@ const forms: Record<ExportFormat, string> = {
  */
 export async function exportQuery(
   what: { readonly table: string } | { readonly sql: string },
-  options: Options & { readonly format: ExportFormat; readonly out: string },
+  options: Options & CsvOptions & { readonly format: ExportFormat; readonly out: string },
 ): Promise<Exported> {
   const out = resolve(options.out);
   refuseExisting([out], options.force);
@@ -54,7 +71,8 @@ export async function exportQuery(
       'table' in what
         ? `FROM ${await relation(connection, what.table)}`
         : await oneSelect(connection, what.sql);
-    return write(connection, { name, select, format: options.format, out, temporary });
+    const { format, bom = false, safeCells = false } = options;
+    return write(connection, { name, select, format, out, temporary, bom, safeCells });
   });
   moveFile(temporary, out);
   return done;
@@ -76,10 +94,15 @@ export async function exportAll(
   }
   const published = publishedIn(options.dataDir);
   const relations = await reading(published, options, [], listRelations);
-  const plan = relations.map(({ schema, name, label }) => {
+  const plan = relations.map(({ label, sql }) => {
     const out = join(dir, `${label}.parquet`);
-    const select = `FROM ${identifier(schema)}.${identifier(name)}`;
-    return { name: label, select, format: 'parquet' as const, out, temporary: temporaryFor(out) };
+    return {
+      name: label,
+      select: `FROM ${sql}`,
+      format: 'parquet' as const,
+      out,
+      temporary: temporaryFor(out),
+    };
   });
   refuseExisting(
     plan.map(({ out }) => out),
@@ -102,7 +125,7 @@ export async function exportAll(
   }
 }
 
-interface Step {
+interface Step extends CsvOptions {
   readonly name: string;
   readonly select: string;
   readonly format: ExportFormat;
@@ -111,12 +134,14 @@ interface Step {
 }
 
 async function write(connection: DuckDBConnection, step: Step): Promise<Exported> {
-  const select = step.format === 'csv' ? await flattened(connection, step.select) : step.select;
+  const select =
+    step.format === 'csv' ? await flattened(connection, step.select, step.safeCells) : step.select;
   try {
     const result = await connection.run(
       `COPY (${select}\n) TO ${literal(step.temporary)} (${forms[step.format]})`,
     );
     const [[rows = 0] = []] = await result.getRowsJS();
+    if (step.bom) await prependMark(step.temporary);
     syncFile(step.temporary);
     return { name: step.name, path: step.out, rows: Number(rows), bytes: statSync(step.temporary).size };
   } catch (error) {
@@ -127,15 +152,41 @@ async function write(connection: DuckDBConnection, step: Step): Promise<Exported
   }
 }
 
+/** DuckDB cannot write a byte order mark. */
+async function prependMark(path: string): Promise<void> {
+  const marked = `${path}.bom`;
+  try {
+    await pipeline(async function* () {
+      yield '\uFEFF';
+      yield* createReadStream(path);
+    }, createWriteStream(marked));
+    renameSync(marked, path);
+  } finally {
+    rmSync(marked, { force: true });
+  }
+}
+
+/**
+ * Text that a spreadsheet program would run: `neutralized` of sheet/formula-injection.ts in RE2, whose \\s is ASCII only.
+ * The sheet reader takes the apostrophe away again.
+ */
+const blanks = String.raw`[\t\n\x0b\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`;
+const formula = `^'*${blanks}*[=+\\-@\\t\\r\\n＝＋－＠]`;
+
 /** CSV has no lists: they are written as JSON, which other programs can read. */
-async function flattened(connection: DuckDBConnection, select: string): Promise<string> {
+async function flattened(connection: DuckDBConnection, select: string, safeCells = false): Promise<string> {
   const described = await asUsageErrors(() => connection.run(`DESCRIBE (${select}\n)`));
   const columns = (await described.getRowsJS()) as [name: string, type: string][];
-  const nested = columns.filter(([, type]) => /[[\](]/.test(type) && !type.startsWith('DECIMAL'));
-  if (nested.length === 0) return select;
-  return `SELECT * REPLACE (${nested
-    .map(([name]) => `to_json(${identifier(name)})::VARCHAR AS ${identifier(name)}`)
-    .join(', ')}) FROM (${select}\n)`;
+  const replaced = columns.flatMap(([name, type]) => {
+    if (/[[\](]/.test(type) && !/^(DECIMAL|ENUM)/.test(type))
+      return [`to_json(${identifier(name)})::VARCHAR AS ${identifier(name)}`];
+    if (!safeCells || !/^(VARCHAR|ENUM)/.test(type)) return [];
+    const text = `${identifier(name)}::VARCHAR`;
+    return [
+      `CASE WHEN regexp_matches(${text}, ${literal(formula)}) THEN '''' || ${text} ELSE ${text} END AS ${identifier(name)}`,
+    ];
+  });
+  return replaced.length === 0 ? select : `SELECT * REPLACE (${replaced.join(', ')}) FROM (${select}\n)`;
 }
 
 async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
@@ -152,34 +203,44 @@ async function oneSelect(connection: DuckDBConnection, sql: string): Promise<str
 }
 
 async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
-  const relations = await listRelations(connection);
-  const found = relations.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
-  if (!found) {
-    throw new UsageError(`there is no table or view ${wanted}`, [], {
-      hint: `There are: ${relations.map(({ label }) => label).join(', ')}.`,
-    });
-  }
-  return `${identifier(found.schema)}.${identifier(found.name)}`;
+  return relationNamed(await listRelations(connection), wanted).sql;
 }
 
-/** Every table and view, `main` first; `label` is the name that a user types. */
-async function listRelations(
-  connection: DuckDBConnection,
-): Promise<{ schema: string; name: string; label: string }[]> {
-  const result = await connection.run(`
-    SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
-    UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary
-    ORDER BY 1, 2`);
-  const rows = (await result.getRowsJS()) as [schema: string, name: string][];
-  const relations = rows.map(([schema, name]) => ({
-    schema,
-    name,
+/** A table or view of the published file. */
+export interface Relation {
+  /** The name that a user types: with the schema in front for `raw` and `ops`. */
+  readonly label: string;
+  /** Its name within SQL. */
+  readonly sql: string;
+}
+
+/** The table or view that a user means. Raises UsageError, with what there is, when there is none. */
+export function relationNamed(relations: readonly Relation[], wanted: string): Relation {
+  const found = relations.find(({ label }) => label === wanted.toLowerCase().replace(/^main\./, ''));
+  if (found) return found;
+  throw new UsageError(`there is no table or view ${wanted}`, [], {
+    hint: `There are: ${relations.map(({ label }) => label).join(', ')}.`,
+  });
+}
+
+/** A query for every table and view, `main` first: schema and name. */
+export const relationsQuery = `
+  SELECT schema_name, relation_name FROM (
+    SELECT schema_name, table_name AS relation_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+    UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary)
+  ORDER BY schema_name <> 'main', schema_name, relation_name`;
+
+/** A row of `relationsQuery`. */
+export function relationOf(schema: string, name: string): Relation {
+  return {
     label: schema === 'main' ? name : `${schema}.${name}`,
-  }));
-  return [
-    ...relations.filter(({ schema }) => schema === 'main'),
-    ...relations.filter(({ schema }) => schema !== 'main'),
-  ];
+    sql: `${identifier(schema)}.${identifier(name)}`,
+  };
+}
+
+async function listRelations(connection: DuckDBConnection): Promise<Relation[]> {
+  const rows = await (await connection.run(relationsQuery)).getRowsJS();
+  return rows.map(([schema, name]) => relationOf(String(schema), String(name)));
 }
 
 function refuseExisting(paths: readonly string[], force = false): void {

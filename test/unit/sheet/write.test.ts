@@ -7,7 +7,10 @@ import { StorageError } from '../../../src/base/errors.js';
 import { type Cell, maxCellChars } from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import type { SheetColumn, SheetSpec } from '../../../src/sheet/spec.js';
+import type { TableSheet } from '../../../src/sheet/worksheet.js';
 import { writeGrid, writeSheet } from '../../../src/sheet/write.js';
+import { writeSheetFile } from '../../../src/sheet/write-file.js';
+import { type WrittenTable, writeWorkbook } from '../../../src/sheet/write-workbook.js';
 import { folder, inline, readBytes, refused, table, textRow, workbook } from './support.js';
 
 const long = Array.from({ length: 40 }, (_, at) => `a rather long choice ${at}`);
@@ -265,11 +268,58 @@ describe('the file', () => {
   });
 
   test.skipIf(!existsSync('/dev/full'))('a full disk is named', async () => {
-    const { writeSheetFile } = await import('../../../src/sheet/write-file.js');
     const out = join(folder(), 'a.csv');
     const full = writeSheetFile(out, {}, async () => writeFileSync('/dev/full', 'x'));
     await expect(full).rejects.toThrow(/^the disk is full/);
     expect(existsSync(out)).toBe(false);
+  });
+});
+
+describe('a workbook for programs', () => {
+  async function workbookOf(...tables: TableSheet[]) {
+    const out = join(folder(), 'tables.xlsx');
+    let written: readonly WrittenTable[] = [];
+    await writeSheetFile(out, {}, async (file) => {
+      written = await writeWorkbook(file, tables);
+    });
+    return { files: parts(out), written };
+  }
+  const one = (rows: TableSheet['rows'], more: Partial<TableSheet> = {}): TableSheet => ({
+    ...{ name: 'one', columns: [{ key: '=key', type: 'text' }], rows, exactText: true },
+    ...more,
+  });
+
+  test('has text exactly as it is, never as a formula, and counts what was cut', async () => {
+    const { files, written } = await workbookOf(
+      one([["'=1"], ['=1+1'], ['x'.repeat(maxCellChars + 1)]]),
+      one([], { name: "it's" }),
+    );
+    expect(written).toEqual([
+      { rows: 3, cutCells: 1 },
+      { rows: 0, cutCells: 0 },
+    ]);
+    const sheet = files['xl/worksheets/sheet1.xml'] ?? '';
+    expect(sheet).not.toContain('<f>');
+    expect([...sheet.matchAll(/<t>(.{1,10}?)</g)].map(([, text]) => text)).toEqual(['=key', "'=1", '=1+1']);
+    expect(files['xl/workbook.xml']).toContain(`localSheetId="1">'it''s'!$1:$1<`);
+  });
+
+  test('has dates that a spreadsheet program counts, and others as text', async () => {
+    const days = ['1899-12-31', '1900-02-28', '1900-03-01', '9999-12-31'].map((day) => [new Date(day)]);
+    const { files } = await workbookOf(one(days, { columns: [{ key: 'day', type: 'date' }] }));
+    const cells = [...(files['xl/worksheets/sheet1.xml'] ?? '').matchAll(/<(?:v|t)>([^<]*)</g)];
+    expect(cells.map(([, text]) => text)).toEqual([
+      ...['day', '1899-12-31T00:00:00.000Z', '1900-02-28T00:00:00.000Z', '61', '2958465'],
+    ]);
+  });
+
+  test('refuses more rows and columns than a sheet can have', async () => {
+    const rows = (function* (): Generator<Cell[]> {
+      for (let row = 0; row < 1_048_576; row++) yield [];
+    })();
+    expect(await refused(workbookOf(one(rows)))).toMatch(/one has more than 1,048,575 rows.*\.parquet/);
+    const columns = Array.from({ length: 16_385 }, (_, at): SheetColumn => ({ key: `c${at}`, type: 'text' }));
+    expect(await refused(workbookOf(one([], { columns })))).toContain('more than 16,384 columns');
   });
 });
 

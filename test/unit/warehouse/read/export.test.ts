@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
 import { StoppedError, UsageError } from '../../../../src/base/errors.js';
+import { neutralized } from '../../../../src/sheet/formula-injection.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { exportAll, exportQuery } from '../../../../src/warehouse/read/export.js';
 import { openPublished } from '../../../../src/warehouse/read/query.js';
@@ -41,6 +42,42 @@ test('CSV has a header, ISO times, lists as JSON, and quotes what needs it', asy
     'id,title,keywords,synced_at\n' +
       't1,"Comma, ""quote""\nand = line","[""a"",""b\\""c""]",2026-01-01T00:00:00.000000Z\n',
   );
+});
+
+test('CSV for spreadsheet programs starts with a byte order mark, and has no cell that they would run', async () => {
+  const texts = [
+    '=1+1',
+    "'=1",
+    '+49',
+    '-5 °C',
+    '@a',
+    '\t=1',
+    '\u00a0=1',
+    '\u3000 ＝1',
+    '\n',
+    "'90s",
+    'a=b',
+    '',
+    "''",
+  ];
+  const values = texts.map((text, at) => `(${at}, '${text.replaceAll("'", "''")}')`).join(', ');
+  const query = `SELECT text, -1 AS number, NULL AS nothing, ['=1'] AS list FROM (VALUES ${values}) AS t(place, text) ORDER BY place`;
+  const dir = emptyDir();
+  const write = (out: string, how: object) =>
+    exportQuery({ sql: query }, { ...options, format: 'csv', out: join(dir, out), ...how });
+  const readTexts = async (out: string) =>
+    (await readBack(`SELECT text FROM read_csv('${dir}/${out}', all_varchar = true, nullstr = 'none')`)).map(
+      (row) => (row as { text: string }).text,
+    );
+  const done = await write('safe.csv', { bom: true, safeCells: true });
+  const written = readFileSync(join(dir, 'safe.csv'));
+  expect(written.subarray(0, 7).toString()).toBe('\uFEFFtext');
+  expect(written.toString()).toContain('\'=1+1,-1,,"[""=1""]"\n');
+  expect(done).toMatchObject({ rows: texts.length, bytes: written.length });
+  expect(await readTexts('safe.csv')).toEqual(texts.map(neutralized));
+  await write('raw.csv', {});
+  expect(await readTexts('raw.csv')).toEqual(texts);
+  expect(readdirSync(dir).sort()).toEqual(['raw.csv', 'safe.csv']);
 });
 
 test('JSON is one array, NDJSON one line per row', async () => {

@@ -1,0 +1,100 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Json } from '../base/json.js';
+import { cellOf, columnTypeOf } from '../sheet/database-cells.js';
+import type { Cell } from '../sheet/grid.js';
+import type { SheetColumn } from '../sheet/spec.js';
+import type { TableSheet } from '../sheet/worksheet.js';
+import { writeSheetFile } from '../sheet/write-file.js';
+import { type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
+import { type Exported, relationNamed, relationOf, relationsQuery } from '../warehouse/read/export.js';
+import type { Snapshot } from '../warehouse/read/query.js';
+import type { Setup } from './setup.js';
+import { withSnapshot } from './snapshot.js';
+
+/** What a workbook gets: one table or view, the result of one query, or every table and view. */
+export type WorkbookContent = { readonly table: string } | { readonly sql: string } | 'everything';
+
+/** A table in a workbook; `bytes` is the size of the whole file. */
+export interface ExportedSheet extends Exported {
+  /** Cells whose text was longer than a cell can hold, and was cut. */
+  readonly cutCells: number;
+}
+
+/**
+ * Writes an .xlsx file with a sheet for each table. Text is text, never a formula; a number that a spreadsheet program
+ * cannot hold exactly is text. The file appears whole or not at all. Raises UsageError when a table has more rows or
+ * columns than a sheet can have, when the file exists (without `force`), and what `exportQuery` raises.
+ */
+export async function exportWorkbook(
+  setup: Setup,
+  content: WorkbookContent,
+  { out, force }: { readonly out: string; readonly force: boolean },
+): Promise<ExportedSheet[]> {
+  const path = resolve(out);
+  return withSnapshot(setup, async (snapshot) => {
+    const tables: TableSheet[] = [];
+    const names: string[] = [];
+    for (const { name, select } of await selectsOf(snapshot, content)) {
+      const columns = await columnsOf(snapshot, select);
+      tables.push({
+        ...{ name: sheetName(name, tables), columns, frozenColumns: 0, exactText: true },
+        rows: rowsOf(snapshot, select, columns),
+      });
+      names.push(name);
+    }
+    let written: readonly WrittenTable[] = [];
+    await writeSheetFile(path, { overwrite: force }, async (file) => {
+      written = await writeWorkbook(file, tables);
+    });
+    const { size: bytes } = await stat(path);
+    return written.map((one, at) => ({ name: names[at] ?? '', path, ...one, bytes }));
+  });
+}
+
+/** The names and queries of what is exported. */
+async function selectsOf(
+  snapshot: Snapshot,
+  content: WorkbookContent,
+): Promise<{ readonly name: string; readonly select: string }[]> {
+  if (content !== 'everything' && 'sql' in content)
+    return [{ name: 'query', select: content.sql.trim().replace(/;\s*$/, '') }];
+  const rows = await snapshot.all<{ schema_name: string; relation_name: string }>(relationsQuery);
+  const relations = rows.map((row) => relationOf(row.schema_name, row.relation_name));
+  const wanted = content === 'everything' ? relations : [relationNamed(relations, content.table)];
+  return wanted.map(({ label, sql }) => ({
+    name: content === 'everything' ? label : content.table,
+    select: `FROM ${sql}`,
+  }));
+}
+
+/** A name that a sheet can have, and that no other has: Excel allows 31 characters, in any case. */
+function sheetName(name: string, others: readonly TableSheet[]): string {
+  const taken = new Set(others.map((one) => one.name.toLowerCase()));
+  const allowed = name.replace(/[[\]:*?/\\]/g, '_').slice(0, 31);
+  let free = allowed;
+  for (let at = 2; taken.has(free.toLowerCase()); at++) free = `${allowed.slice(0, 28)} ${at}`;
+  return free;
+}
+
+const widths = { text: 28, number: 12, count: 12, boolean: 10, time: 20, date: 12 } as const;
+
+async function columnsOf(snapshot: Snapshot, select: string): Promise<SheetColumn[]> {
+  const described = await snapshot.all<{ column_name: string; column_type: string }>(
+    `DESCRIBE (${select}\n)`,
+  );
+  return described.map(({ column_name: key, column_type: duckdb }) => {
+    const type = columnTypeOf(duckdb);
+    return { key, type, width: widths[type] };
+  });
+}
+
+async function* rowsOf(
+  snapshot: Snapshot,
+  select: string,
+  columns: readonly SheetColumn[],
+): AsyncGenerator<readonly Cell[]> {
+  const cells = (row: readonly Json[]) => columns.map(({ type }, at) => cellOf(row[at] ?? null, type));
+  for await (const { rows } of snapshot.answers(`SELECT * FROM (${select}\n)`))
+    for await (const row of rows) yield cells(row);
+}

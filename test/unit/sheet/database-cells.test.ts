@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { cellOf, columnTypeOf } from '../../../src/sheet/database-cells.js';
+
+test.each([
+  ...[
+    ['BIGINT', 'number'],
+    ['UINTEGER', 'number'],
+    ['DECIMAL(18,3)', 'number'],
+    ['DOUBLE', 'number'],
+  ],
+  ...[
+    ['BOOLEAN', 'boolean'],
+    ['DATE', 'date'],
+    ['TIMESTAMP WITH TIME ZONE', 'time'],
+    ['TIMESTAMP', 'time'],
+  ],
+  ...[
+    ['VARCHAR', 'text'],
+    ['JSON', 'text'],
+    ['INTEGER[]', 'text'],
+    ['TIME', 'text'],
+    ['UUID', 'text'],
+  ],
+])('a column of type %s is a column of type %s', (duckdb, type) => {
+  expect(columnTypeOf(duckdb)).toBe(type);
+});
+
+test.each([
+  ...([
+    ['1.50', 1.5],
+    ['-3.000', -3],
+    ['100', 100],
+    ['0.10', 0.1],
+    ['1e400', '1e400'],
+  ] as const),
+  ...([
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740993', '9007199254740993'],
+  ] as const),
+  ...([
+    ['0.12345678901234567890', '0.12345678901234567890'],
+    ['NaN', 'NaN'],
+  ] as const),
+  ...([
+    [1e300, 1e300],
+    [null, null],
+    [[1, '='], '[1,"="]'],
+    [{ a: 1 }, '{"a":1}'],
+  ] as const),
+])('the number %j is the cell %j', (value, cell) => {
+  expect(cellOf(value as Parameters<typeof cellOf>[0], 'number')).toEqual(cell);
+});
+
+test('a time is a date, unless no date can hold it', () => {
+  expect(cellOf('2026-01-02T03:04:05.678901Z', 'time')).toEqual(new Date('2026-01-02T03:04:05.678Z'));
+  expect(cellOf('2026-01-02', 'date')).toEqual(new Date('2026-01-02'));
+  expect(cellOf('infinity', 'time')).toBe('infinity');
+});
