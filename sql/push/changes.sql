@@ -26,7 +26,9 @@ SELECT json_object(
   'errorCode', error_code,
   'error', error,
   'settledAt', strftime(settled_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ'),
-  'supersededBy', superseded_by
+  'supersededBy', superseded_by,
+  -- A file that an older version of the program published does not have the column.
+  'undoes', to_json(changes) -> 'undoes'
 )::VARCHAR AS change
 FROM ops.changes
 ORDER BY id;

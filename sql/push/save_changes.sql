@@ -30,5 +30,6 @@ SELECT
   errorCode AS error_code,
   error,
   settledAt AS settled_at,
-  supersededBy AS superseded_by
+  supersededBy AS superseded_by,
+  CASE WHEN len(undoes) > 0 THEN undoes END AS undoes
 FROM changed;

@@ -7,5 +7,5 @@ SELECT unnest(from_json($changes::JSON, '[{
   "sourceHash": "VARCHAR", "sourceRow": "BIGINT", "importId": "VARCHAR", "body": "VARCHAR",
   "firstSentAt": "TIMESTAMPTZ", "sentAt": "TIMESTAMPTZ", "attempts": "BIGINT", "remoteBefore": "JSON",
   "remoteAfter": "JSON", "errorCode": "VARCHAR", "error": "VARCHAR", "settledAt": "TIMESTAMPTZ",
-  "supersededBy": "VARCHAR"
+  "supersededBy": "VARCHAR", "undoes": ["VARCHAR"]
 }]'), recursive := true);

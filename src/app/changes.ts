@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
+import type { Change } from '../push/change.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
 import { withFacts } from '../push/entities.js';
 import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
@@ -16,6 +17,14 @@ import {
   matches,
   type TitledChange,
 } from '../push/queue/view.js';
+import { undoneBy } from '../push/undo/plan.js';
+import {
+  enqueueUndo,
+  type PreparedUndo,
+  prepareUndo,
+  reportOf,
+  type UndoReport,
+} from '../push/undo/prepare.js';
 import { readSheet } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
@@ -84,6 +93,26 @@ export function retryChanges(
   return changeQueue(setup, options, async (queue) => retry(queue, selection, options.overwrite));
 }
 
+/**
+ * `signalhouse changes undo`: `confirm` sees what would happen and decides, while the warehouse is locked. Without
+ * `confirm`, the undo goes ahead.
+ */
+export function undoChanges(
+  setup: Setup,
+  names: readonly string[],
+  options: WorkerOptions & { readonly requestedBy: string; readonly dryRun: boolean },
+  confirm?: (prepared: PreparedUndo) => Promise<boolean>,
+): Promise<UndoReport> {
+  return changeQueue(setup, options, async (queue, warehouse) => {
+    const parts = { store: warehouse, queue, settings: setup.config };
+    const prepared = await prepareUndo(parts, names, options.requestedBy);
+    if (options.dryRun) return reportOf(prepared, 'dry_run');
+    if (prepared.reversals.length > 0 && confirm && !(await confirm(prepared)))
+      return reportOf(prepared, 'declined');
+    return enqueueUndo(queue, prepared);
+  });
+}
+
 /** Work on the queue that makes no requests; the published file has its changes afterwards. */
 function changeQueue<T>(
   setup: Setup,
@@ -112,7 +141,7 @@ export async function listChanges(
   return withPublished(setup, async (snapshot) => {
     const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
-    return { total: found.length, changes: await withFacts(snapshot, found.slice(0, limit)) };
+    return { total: found.length, changes: await titled(snapshot, all, found.slice(0, limit)) };
   });
 }
 
@@ -122,12 +151,20 @@ export async function showChange(
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   return withPublished(setup, async (snapshot) => {
-    const found = (await readQueue(snapshot, setup.config.dataDir, setup.log)).filter(
-      (change) => change.id === id,
-    );
-    const [change] = await withFacts(snapshot, found);
+    const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
+    const found = all.filter((change) => change.id === id);
+    const [change] = await titled(snapshot, all, found);
     return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;
   });
+}
+
+async function titled(
+  snapshot: Snapshot | null,
+  all: readonly Change[],
+  found: readonly Change[],
+): Promise<TitledChange[]> {
+  const undo = undoneBy(all);
+  return (await withFacts(snapshot, found)).map((change) => ({ ...change, undoneBy: undo(change.id) }));
 }
 
 /** `signalhouse changes sheet`. */

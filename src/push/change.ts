@@ -74,9 +74,14 @@ export interface Change {
   readonly error: string | null;
   readonly settledAt: string | null;
   readonly supersededBy: string | null;
+  /** The changes that this one puts back; empty for a change that undoes none. */
+  readonly undoes: readonly string[];
 }
 
 /** What an update may set. */
 export type Patch = Partial<
-  Omit<Change, 'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'requestedBy' | 'queuedAt'>
+  Omit<
+    Change,
+    'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'requestedBy' | 'queuedAt' | 'undoes'
+  >
 >;

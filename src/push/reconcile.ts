@@ -56,6 +56,16 @@ export function pick(values: Values, names: Values): Values {
   return Object.fromEntries(Object.keys(names).map((name) => [name, values[name] ?? null]));
 }
 
+/**
+ * What the API has before a change is sent, so that an undo can put it back: the fields that the change sets, and with
+ * the archiving also its reason, which the API drops when a topic leaves the archive.
+ */
+export function beforeSending(remote: Values, wanted: Values): Values {
+  const isArchiving = 'archived' in wanted || archivedReason in wanted;
+  const also = isArchiving ? ['archived', archivedReason].filter((name) => name in remote) : [];
+  return { ...pick(remote, wanted), ...Object.fromEntries(also.map((name) => [name, remote[name] ?? null])) };
+}
+
 /** What the API has for one topic or company, or why it has nothing. */
 export type Remote =
   | {
@@ -131,9 +141,14 @@ export function notFoundPatch({ code, message }: NotFound): Patch {
 
 /** The three values of each field in words, so that a person can decide. */
 function conflictText({ change, fields, remote }: Conflict): string {
-  const when = change.baseFrom === 'file' ? 'the sheet was written' : 'it was queued';
+  const when =
+    change.undoes.length > 0
+      ? 'after the change that it undoes'
+      : change.baseFrom === 'file'
+        ? 'when the sheet was written'
+        : 'when it was queued';
   const line = (name: string) =>
-    `${name} is ${text(remote[name])} in the API, was ${text(change.base[name])} when ${when}, and should become ${text(change.wanted[name])}`;
+    `${name} is ${text(remote[name])} in the API, was ${text(change.base[name])} ${when}, and should become ${text(change.wanted[name])}`;
   return fields.map(line).join('; ');
 }
 

@@ -10,7 +10,7 @@ import { type Delivered, deliver, failRejected, untilOutage } from './deliver.js
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import type { EntityType } from './fields.js';
 import type { Queue } from './queue/queue.js';
-import { type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
+import { beforeSending, type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
 import { readRemotes, refresh } from './remote.js';
 
 /** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
@@ -233,7 +233,7 @@ export class Sender {
         body: delivery.body,
         firstSentAt: firstSentAt ?? now,
         sentAt: now,
-        remoteBefore: pick(comparisons.get(entityId)?.remote ?? {}, wanted),
+        remoteBefore: beforeSending(comparisons.get(entityId)?.remote ?? {}, wanted),
         ...{ error: null, errorCode: null },
       }),
     );

@@ -63,6 +63,7 @@ function notesOf(change: TitledChange): string[] {
       (value ?? '') === (wanted[name] ?? '') ? [] : [`${name} is ${valueText(value)} in the API`],
     ),
     ...whoText(change),
+    ...(change.undoneBy === null ? [] : [`undone by ${change.undoneBy}`]),
     ...(note === null ? [] : [`the ${entityType} ${note}`]),
   ];
 }
@@ -174,6 +175,8 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['source', placeOf(change)],
     ['settled', change.settledAt && at(change.settledAt)],
     ['superseded by', change.supersededBy],
+    ['undoes', change.undoes.join(', ') || null],
+    ['undone by', change.undoneBy],
     ['key', change.idempotencyKey],
     ['sent', change.sentAt && `${at(change.sentAt)} (${counted(change.attempts, 'request')})`],
     ['body', change.body],
@@ -223,8 +226,9 @@ function valuesText(values: Values): string {
   );
 }
 
-function baseText({ baseFrom, baseAt, overwrite }: Change): string {
+function baseText({ baseFrom, baseAt, overwrite, undoes }: Change): string {
   if (overwrite) return 'as found by a push';
+  if (undoes.length > 0) return 'what the change set that it undoes';
   const from = baseFrom === 'file' ? 'from the sheet' : 'from the warehouse';
   return baseAt === null ? from : `${from}, ${at(baseAt)}`;
 }

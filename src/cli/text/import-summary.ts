@@ -104,7 +104,8 @@ function baseOf({ base }: ImportReport['preview']): [string, string] {
   return ['compared with', parts.join(' and ')];
 }
 
-function kindsText(kinds: readonly ChangeKind[]): string {
+/** How often each value becomes another. */
+export function kindsText(kinds: readonly ChangeKind[]): string {
   if (kinds.length === 0) return '';
   return table(
     [{ name: 'column' }, { name: 'from' }, { name: 'to' }, { name: 'changes', right: true }],

@@ -6,6 +6,7 @@ import { storedCounts } from '../context.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
 import type { EntityType, Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
+import { undoneBy } from '../undo/plan.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import {
   blockedProblem,
@@ -176,7 +177,10 @@ function outcomeOf(
   // Checked first: what the same file asked for then may be impossible, or done, by now.
   const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
   const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
-  if (before) return { rows, outcome: 'imported_before', change: before, text: importedText(before) };
+  if (before) {
+    const text = importedText(before, undoneBy(changes)(before.id));
+    return { rows, outcome: 'imported_before', change: before, text };
+  }
   const { change: request, problems } = compareWithWarehouse(entity, stored, header.id.header);
   if (!request) return { problems };
   const comparison = compareWithQueue(request, changes);
@@ -247,9 +251,13 @@ function inOrder(problems: readonly ImportProblem[], header: Header): ImportProb
 
 const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 
-function importedText({ id, queuedAt, status }: Change): string {
-  const next =
-    status === 'conflict' || status === 'failed' ? `; signalhouse changes retry ${id} tries it again` : '';
+function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
+  const isOpen = status === 'conflict' || status === 'failed';
+  const next = isOpen
+    ? `; signalhouse changes retry ${id} tries it again`
+    : undo === null
+      ? ''
+      : ` and undone; signalhouse changes undo ${undo} makes it again`;
   return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
 }
 

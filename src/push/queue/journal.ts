@@ -167,6 +167,8 @@ const changeLine: z.ZodType<Change> = z.looseObject({
   error: textOrNull,
   settledAt: textOrNull,
   supersededBy: textOrNull,
+  // A line that an older version of the program wrote does not have it.
+  undoes: z.array(z.string()).default([]),
 });
 
 function parsed(line: string): Change | 'cut off' | { readonly problem: string } {

@@ -25,7 +25,8 @@ export type NewChange = Pick<
   | 'sourceHash'
   | 'sourceRow'
   | 'importId'
->;
+> &
+  Partial<Pick<Change, 'undoes'>>;
 
 /**
  * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
@@ -93,6 +94,7 @@ export class Queue {
         idempotencyKey: randomUUID(),
         overwrite: false,
         queuedAt: now,
+        undoes: [],
         ...newChange,
         ...{
           body: null,
@@ -175,7 +177,7 @@ async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, C
   return new Map(
     rows.map((row) => {
       const change = JSON.parse(row.change) as Change;
-      return [change.id, change];
+      return [change.id, { ...change, undoes: change.undoes ?? [] }];
     }),
   );
 }

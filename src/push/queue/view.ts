@@ -18,7 +18,10 @@ export interface ChangeFilter {
 }
 
 /** A change with what the warehouse knows about it. */
-export type TitledChange = Change & ChangeFacts;
+export interface TitledChange extends Change, ChangeFacts {
+  /** The change that undid it; null when it is not undone. */
+  readonly undoneBy: string | null;
+}
 
 /** One request that was made for a change (ops.change_attempts). */
 export interface ChangeAttempt {

@@ -11,7 +11,7 @@ import type { Change } from '../../../src/push/change.js';
 import type { Values } from '../../../src/push/fields.js';
 
 const change = (wanted: Values, remoteBefore: Values | null): Change =>
-  ({ wanted, base: remoteBefore ?? {}, remoteBefore, baseFrom: 'file' }) as unknown as Change;
+  ({ wanted, base: remoteBefore ?? {}, remoteBefore, baseFrom: 'file', undoes: [] }) as unknown as Change;
 
 const read = (values: Values) => ({ values, listed: false });
 

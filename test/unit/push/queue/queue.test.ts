@@ -44,7 +44,7 @@ describe('Queue', () => {
 
   test('every field comes back from the table alone', async () => {
     const queue = await open();
-    const [added] = queue.add([wish('t1')]) as [Change];
+    const [added] = queue.add([{ ...wish('t1'), undoes: ['c1', 'c2'] }]) as [Change];
     const [sent] = queue.move([added], 'sending', {
       body: '{"priority":"high"}',
       ...{ firstSentAt: '2026-01-02T03:04:05.678Z', sentAt: '2026-01-02T03:04:05.678Z', attempts: 2 },
@@ -104,6 +104,15 @@ describe('Queue', () => {
     const [next] = again.add([wish('t2')]) as [Change];
     again.close();
     expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([added.id, next.id]);
+  });
+
+  test('a line of an older version, which knew no undo, is a change that undoes none', async () => {
+    const queue = await open();
+    const [added] = queue.add([wish('t1')]) as [Change];
+    queue.close();
+    const { undoes: _, ...older } = added;
+    appendFileSync(journalPath(dataDir), `${JSON.stringify({ ...older, revision: 2 })}\n`);
+    expect(await readQueue(null, dataDir)).toEqual([{ ...added, revision: 2 }]);
   });
 
   test('a line that is JSON but not a change is skipped with a warning, and no other line is lost', async () => {

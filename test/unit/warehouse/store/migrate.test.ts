@@ -17,6 +17,7 @@ const landed: Readonly<Record<string, string>> = {
   '0009_coverage_counters.sql': '8a1e9772718e1c43be75e5bf0ef70887c693858c81a0f4823e4523d7efcdcf72',
   '0010_answer_order.sql': 'bcd97a16cda7cc08d29e27b74ff961c0c4289bb93459d3677c634e35ac3a9e9d',
   '0011_comments_of_codes.sql': '19f1b707c5d38bb0673317494459f2b1f0c0b3fcbe178d45a9f7be202ad7a720',
+  '0012_undo.sql': '16d75ab70a00a443cdfcba95098937991e8be2f54a28261d1751d8b9a7b03da2',
 };
 
 const folder = join(sqlDir, 'migrations');
