@@ -33,22 +33,19 @@ export async function exportWorkbook(
 ): Promise<ExportedSheet[]> {
   const path = resolve(out);
   return withSnapshot(setup, async (snapshot) => {
+    const selects = await selectsOf(snapshot, content);
     const tables: TableSheet[] = [];
-    const names: string[] = [];
-    for (const { name, select } of await selectsOf(snapshot, content)) {
+    for (const { name, select } of selects) {
       const columns = await columnsOf(snapshot, select);
-      tables.push({
-        ...{ name: sheetName(name, tables), columns, frozenColumns: 0, exactText: true },
-        rows: rowsOf(snapshot, select, columns),
-      });
-      names.push(name);
+      const rows = rowsOf(snapshot, select, columns);
+      tables.push({ name: sheetName(name, tables), columns, rows, exactText: true });
     }
     let written: readonly WrittenTable[] = [];
     await writeSheetFile(path, { overwrite: force }, async (file) => {
       written = await writeWorkbook(file, tables);
     });
     const { size: bytes } = await stat(path);
-    return written.map((one, at) => ({ name: names[at] ?? '', path, ...one, bytes }));
+    return written.map((one, at) => ({ name: selects[at]?.name ?? '', path, ...one, bytes }));
   });
 }
 
@@ -68,12 +65,15 @@ async function selectsOf(
   }));
 }
 
+/** Excel keeps this name for a sheet of its own, and calls a file with another one corrupt. */
+const reserved = 'history';
+
 /** A name that a sheet can have, and that no other has: Excel allows 31 characters, in any case. */
 function sheetName(name: string, others: readonly TableSheet[]): string {
-  const taken = new Set(others.map((one) => one.name.toLowerCase()));
+  const taken = new Set([reserved, ...others.map((one) => one.name.toLowerCase())]);
   const allowed = name.replace(/[[\]:*?/\\]/g, '_').slice(0, 31);
   let free = allowed;
-  for (let at = 2; taken.has(free.toLowerCase()); at++) free = `${allowed.slice(0, 28)} ${at}`;
+  for (let at = 2; taken.has(free.toLowerCase()); at++) free = `${allowed.slice(0, 28)}_${at}`;
   return free;
 }
 

@@ -1,8 +1,7 @@
 import { UsageError } from '../base/errors.js';
 import { columnLetters } from './cell-address.js';
 import { workbookText } from './cell-text.js';
-import type { Cell } from './grid.js';
-import { lastRowNumber } from './grid.js';
+import { type Cell, lastRowNumber } from './grid.js';
 import type { SheetColumn, SheetSpec } from './spec.js';
 import { escapedAttribute, escapedText, type Styles } from './workbook-styles.js';
 
@@ -14,7 +13,7 @@ export interface TableSheet extends SheetSpec {
   readonly exactText?: boolean;
 }
 
-/** Grey for what is given, yellow for what can be edited, orange for what was edited: they differ without colours, too. */
+/** Grey for what is given, yellow for what can be edited, orange and bold for what was edited. */
 const colours = {
   header: { fill: 'D9DDE2', color: '333333' },
   editableHeader: { fill: 'FFC533', color: '1A1A1A' },
@@ -64,7 +63,7 @@ export class Worksheet {
     if (sheet.columns.length > lastColumn) throw tooLarge(sheet.name, 'columns', lastColumn);
   }
 
-  /** The lists that are too long for a rule; their cells are columns of the sheet "Lists", from `firstList` on. */
+  /** The lists that are too long for a rule: each gets a column of the sheet "Lists". */
   get longLists(): readonly (readonly string[])[] {
     return this.sheet.columns.flatMap((column) => {
       const choices = choicesOf(column);
@@ -72,7 +71,7 @@ export class Worksheet {
     });
   }
 
-  /** A1:D9, or $A$1:$D$9; the header alone is row 1 to 1. */
+  /** Where the table is, header included: A1:D9, or $A$1:$D$9. */
   range(fixed: '' | '$' = ''): string {
     const right = columnLetters(Math.max(0, this.sheet.columns.length - 1));
     return `${fixed}A${fixed}${this.#headerRow}:${fixed}${right}${fixed}${this.#lastRow}`;

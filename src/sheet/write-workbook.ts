@@ -34,7 +34,7 @@ interface Part {
 /**
  * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, the
  * tables, and a hidden sheet for long lists. It opens at the first table. Rows are read while they are written, so a
- * table of any size takes a few MB. (A library kept every cell and the whole XML: 350 MB for 20,000 rows.)
+ * table of any size takes a few MB. (write-excel-file keeps every cell and the whole XML: 350 MB for 20,000 rows.)
  */
 export async function writeWorkbook(
   file: FileHandle,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
@@ -228,6 +229,12 @@ describe('export', () => {
     const done = JSON.parse(stdout) as { name: string; rows: number }[];
     expect(done.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['topics', 'backlog', 'raw.documents']),
+    );
+    const workbook = unzipSync(readFileSync(join(cwd, 'all.xlsx')))['xl/workbook.xml'];
+    const sheets = [...strFromU8(workbook ?? new Uint8Array()).matchAll(/<sheet name="(.*?)"/g)];
+    // Excel reserves the name "history".
+    expect(sheets.map(([, name]) => name)).toEqual(
+      done.map(({ name }) => (name === 'history' ? 'history_2' : name)),
     );
     // The reader takes the sheet "topics".
     const { rows } = await readSheet({ path: join(cwd, 'all.xlsx') });

@@ -44,8 +44,8 @@ const queries: Readonly<Record<EntityType, string>> = {
 
 /**
  * Writes the sheet that people edit: the title and the columns to edit at the left, where a laptop shows them, then what
- * helps to decide, and at the right the hidden base columns with the current values. Reads only the published file. Raises UsageError when it cannot tell which rows or columns are
- * wanted, and what `writeSheet` raises.
+ * helps to decide, and at the right the hidden base columns with the current values. Reads only the published file.
+ * Raises UsageError when it cannot tell which rows or columns are wanted, and what `writeSheet` raises.
  */
 export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
   const { out, entityType } = options;
