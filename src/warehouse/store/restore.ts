@@ -205,7 +205,10 @@ async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): 
   return { movedTo: wasThere ? movedTo : null, snapshotFrom, reason: firstLine(messageOf(reason)) };
 }
 
-/** A copy of the snapshot that is known to open; null when there is none, or it is broken as well. */
+/**
+ * A copy of the snapshot that is known to open; null when there is none, or it is broken as well. Raises StorageError when
+ * there is too little memory to tell.
+ */
 async function copySnapshot(
   published: string,
   copy: string,
@@ -219,8 +222,9 @@ async function copySnapshot(
   try {
     await (await openWhole(copy, dataDir, limits)).close();
     return mtime;
-  } catch {
+  } catch (error) {
     rmSync(copy, { force: true });
+    if (outOfMemory(error)) throw storageFault(error, dataDir);
     return null;
   }
 }

@@ -11,7 +11,9 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { StorageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { doc, emptyDir, open, ready, runId } from '../support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
@@ -124,6 +126,20 @@ test('a file of a newer DuckDB is not touched', async () => {
   expect(readFileSync(worker(dir)).equals(bytes)).toBe(true);
   expect(broken(dir)).toEqual([]);
 });
+
+test.each([256_000, 4_000_000])(
+  'with %d bytes of memory, a broken file is replaced by the snapshot, at once or with more memory',
+  async (bytes) => {
+    const dir = await filled();
+    writeFileSync(worker(dir), 'not a database '.repeat(1000));
+    const little = { memoryLimit: `${bytes / 1_000}KB`, mostMemory: bytes };
+    const opened = await open(dir, little).catch((error: unknown) => error);
+    if (opened instanceof Error) expect(opened).toBeInstanceOf(StorageError);
+    else await (opened as Warehouse).close();
+    // What could not be opened for lack of memory was not taken for broken: the snapshot is restored, now or then.
+    expect((await topicsOf(dir)).topics).toEqual(['published']);
+  },
+);
 
 test('limits that DuckDB does not accept do not mark the file as broken', async () => {
   const dir = await filled();
