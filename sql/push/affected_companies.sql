@@ -14,21 +14,29 @@ WITH taking_part AS (
     AND NOT coalesce(topic_people.is_bot, false)
 ),
 affected AS (
-  SELECT DISTINCT
+  SELECT
     taking_part.topic_id,
     coalesce(survivors.id, companies.id, taking_part.company_id) AS company_id,
-    coalesce(survivors.name, companies.name, taking_part.company_name) AS name,
-    coalesce(survivors.is_vip, companies.is_vip, false) AS is_vip
+    max(coalesce(survivors.name, companies.name, taking_part.company_name)) AS name,
+    bool_or(coalesce(survivors.is_vip, companies.is_vip, false)) AS is_vip
   FROM taking_part
   LEFT JOIN companies ON companies.id = taking_part.company_id
   LEFT JOIN companies AS survivors ON survivors.id = companies.merged_into_id
   WHERE taking_part.company_id IS NOT NULL
     AND NOT coalesce(survivors.is_org_company, companies.is_org_company, taking_part.is_ours)
+  GROUP BY 1, 2
 )
 SELECT
   topic_id,
-  count(DISTINCT company_id) AS companies,
-  count(DISTINCT company_id) FILTER (is_vip) AS vip_companies,
+  count(*) AS companies,
+  count(*) FILTER (is_vip) AS vip_companies,
   to_json(list(name ORDER BY is_vip DESC, name) FILTER (name IS NOT NULL)[:3])::VARCHAR AS names
 FROM affected
-GROUP BY GROUPING SETS ((topic_id), ());
+GROUP BY topic_id
+UNION ALL
+SELECT
+  NULL,
+  count(*),
+  count(*) FILTER (is_vip),
+  to_json(list(name ORDER BY is_vip DESC, name) FILTER (name IS NOT NULL)[:3])::VARCHAR
+FROM (SELECT company_id, max(name) AS name, bool_or(is_vip) AS is_vip FROM affected GROUP BY company_id);

@@ -20,7 +20,7 @@ let cwd: string;
 let topics: StoredTopic[];
 
 beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 40 } });
+  sandbox = await startTown({ sizes: { topics: 60 } });
   pulling = await Pulling.filled(folders, sandbox);
   cwd = folders.make();
   // Topics that the generated organization happens to merge or supersede later have no place here.

@@ -20,7 +20,7 @@ let cwd: string;
 let topics: StoredTopic[];
 
 beforeAll(async () => {
-  sandbox = await startTown();
+  sandbox = await startTown({ sizes: { topics: 60 } });
   pulling = await Pulling.filled(folders, sandbox);
   cwd = folders.make();
   // A value that only the service can set has its own test of the plan.

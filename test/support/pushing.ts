@@ -88,3 +88,15 @@ export function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
     throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
   }
 }
+
+const match = { route: 'update_topic' };
+
+/** Everything that can go wrong with a request that changes a topic; in some cases it is applied all the same. */
+export const writeFaults = [
+  { kind: 'commit-then-drop', match, probability: 0.05 },
+  { kind: 'status', status: 500, match, probability: 0.05 },
+  { kind: 'status', status: 500, match, probability: 0.03, commit: true },
+  { kind: 'status', status: 429, headers: { 'retry-after': '0' }, match, probability: 0.02 },
+  { kind: 'reset', match, probability: 0.04 },
+  { kind: 'truncate', bytes: 20, match, probability: 0.02 },
+] as const;

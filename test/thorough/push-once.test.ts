@@ -8,7 +8,7 @@ import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, enqueue, other, push, queueOf, raise } from '../support/pushing.js';
+import { changeable, enqueue, other, push, queueOf, raise, writeFaults } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 /** `npm test` sends a part of them; PUSH_CHANGES=2000 sends all. */
@@ -60,15 +60,7 @@ describe('exactly once', () => {
     const chosen = topics.slice(0, count);
     const before = new Map(chosen.map(({ id, priority }) => [id, priority]));
     await enqueue(pulling.dataDir, chosen.map(raise));
-    const match = { route: 'update_topic' };
-    sandbox.addFaults([
-      { kind: 'commit-then-drop', match, probability: 0.05 },
-      { kind: 'status', status: 500, match, probability: 0.05 },
-      { kind: 'status', status: 500, match, probability: 0.03, commit: true },
-      { kind: 'status', status: 429, headers: { 'retry-after': '0' }, match, probability: 0.02 },
-      { kind: 'reset', match, probability: 0.04 },
-      { kind: 'truncate', bytes: 20, match, probability: 0.02 },
-    ]);
+    sandbox.addFaults([...writeFaults]);
     const moments = fc.sample(fc.integer({ min: 300, max: 2_500 }), { seed, numRuns: count > 500 ? 20 : 4 });
     for (const moment of moments) {
       const running = pulling.start(['push']);

@@ -7,7 +7,7 @@ import type { UndoReport } from '../../src/push/undo/prepare.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, other, push, queueOf } from '../support/pushing.js';
+import { changeable, other, push, queueOf, writeFaults } from '../support/pushing.js';
 import { Folders, type Ran } from '../support/signalhouse.js';
 
 const count = Number(process.env.UNDO_CHANGES ?? 500);
@@ -30,16 +30,6 @@ afterAll(async () => {
   folders.remove();
 });
 
-const match = { route: 'update_topic' };
-const faults = [
-  { kind: 'commit-then-drop', match, probability: 0.05 },
-  { kind: 'status', status: 500, match, probability: 0.05 },
-  { kind: 'status', status: 500, match, probability: 0.03, commit: true },
-  { kind: 'status', status: 429, headers: { 'retry-after': '0' }, match, probability: 0.02 },
-  { kind: 'reset', match, probability: 0.04 },
-  { kind: 'truncate', bytes: 20, match, probability: 0.02 },
-] as const;
-
 /** What a person can change of each topic. */
 const values = () =>
   topics.map(({ id }) => {
@@ -61,7 +51,7 @@ async function killedAt(args: readonly string[], moments: readonly number[]): Pr
 /** Pushes everything under faults and kills; each topic is written once, under one key. */
 async function pushAll(moments: readonly number[]): Promise<void> {
   sandbox.resetStats();
-  sandbox.addFaults([...faults]);
+  sandbox.addFaults([...writeFaults]);
   await killedAt(['push'], moments);
   for (let round = 0; round < 6; round += 1) {
     const { report } = await push(pulling);
