@@ -55,7 +55,7 @@ async function selectsOf(
   content: WorkbookContent,
 ): Promise<{ readonly name: string; readonly select: string }[]> {
   if (content !== 'everything' && 'sql' in content)
-    return [{ name: 'query', select: content.sql.trim().replace(/;\s*$/, '') }];
+    return [{ name: 'query', select: await snapshot.oneSelect(content.sql) }];
   const rows = await snapshot.all<{ schema_name: string; relation_name: string }>(relationsQuery);
   const relations = rows.map((row) => relationOf(row.schema_name, row.relation_name));
   const wanted = content === 'everything' ? relations : [relationNamed(relations, content.table)];

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { columnLetters } from './cell-address.js';
@@ -86,7 +86,7 @@ function entriesOf(parts: readonly Part[], styles: Styles): Entries {
 /** Writes a zip. Each file is made when those before it are written. */
 async function writeZip(file: FileHandle, entries: Entries): Promise<void> {
   const zip = new ZipFile();
-  const output = Readable.from(zip.outputStream, { objectMode: false });
+  const output = zip.outputStream.pipe(new PassThrough());
   const failed = (error: Error) => output.destroy(error);
   (zip as EventEmitter).on('error', failed);
   let current: Readable | undefined;

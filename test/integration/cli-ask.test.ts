@@ -265,6 +265,17 @@ describe('export', () => {
     ['a form that the name does not tell', ['topics', '--out', 'topics.xls'], ['--format']],
     ['a form that there is not', ['topics', '--out', 'topics.csv', '--format', 'xls'], ['--format']],
     ['a table that there is not', ['topicz', '--out', 'topicz.csv'], ['topicz']],
+    ['a query that writes, for a workbook', ['--query', 'DROP TABLE topics', '--out', 'x.xlsx'], ['SELECT']],
+    [
+      'a query that fails at once, for a workbook',
+      ['--query', "SELECT error('late') FROM topics", '--out', 'x.xlsx'],
+      ['late'],
+    ],
+    [
+      'a query that fails while its rows are written',
+      ['--query', "SELECT if(i = 200000, error('late'), i) FROM range(300000) t(i)", '--out', 'x.xlsx'],
+      ['failed after'],
+    ],
     ['a table that there is not, in a workbook', ['topicz', '--out', 'x.xlsx'], ['topicz', 'backlog']],
     [
       'flags of CSV for JSON',
@@ -279,5 +290,6 @@ describe('export', () => {
     for (const text of said) expect(stderr).toContain(text);
     for (const name of ['topics.xls', 'topicz.csv', 'x.csv', 'x.xlsx', 'x.json', 'x'])
       expect(existsSync(join(cwd, name))).toBe(false);
+    expect(readdirSync(cwd).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 });

@@ -9,13 +9,13 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
-import { asUsageErrors, publishedIn, reading } from './query.js';
+import { asUsageErrors, oneSelect, publishedIn, reading } from './query.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';
@@ -147,7 +147,7 @@ async function write(connection: DuckDBConnection, step: Step): Promise<Exported
   } catch (error) {
     rmSync(step.temporary, { force: true });
     const fault = storageFault(error, dirname(step.out));
-    if (fault !== error) throw fault;
+    if (fault !== error || error instanceof StorageError) throw fault;
     throw new UsageError(messageOf(error), [], { cause: error });
   }
 }
@@ -161,8 +161,12 @@ async function prependMark(path: string): Promise<void> {
       yield* createReadStream(path);
     }, createWriteStream(marked));
     renameSync(marked, path);
-  } finally {
+  } catch (error) {
     rmSync(marked, { force: true });
+    throw new StorageError(`${path} cannot be written: ${messageOf(error)}`, {
+      hint: 'A file with a byte order mark needs its size on the disk twice while it is written.',
+      cause: error,
+    });
   }
 }
 
@@ -187,19 +191,6 @@ async function flattened(connection: DuckDBConnection, select: string, safeCells
     ];
   });
   return replaced.length === 0 ? select : `SELECT * REPLACE (${replaced.join(', ')}) FROM (${select}\n)`;
-}
-
-async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
-  const statements = await asUsageErrors(() => connection.extractStatements(sql));
-  const prepared = statements.count === 1 ? await asUsageErrors(() => statements.prepare(0)) : undefined;
-  const type = prepared?.statementType;
-  prepared?.destroySync();
-  if (type !== StatementType.SELECT) {
-    throw new UsageError('only one SELECT can be exported', [], {
-      hint: 'Write one statement that returns rows, or name a table or view.',
-    });
-  }
-  return sql.trim().replace(/;\s*$/, '');
 }
 
 async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api';
+import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { listLiteral } from '../sql.js';
@@ -65,6 +65,25 @@ export class Snapshot {
     }
     return result;
   }
+
+  /** `oneSelect` on this snapshot. */
+  oneSelect(sql: string): Promise<string> {
+    return oneSelect(this.#connection, sql);
+  }
+}
+
+/** One SELECT to export, as it can stand within brackets. Raises UsageError for anything else. */
+export async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
+  const statements = await asUsageErrors(() => connection.extractStatements(sql));
+  const prepared = statements.count === 1 ? await asUsageErrors(() => statements.prepare(0)) : undefined;
+  const type = prepared?.statementType;
+  prepared?.destroySync();
+  if (type !== StatementType.SELECT) {
+    throw new UsageError('only one SELECT can be exported', [], {
+      hint: 'Write one statement that returns rows, or name a table or view.',
+    });
+  }
+  return sql.trim().replace(/;\s*$/, '');
 }
 
 /** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
@@ -86,14 +105,27 @@ async function* rowsOf(result: DuckDBResult): AsyncGenerator<readonly Json[], vo
   // JSON is an alias of VARCHAR: the result's columns have it, the chunks of its values do not.
   const json = result.columnTypes().flatMap(({ alias }, index) => (alias === 'JSON' ? [index] : []));
   const chunks = result.yieldConvertedRows(forPeople);
+  let count = 0;
   for (;;) {
     const next = await asUsageErrors(() => chunks.next());
-    if (next.done) return;
+    if (next.done) {
+      // A statement that fails between two chunks looks like one that has no more rows, and only the type of its result
+      // tells the two apart: the bindings do not give the error itself.
+      if (result.returnType === ResultReturnType.INVALID) throw failedAfter(count);
+      return;
+    }
+    count += next.value.length;
     for (const row of next.value) {
       for (const index of json) row[index] = parsedJson(row[index] ?? null);
       yield row;
     }
   }
+}
+
+function failedAfter(rows: number): UsageError {
+  return new UsageError(`the query failed after ${rows.toLocaleString('en-US')} rows`, [], {
+    hint: 'Check what it computes for the rows after these (conversions, error()), or how much memory it needs.',
+  });
 }
 
 /** Turns DuckDB's errors about a user's statement into UsageErrors. */

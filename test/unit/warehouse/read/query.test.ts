@@ -82,6 +82,12 @@ test('rows are read on demand', async () => {
   expect(await snapshot.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
+test('a query that fails between two chunks of rows fails, and does not end early', async () => {
+  const reading = snapshot.all("SELECT if(i = 200000, error('late'), i) AS i FROM range(300000) t(i)");
+  await expect(reading).rejects.toThrow(UsageError);
+  await expect(snapshot.all('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+});
+
 test('what does not fit into memory spills outside of the data directory', async () => {
   const small = await openPublished(dir, { ...limits, memoryLimit: '40MB' });
   const rows = await small.all(
