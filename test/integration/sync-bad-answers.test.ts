@@ -181,24 +181,6 @@ describe('answers that are not those of the API', () => {
     expect(seen).toMatchObject({ topics: 2, companies: 2, people: 2 });
   });
 
-  it('for some children: the rest is done, and the next run fetches them', async () => {
-    await pulling.age();
-    // DuckDB's JSON reader refuses a lone surrogate.
-    const body = { code: 'BROKEN', message: 'no \ud83d weather', status: 500, defined: true };
-    sandbox.addFaults([{ match: { route: 'company_activity' }, kind: 'status', status: 500, body }]);
-    const hurt = await pulling.sync();
-    expect(hurt.code).toBe(3);
-    expect(hurt.report.failures[0]?.message).toContain('no \ufffd weather');
-    expect(hurt.report.failures.map(({ endpoint }) => endpoint)).toEqual(Array(7).fill('company_activity'));
-    expect(hurt.report.left).toMatchObject({ due: 7 });
-    sandbox.clearFaults();
-    const next = await pulling.sync();
-    expect(next.code).toBe(0);
-    expect(next.seen.company_activity).toBe(7);
-    expect(next.seen.company).toBeUndefined();
-    expect(await pulling.differences()).toEqual([]);
-  });
-
   it('an empty list where there were people: held back, until it is let through', async () => {
     sandbox.addFaults([{ match: { route: 'people' }, kind: 'replace', body: { people: [] } }]);
     const held = await pulling.sync();

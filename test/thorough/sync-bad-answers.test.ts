@@ -89,3 +89,24 @@ it('an id that is not valid in a path costs no request and harms nothing else', 
     await sandbox.stop();
   }
 });
+
+it('500 for some children: the rest is done, and the next run fetches them', async () => {
+  const sandbox = await startTown({ sizes: town });
+  const pulling = await Pulling.filled(folders, sandbox);
+  await pulling.age();
+  // DuckDB's JSON reader refuses a lone surrogate.
+  const body = { code: 'BROKEN', message: 'no \ud83d weather', status: 500, defined: true };
+  sandbox.addFaults([{ match: { route: 'company_activity' }, kind: 'status', status: 500, body }]);
+  const hurt = await pulling.sync();
+  expect(hurt.code).toBe(3);
+  expect(hurt.report.failures[0]?.message).toContain('no \ufffd weather');
+  expect(hurt.report.failures.map(({ endpoint }) => endpoint)).toEqual(Array(7).fill('company_activity'));
+  expect(hurt.report.left).toMatchObject({ due: 7 });
+  sandbox.clearFaults();
+  const next = await pulling.sync();
+  expect(next.code).toBe(0);
+  expect(next.seen.company_activity).toBe(7);
+  expect(next.seen.company).toBeUndefined();
+  expect(await pulling.differences()).toEqual([]);
+  await sandbox.stop();
+});
