@@ -91,23 +91,6 @@ describe('a list that cannot be read', () => {
   });
 });
 
-describe('a detail that was answered 404 although its item is listed', () => {
-  it('loses its reason once it is answered again', async () => {
-    sandbox.addFaults([{ match: { route: 'company' }, kind: 'status', status: 404, times: 1 }]);
-    await pulling.sync(['--only', 'companies']);
-    const reasons = () =>
-      read(pulling.dataDir, (reader) =>
-        reader.rows(
-          'SELECT detail_unavailable_reason AS reason FROM companies WHERE detail_unavailable_reason IS NOT NULL',
-        ),
-      );
-    expect(await reasons()).toEqual([{ reason: 'not_found' }]);
-    await pulling.age();
-    await pulling.sync(['--only', 'company']);
-    expect(await reasons()).toEqual([]);
-  });
-});
-
 describe('an outage', () => {
   it('longer than api.outageMinutes: the run ends in order, and nothing is blamed on what was being fetched', async () => {
     pulling.set({ api: { outageMinutes: 0.01 } });

@@ -95,6 +95,8 @@ describe('a reader in another process', () => {
 describe('a live file that does not open', () => {
   const breakages: [string, () => void][] = [
     ['garbage', () => writeFileSync(file('worker.duckdb'), Buffer.alloc(300_000, 'not a database '))],
+    ['an empty header', () => writeFileSync(file('worker.duckdb'), Buffer.alloc(8192))],
+    ['all but the header lost', () => truncateSync(file('worker.duckdb'), 12_288)],
     [
       'cut in half',
       () => truncateSync(file('worker.duckdb'), Math.floor(statSync(file('worker.duckdb')).size / 2)),

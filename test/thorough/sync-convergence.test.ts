@@ -4,6 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import type { Change } from '../../src/sandbox/colleague.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
+import { quietDay } from '../../src/sandbox/world/advance.js';
 import type { World } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
@@ -196,3 +197,19 @@ it(
   },
   60_000 * Math.max(2, runs),
 );
+
+it('what changed in silence is seen by the sweep', async () => {
+  const sandbox = await startTown({ sizes });
+  const pulling = await Pulling.filled(folders, sandbox);
+  const { edits, deletions, reactions } = sandbox.advance(1, {
+    ...quietDay,
+    edits: 0.05,
+    deletions: 0.05,
+    reactions: 0.05,
+  });
+  expect(Math.min(edits, deletions, reactions)).toBeGreaterThan(0);
+  await pulling.age();
+  expect(await pulling.sync()).toMatchObject({ code: 0 });
+  expect(await pulling.differences()).toEqual([]);
+  await sandbox.stop();
+});
