@@ -8,8 +8,8 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
 
 export default defineConfig({
   test: {
-    // Integration tests start programs of their own, and wait for some of them: one more than there are cores.
-    maxWorkers: 3,
+    // Some tests wait for programs that they start: two more than the cores of the smallest machine that runs them.
+    maxWorkers: 4,
     // Only what hangs fails by these, on a busy machine as well.
     testTimeout: 300_000,
     hookTimeout: 300_000,
