@@ -2,7 +2,8 @@
 # so that the root file system may be read-only.
 #   docker build -t signalhouse .
 #   docker run --rm --env-file .env -v signalhouse:/data --read-only --tmpfs /tmp --stop-timeout 40 signalhouse sync
-ARG BASE=docker.io/library/node:24-bookworm-slim
+# An exact version, so that a build of the same commit is the same program.
+ARG BASE=docker.io/library/node:24.21.0-bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { isGroup } from '../../src/cli/command.js';
@@ -34,9 +35,10 @@ interface Resource {
   readonly spec: any;
 }
 
-const resources = readdirSync(folder).flatMap((name) =>
-  parseAllDocuments(text(folder + name)).map((document) => document.toJS() as Resource),
+const manifests = readdirSync(folder).flatMap((name) =>
+  parseAllDocuments(text(folder + name)).map((document) => document.toJS() as Record<string, unknown>),
 );
+const resources = manifests as unknown as Resource[];
 const the = (kind: string): Resource => {
   const found = resources.find((one) => one.kind === kind);
   if (!found) throw new Error(`there is no ${kind}`);
@@ -84,6 +86,39 @@ describe.each(pods)('the pod of the %s', (_, pod) => {
   });
 });
 
+/** Made by scripts/kubernetes-schema.mjs: every field that Kubernetes knows, and no other. */
+const { definitions } = JSON.parse(text(`${root}test/support/kubernetes-schema.json`)) as {
+  definitions: Record<
+    string,
+    { 'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[] }
+  >;
+};
+const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema({ $id: 'kubernetes', definitions });
+
+/** What is wrong with a resource by the schema of Kubernetes. */
+function schemaProblems({ apiVersion, kind, ...rest }: Record<string, unknown>): unknown {
+  const [name] =
+    Object.entries(definitions).find(([, schema]) =>
+      schema['x-kubernetes-group-version-kind']?.some(
+        (one) => one.kind === kind && [one.group, one.version].filter(Boolean).join('/') === apiVersion,
+      ),
+    ) ?? [];
+  if (name === undefined) return `${apiVersion} ${kind} is not in the schema`;
+  const validate = ajv.getSchema(`kubernetes#/definitions/${name}`);
+  return validate?.({ apiVersion, kind, ...rest }) ? null : validate?.errors;
+}
+
+it.each(manifests.filter(({ kind }) => kind !== 'Kustomization'))(
+  'the $kind has the form that Kubernetes knows',
+  (manifest) => expect(schemaProblems(manifest)).toBeNull(),
+);
+
+it('a field that Kubernetes does not know is found', () => {
+  const [deployment = {}] = manifests.filter(({ kind }) => kind === 'Deployment');
+  const wrong = JSON.stringify(deployment).replace('"args"', '"arg"');
+  expect(schemaProblems(JSON.parse(wrong))).toMatchObject([{ params: { additionalProperty: 'arg' } }]);
+});
+
 it('two nights never overlap, and one is not cut off', () => {
   expect(cronJob.concurrencyPolicy).toBe('Forbid');
   expect(cronJob.jobTemplate.spec.activeDeadlineSeconds).toBeGreaterThan(50 * 60 + 600);
@@ -115,4 +150,31 @@ it('compose.yaml runs commands that there are, each on a read-only tree', () => 
   expect(Object.keys(services)).toEqual(['worker', 'sandbox']);
   expect(services.worker.stop_grace_period).toBe('40s');
   expect(services.sandbox.profiles).toEqual(['sandbox']);
+});
+
+describe('systemd', () => {
+  const units = `${root}deploy/systemd/`;
+  const service = (name: string) => text(`${units}signalhouse-${name}.service`);
+  const sandbox = text(`${units}signalhouse-.service.d/sandbox.conf`);
+
+  it.each(['sync', 'serve'])('signalhouse-%s.service runs a command that there is', (name) => {
+    const [, command = ''] = /^ExecStart=\/usr\/local\/bin\/signalhouse (.*)$/m.exec(service(name)) ?? [];
+    expectKnown(command.split(' '));
+  });
+
+  it('has the time to end a run, and hands over the key as a file', () => {
+    const { serve, sync } = settings.parse({});
+    const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(sandbox)?.[1]);
+    expect(seconds).toBeGreaterThan(Math.max(serve.shutdownSeconds, sync.shutdownSeconds) + 10);
+    const [, credential] = /^LoadCredential=([^:]+):/m.exec(sandbox) ?? [];
+    expect(sandbox).toContain(`\nEnvironment=SIGNALHOUSE_API_KEY_FILE=%d/${credential}\n`);
+  });
+});
+
+it('nothing that builds or checks the program moves by itself: base image and actions have exact versions', () => {
+  const [, image] = /^ARG BASE=(\S+)$/m.exec(text(`${root}Dockerfile`)) ?? [];
+  expect(image).toMatch(/^docker\.io\/library\/node:(\d+\.\d+\.\d+-bookworm-slim|\S+@sha256:[0-9a-f]{64})$/);
+  const uses = text(`${root}.github/workflows/ci.yml`).match(/uses: .*/g) ?? [];
+  expect(uses.length).toBeGreaterThan(0);
+  for (const line of uses) expect(line).toMatch(/^uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });
