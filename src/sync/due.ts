@@ -33,6 +33,18 @@ export interface Task {
   readonly requests: number;
 }
 
+/** A task that does not come from the query of what is due: one request reads all of the child, and nothing orders it. */
+export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerprint'> = {
+  hasFailed: false,
+  isUnanswered: false,
+  vip: false,
+  lastActivity: '',
+  wholeAt: null,
+  counters: null,
+  storedCounters: null,
+  requests: 1,
+};
+
 /** The state that says that a task is done, to be committed with what it brought. */
 export function coverageOf(
   { child, entityId, fingerprint }: Task,

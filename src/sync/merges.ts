@@ -6,8 +6,8 @@ import { type ChildOf, type Resources, requestFor } from '../contract/resources.
 import type { Coverage } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import type { Task } from './due.js';
-import { isApiRefusal } from './failures.js';
+import { type Task, wholeChild } from './due.js';
+import { failureOf, isApiRefusal } from './failures.js';
 import { fetchChild } from './fetch-child.js';
 import { isHistory } from './histories.js';
 import { landAnswer } from './landing/answers.js';
@@ -91,17 +91,8 @@ async function survivors(
     ...{ alike: history.answer.merges.alike, most: mostSurvivors },
   });
   return rows.map(({ entity_id: entityId, fingerprint }) => ({
+    ...wholeChild,
     ...{ child: history, entityId, fingerprint, reason: 'changed' },
-    ...{
-      hasFailed: false,
-      isUnanswered: false,
-      vip: false,
-      lastActivity: '',
-      wholeAt: null,
-      counters: null,
-      storedCounters: null,
-      requests: 1,
-    },
   }));
 }
 
@@ -155,8 +146,7 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
       });
       return;
     }
-    const { message, hint = null } = error;
-    context.failures.push({ endpoint, entityId: id, message, hint });
+    context.failures.push(failureOf(endpoint, id, error));
   }
 }
 

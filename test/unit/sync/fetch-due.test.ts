@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunObserver } from '../../../src/base/observer.js';
 import { resources } from '../../../src/contract/resources.js';
 import type { Context } from '../../../src/sync/context.js';
-import type { Task } from '../../../src/sync/due.js';
+import { type Task, wholeChild } from '../../../src/sync/due.js';
 import type { ChildOutcome } from '../../../src/sync/fetch-child.js';
 import { PhaseTracker, pruneStale } from '../../../src/sync/fetch-due.js';
 import { batchOf, type Coverage } from '../../../src/warehouse/load/batch.js';
@@ -27,18 +27,7 @@ function listener(): { told: Told[]; observer: RunObserver } {
 const task = (endpoint: string, reason: Task['reason'], entityId = 'x'): Task => {
   const child = resources.children.find(({ name }) => name === endpoint);
   if (!child) throw new Error(endpoint);
-  const rest = {
-    fingerprint: '',
-    hasFailed: false,
-    isUnanswered: false,
-    vip: false,
-    lastActivity: '',
-    wholeAt: null,
-    counters: null,
-    storedCounters: null,
-    requests: 1,
-  };
-  return { child, entityId, reason, ...rest };
+  return { ...wholeChild, child, entityId, reason, fingerprint: '' };
 };
 
 describe('PhaseTracker', () => {
