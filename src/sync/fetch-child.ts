@@ -3,6 +3,7 @@ import { InvalidIdError } from '../api/request.js';
 import { arrivalNow } from '../base/clock.js';
 import { isAboutOneRequest, messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
 import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
+import type { Failure } from '../run/tally.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
 import { coverageOf, type Task } from './due.js';
@@ -12,8 +13,8 @@ import { landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
 
-/** How fetching one child ended: fetched, refused by the API, or to be tried again in a later run. */
-export type ChildOutcome = 'fetched' | 'absent' | 'failed';
+/** How fetching one child ended: fetched, refused by the API, or with a failure, so that a later run tries it again. */
+export type ChildOutcome = 'fetched' | 'absent' | Failure;
 
 /**
  * Fetches one child and adds it to the batch together with the state that says so. A child that the API does not have
@@ -102,7 +103,7 @@ async function notFetchable(context: Context, task: Task, error: InvalidIdError)
   return 'absent';
 }
 
-async function failed(context: Context, task: Task, error: SignalhouseError): Promise<ChildOutcome> {
+async function failed(context: Context, task: Task, error: SignalhouseError): Promise<Failure> {
   const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
   landing.coverage.push({
     ...coverageOf(task, landing.arrivedAt, null),
@@ -110,6 +111,7 @@ async function failed(context: Context, task: Task, error: SignalhouseError): Pr
     error: messageOf(error),
   });
   await context.batcher.add(landing);
-  context.failures.push(failureOf(task.child.name, task.entityId, error));
-  return 'failed';
+  const failure = failureOf(task.child.name, task.entityId, error);
+  context.failures.push(failure);
+  return failure;
 }

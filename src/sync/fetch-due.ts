@@ -46,13 +46,16 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       tasks.map((task) => ({ ...askedOf(task), task })),
       concurrency,
       {
-        ask: async ({ task, endpoint }) => {
+        ask: async ({ task }) => {
           context.stop.throwIfAborted();
           tried.add(keyOf(task));
           const outcome = await fetchChild(context, task);
-          tracker.done(task, outcome);
-          if (outcome !== 'failed') return null;
-          return context.failures.findLast((failure) => failure.endpoint === endpoint)?.message ?? '';
+          if (typeof outcome === 'string') {
+            tracker.done(task, outcome);
+            return null;
+          }
+          tracker.done(task, 'failed');
+          return outcome.message;
         },
         onLeft: ({ task }) => tracker.done(task, 'left'),
       },
@@ -109,7 +112,7 @@ export async function pruneStale(context: Context): Promise<void> {
 }
 
 /** How a task ended; `left` when its endpoint was given up before. */
-type TaskOutcome = ChildOutcome | 'left';
+type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
 
 interface Phase {
   readonly name: string;

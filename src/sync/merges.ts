@@ -68,7 +68,7 @@ async function searchSurvivors(context: Context, source: Source): Promise<void> 
     let failed = false;
     await pool(tasks.slice(start, start + survivorsAtOnce), context.config.api.concurrency, async (task) => {
       context.stop.throwIfAborted();
-      failed = (await fetchChild(context, task)) === 'failed' || failed;
+      failed = typeof (await fetchChild(context, task)) !== 'string' || failed;
     });
     await context.batcher.flush();
     await markMerged(context, source);
