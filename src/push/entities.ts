@@ -93,7 +93,8 @@ export function noteFor({ gone, archivedOn }: EntityFacts, wanted: Values): stri
   return [gone, archived].filter((one) => one !== null).join('; ') || null;
 }
 
-function named(id: string, title: string | null): string {
+/** A topic or company as sentences name it. */
+export function named(id: string, title: string | null): string {
   return title === null ? id : `${title} (${id})`;
 }
 

@@ -3,7 +3,7 @@ import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, named, noteFor } from '../entities.js';
 import type { EntityType, Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { undoneBy } from '../undo/plan.js';
@@ -270,9 +270,8 @@ function conflictText({ id, settledAt, queuedAt }: Change): string {
 }
 
 function followedText(row: number, merged: StoredEntity | undefined): string {
-  const name = (one: { readonly id: string; readonly title: string | null } | null | undefined) =>
-    one?.title ? `${one.title} (${one.id})` : one?.id;
-  return `Row ${row}: ${name(merged)} was merged into ${name(merged?.survivor)}, which is changed instead.`;
+  const [from, into] = [merged, merged?.survivor].map((one) => (one ? named(one.id, one.title) : ''));
+  return `Row ${row}: ${from} was merged into ${into}, which is changed instead.`;
 }
 
 function notesOf(
@@ -286,7 +285,7 @@ function notesOf(
   if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
   if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
   const happened = changes.flatMap(({ entityId, title, note }) =>
-    note === null ? [] : [`${title === null ? entityId : `${title} (${entityId})`} ${note}`],
+    note === null ? [] : [`${named(entityId, title)} ${note}`],
   );
   notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
   if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);

@@ -5,7 +5,7 @@ import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, named, noteFor } from '../entities.js';
 import type { EntityType } from '../fields.js';
 import { storedEntities } from '../import/compare-with-warehouse.js';
 import { type ChangeKind, type CostSettings, type PreviewChange, previewOf } from '../import/report.js';
@@ -181,7 +181,7 @@ async function blockedReasons(
     for (const { id, blockedReason, survivor } of (
       await storedEntities(store, type, [...new Set(ids)])
     ).values()) {
-      const merged = survivor && `was merged into ${survivor.title ?? survivor.id} (${survivor.id})`;
+      const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
       reasons.set(`${type} ${id}`, blockedReason && `the ${type} ${merged ?? blockedReason}`);
     }
   }
