@@ -3,8 +3,8 @@ import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, named, noteFor } from '../entities.js';
-import type { EntityType, Value } from '../fields.js';
+import { named } from '../entities.js';
+import type { Value } from '../fields.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { undoneBy } from '../undo/plan.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
@@ -24,6 +24,7 @@ import {
   type ImportReport,
   type ImportRow,
   type PreviewChange,
+  previewChanges,
   previewOf,
   type RowOutcome,
 } from './report.js';
@@ -122,7 +123,11 @@ export async function prepareImport(
   const counts = await storedCounts(store);
   const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
   const planned = newChanges.map(({ change }) => change);
-  const { changes: shown, affected } = await previewChanges(store, entityType, newChanges);
+  const { changes: shown, affected: companies } = await previewChanges(
+    store,
+    newChanges.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange })),
+  );
+  const affected = entityType === 'topic' ? companies : null;
   return {
     importId,
     source: source.name,
@@ -140,30 +145,6 @@ export async function prepareImport(
       ...notesOf(source, header, combined.repeated, shown),
     ],
   };
-}
-
-/** The changes as the preview shows them: with titles, with the companies that they affect, and with what happened. */
-async function previewChanges(
-  store: Pick<Warehouse, 'all'>,
-  entityType: EntityType,
-  newChanges: readonly PreparedChange[],
-): Promise<{ changes: PreviewChange[]; affected: AffectedCompanies | null }> {
-  const facts = await factsAbout(
-    store,
-    newChanges.map(({ change }) => change),
-  );
-  const ids = newChanges.map(({ change }) => change.entityId);
-  const affected = entityType === 'topic' ? await affectedCompanies(store, ids) : null;
-  const changes = newChanges.map(({ change, rows }): PreviewChange => {
-    const { entityId, wanted, base } = change;
-    const found = facts(change);
-    return {
-      ...{ entityType, entityId, title: found.title, rows, wanted, base },
-      affected: affected?.of(entityId) ?? null,
-      note: noteFor(found, wanted),
-    };
-  });
-  return { changes, affected: affected?.total ?? null };
 }
 
 function outcomeOf(

@@ -1,5 +1,6 @@
 import { minutesFor } from '../../api/budget.js';
-import type { AffectedCompanies } from '../entities.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
 import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
 import { isListed } from '../remote.js';
 
@@ -130,6 +131,31 @@ const noRows: Readonly<Record<RowOutcome, number>> = {
   conflict: 0,
   invalid: 0,
 };
+
+/** A change before it is queued, for `previewChanges`. */
+type ShownChange = Pick<PreviewChange, 'entityType' | 'entityId' | 'rows' | 'wanted' | 'base'>;
+
+/** Changes as a preview shows them: with titles, with the companies that they affect, and with what happened. */
+export async function previewChanges(
+  store: Pick<Warehouse, 'all'>,
+  planned: readonly ShownChange[],
+): Promise<{ changes: PreviewChange[]; affected: AffectedCompanies }> {
+  const facts = await factsAbout(store, planned);
+  const topics = planned.filter(({ entityType }) => entityType === 'topic');
+  const affected = await affectedCompanies(
+    store,
+    topics.map(({ entityId }) => entityId),
+  );
+  const changes = planned.map(({ entityType, entityId, rows, wanted, base }): PreviewChange => {
+    const found = facts({ entityType, entityId });
+    return {
+      ...{ entityType, entityId, title: found.title, rows, wanted, base },
+      affected: entityType === 'topic' ? affected.of(entityId) : null,
+      note: noteFor(found, wanted),
+    };
+  });
+  return { changes, affected: affected.total };
+}
 
 /** Counts what an import would do; `stored` is the number of topics or companies in the warehouse. */
 export function previewOf(

@@ -5,10 +5,16 @@ import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, named, noteFor } from '../entities.js';
+import { type AffectedCompanies, factsAbout, named } from '../entities.js';
 import type { EntityType } from '../fields.js';
 import { storedEntities } from '../import/compare-with-warehouse.js';
-import { type ChangeKind, type CostSettings, type PreviewChange, previewOf } from '../import/report.js';
+import {
+  type ChangeKind,
+  type CostSettings,
+  type PreviewChange,
+  previewChanges,
+  previewOf,
+} from '../import/report.js';
 import type { Queue } from '../queue/queue.js';
 import { type KeptField, type NotUndone, planUndo, type Reversal } from './plan.js';
 
@@ -65,18 +71,14 @@ export async function prepareUndo(
   const all = queue.all();
   const { selected, notes } = select(all, names);
   const plan = planUndo(all, selected, await blockedReasons(store, selected));
-  const facts = await factsAbout(store, [...plan.reversals, ...plan.notUndone]);
-  const topics = plan.reversals.filter(({ entityType }) => entityType === 'topic');
-  const ids = topics.map(({ entityId }) => entityId);
-  const affected = topics.length > 0 ? await affectedCompanies(store, ids) : null;
-  const changes = plan.reversals.map(({ entityType, entityId, wanted, base, undoes }): UndoChange => {
-    const found = facts({ entityType, entityId });
-    return {
-      ...{ entityType, entityId, title: found.title, rows: [], wanted, base, undoes },
-      affected: entityType === 'topic' ? (affected?.of(entityId) ?? null) : null,
-      note: noteFor(found, wanted),
-    };
-  });
+  const shown = await previewChanges(
+    store,
+    plan.reversals.map((reversal) => ({ ...reversal, rows: [] })),
+  );
+  const changes = shown.changes.map(
+    (change, at): UndoChange => ({ ...change, undoes: plan.reversals[at]?.undoes ?? [] }),
+  );
+  const hasTopics = changes.some(({ entityType }) => entityType === 'topic');
   const counts = await storedCounts(store);
   const previews = (['topic', 'company'] as const).map((type) => {
     const planned = plan.reversals.filter(({ entityType }) => entityType === type).map(asPlanned);
@@ -84,6 +86,7 @@ export async function prepareUndo(
   });
   const total = (of: (one: (typeof previews)[number]) => number) =>
     previews.reduce((sum, one) => sum + of(one), 0);
+  const facts = await factsAbout(store, plan.notUndone);
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: facts(one).title }));
   const isPartial = plan.kept.length > 0 || plan.notUndone.some(({ kind }) => kind === 'blocked');
   return {
@@ -92,7 +95,7 @@ export async function prepareUndo(
     preview: {
       changes: changes.length,
       kinds: previews.flatMap(({ kinds }) => kinds),
-      affected: affected?.total ?? null,
+      affected: hasTopics ? shown.affected : null,
       requests: {
         writes: total(({ requests }) => requests.writes),
         reads: total(({ requests }) => requests.reads),
