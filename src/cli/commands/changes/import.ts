@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
-import { ExitCode, type Problem, UsageError } from '../../../base/errors.js';
-import { counted } from '../../../base/units.js';
+import { type Problem, UsageError } from '../../../base/errors.js';
+import type { PreparedImport } from '../../../push/import/prepare.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { canAsk, confirmed, notAsked, print, printJson } from '../../output.js';
 import { osUser, setUp } from '../../setup.js';
 import { importSummary, previewText } from '../../text/import-summary.js';
+import { queueAfterPreview } from './after-preview.js';
 
 export const importCommand = command({
   name: 'import',
@@ -57,19 +57,17 @@ export const importCommand = command({
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
-    let isShown = false;
-    const confirm = async (prepared: Parameters<typeof previewText>[0]) => {
-      if (!context.json) print(previewText(prepared, full));
-      isShown = true;
-      if (context.json || !canAsk()) throw notAsked(`queue ${counted(prepared.newChanges.length, 'change')}`);
-      return confirmed(`Queue ${prepared.newChanges.length === 1 ? 'this change' : 'these changes'}?`);
-    };
-    const report = await importChanges(setUp(context), from, options, yes ? undefined : confirm);
-    if (context.json) printJson(report);
-    else print(importSummary(report, isShown, full));
-    return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
+    return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
+      importChanges(setUp(context), from, options, confirm),
+    );
   },
 });
+
+const texts = {
+  preview: previewText,
+  summary: importSummary,
+  countOf: ({ newChanges }: PreparedImport) => newChanges.length,
+};
 
 function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];

@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import { ExitCode } from '../../../base/errors.js';
-import { counted } from '../../../base/units.js';
+import type { PreparedUndo } from '../../../push/undo/prepare.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { canAsk, confirmed, notAsked, print, printJson } from '../../output.js';
 import { osUser, setUp } from '../../setup.js';
 import { undoPreview, undoSummary } from '../../text/undo-summary.js';
+import { queueAfterPreview } from './after-preview.js';
+
+const texts = {
+  preview: undoPreview,
+  summary: undoSummary,
+  countOf: ({ changes }: PreparedUndo) => changes.length,
+};
 
 export const undo = command({
   name: 'undo',
@@ -45,16 +50,8 @@ export const undo = command({
   async run({ what, by, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), dryRun, wait };
-    let isShown = false;
-    const confirm = async (prepared: Parameters<typeof undoPreview>[0]) => {
-      if (!context.json) print(undoPreview(prepared, full));
-      isShown = true;
-      if (context.json || !canAsk()) throw notAsked(`queue ${counted(prepared.changes.length, 'change')}`);
-      return confirmed(`Queue ${prepared.changes.length === 1 ? 'this change' : 'these changes'}?`);
-    };
-    const report = await undoChanges(setUp(context), what, options, yes ? undefined : confirm);
-    if (context.json) printJson(report);
-    else print(undoSummary(report, isShown, full));
-    return report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
+    return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
+      undoChanges(setUp(context), what, options, confirm),
+    );
   },
 });
