@@ -1,70 +1,50 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ImportReport } from '../../src/push/import/report.js';
 import type { TitledChange } from '../../src/push/queue/view.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, dryRun, other, push } from '../support/pushing.js';
-import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import { dryRun, ImportFolder, other, push, townForPushes } from '../support/pushing.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes/index.js'));
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
-let cwd: string;
+/** Topics that the generated organization happens to merge or supersede later have no place here. */
 let topics: StoredTopic[];
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 60 } });
-  pulling = await Pulling.filled(folders, sandbox);
-  cwd = folders.make();
-  // Topics that the generated organization happens to merge or supersede later have no place here.
-  topics = changeable(sandbox);
-});
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
+let folder: ImportFolder;
+townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
+  ({ sandbox, pulling, topics } = made);
+  folder = new ImportFolder(pulling, made.folders.make());
 });
 
-const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Ran> =>
-  signalhouse(args, { cwd, env: { ...pulling.env, ...env } });
-
-async function json<T>(args: readonly string[], code = 0): Promise<T> {
-  const ran = await run([...args, '--json']);
-  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
-  return JSON.parse(ran.stdout) as T;
-}
-
-const file = (name: string, lines: readonly string[]) =>
-  writeFileSync(join(cwd, name), `topic_id,priority\n${lines.join('\n')}\n`);
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 const list = async (...args: string[]) =>
-  (await json<{ changes: TitledChange[] }>(['changes', 'list', ...args])).changes;
+  (await folder.json<{ changes: TitledChange[] }>(['changes', 'list', ...args])).changes;
 
 describe('the preview of an import', () => {
   it('shows title, values and companies of 20 changes, all with --full and --json, and totals', async () => {
     const chosen = topics.slice(0, 22);
-    file(
+    folder.write(
       'many.csv',
       chosen.map(({ id, priority }) => `${id},${other(priority)}`),
     );
-    const short = await run(['changes', 'import', 'many.csv', '--dry-run']);
+    const short = await folder.run(['changes', 'import', 'many.csv', '--dry-run']);
     expect(short.code).toBe(0);
     expect(widest(short.stdout)).toBeLessThanOrEqual(80);
     expect(flat(short.stdout)).toContain('2 more (--full shows all of them)');
     const arrow = ({ priority }: StoredTopic) => `priority: ${priority} -> ${other(priority)}`;
     expect(short.stdout.split('priority: ')).toHaveLength(21);
     expect(short.stdout).toContain(arrow(chosen[0] as StoredTopic));
-    const full = await run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
+    const full = await folder.run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
     expect(full.stdout.split('priority: ')).toHaveLength(23);
 
-    const report = await json<ImportReport>(['changes', 'import', 'many.csv', '--dry-run']);
+    const report = await folder.json<ImportReport>(['changes', 'import', 'many.csv', '--dry-run']);
     const expected = await read(pulling.dataDir, (reader) =>
       reader.rows<{ topic_id: string; title: string; companies: number; vip_companies: number }>(
         'SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog',
@@ -87,12 +67,12 @@ describe('a conflict', () => {
   it('is named by its title, with the commands that decide it, and after a sync with who changed the value', async () => {
     const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
     const theirs = first.priority === 'low' ? 'very_low' : 'low';
-    file('one.csv', [`${first.id},very_high`]);
-    const { queued } = await json<ImportReport>(['changes', 'import', 'one.csv', '--yes']);
+    folder.write('one.csv', [`${first.id},very_high`]);
+    const { queued } = await folder.json<ImportReport>(['changes', 'import', 'one.csv', '--yes']);
     sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
     const planned = await dryRun(pulling);
     expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
-    const pushed = await run(['push']);
+    const pushed = await folder.run(['push']);
     expect(pushed.code).toBe(3);
     expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
     expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
@@ -109,12 +89,12 @@ describe('a conflict', () => {
       ['changes', 'list', '--status', 'conflict'],
       ['changes', 'show', queued[0] ?? ''],
     ]) {
-      const { stdout } = await run(args, { COLUMNS: '80' });
+      const { stdout } = await folder.run(args, { COLUMNS: '80' });
       expect(widest(stdout)).toBeLessThanOrEqual(80);
       expect(flat(stdout)).toContain(`${member?.name} changed priority on `);
       expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
     }
-    expect((await run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+    expect((await folder.run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
   });
 });
 
@@ -129,13 +109,13 @@ describe('a sheet that is older than a merge or an archiving', () => {
   it('names the survivor, changes it with --follow-merges, and says what was archived', async () => {
     const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
     const wanted = other(survivor.priority);
-    file('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
-    const refused = await run(['changes', 'import', 'old sheet.csv']);
+    folder.write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
+    const refused = await folder.run(['changes', 'import', 'old sheet.csv']);
     expect(refused.code).toBe(3);
     expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
     expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
 
-    const report = await json<ImportReport>([
+    const report = await folder.json<ImportReport>([
       'changes',
       'import',
       'old sheet.csv',
@@ -149,16 +129,16 @@ describe('a sheet that is older than a merge or an archiving', () => {
     expect(report.notes[0]).toBe(
       `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
     );
-    const pushed = await run(['push', '--result', 'done.csv']);
+    const pushed = await folder.run(['push', '--result', 'done.csv']);
     expect(pushed.code).toBe(0);
     expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
     expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
-    expect(readFileSync(join(cwd, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
+    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
     expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
   });
 
   it('a sheet is as old as the last reading of the list, not as the last change of a topic', async () => {
-    const { oldest } = await json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
+    const { oldest } = await folder.json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
     const [scan] = await read(pulling.dataDir, (reader) =>
       reader.rows<{ at: string }>(
         "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
@@ -171,8 +151,8 @@ describe('a sheet that is older than a merge or an archiving', () => {
 describe('push --dry-run', () => {
   it('names what each request changes', async () => {
     const topic = topics[4] as StoredTopic;
-    file('two.csv', [`${topic.id},${other(topic.priority)}`]);
-    await json<ImportReport>(['changes', 'import', 'two.csv', '--yes']);
+    folder.write('two.csv', [`${topic.id},${other(topic.priority)}`]);
+    await folder.json<ImportReport>(['changes', 'import', 'two.csv', '--yes']);
     const { report } = await dryRun(pulling);
     expect(report.requests).toMatchObject([
       {
@@ -180,7 +160,7 @@ describe('push --dry-run', () => {
         changes: [{ title: topic.title, wanted: { priority: other(topic.priority) } }],
       },
     ]);
-    const { stdout } = await run(['push', '--dry-run']);
+    const { stdout } = await folder.run(['push', '--dry-run']);
     expect(flat(stdout)).toContain(
       `${topic.title} priority: ${topic.priority} -> ${other(topic.priority)} PATCH /topics/${topic.id} `,
     );

@@ -1,32 +1,21 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, dryRun, enqueue, other, push, raise } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import { dryRun, enqueue, other, push, raise, townForPushes } from '../support/pushing.js';
+import type { Folders } from '../support/signalhouse.js';
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 let topics: StoredTopic[];
+let folders: Folders;
 /** Each test takes topics of its own. */
 let taken = 0;
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 60 } });
-  pulling = await Pulling.filled(folders, sandbox);
-  topics = changeable(sandbox);
-});
-beforeEach(() => {
-  sandbox.clearFaults();
-  sandbox.resetStats();
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
+  ({ sandbox, pulling, topics, folders } = made);
 });
 
 function some(count: number): StoredTopic[] {

@@ -1,20 +1,14 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
-import { Folders } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
+import { type Pulling, town, townForEachTest } from '../support/pulling.js';
 
 let sandbox: Sandbox;
 let pulling: Pulling;
-beforeEach(async () => {
-  sandbox = await startTown({ sizes: town });
-  pulling = Pulling.into(folders, sandbox);
+townForEachTest({ sizes: town }, (made) => {
+  ({ sandbox, pulling } = made);
 });
-afterEach(() => sandbox.stop());
 
 const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInput;
 

@@ -1,17 +1,107 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
 import type { Change } from '../../src/push/change.js';
 import type { Values } from '../../src/push/fields.js';
 import { type NewChange, Queue, readQueue } from '../../src/push/queue/queue.js';
 import type { PushPreview, PushReport } from '../../src/push/report.js';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { putWarehouse } from './migrated.js';
-import type { Pulling } from './pulling.js';
-import type { Ran } from './signalhouse.js';
+import { Pulling, startTown } from './pulling.js';
+import { Folders, type Ran, signalhouse } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/push.js'));
+
+/** What the tests of a file share: a town, its data directory, and the topics that a push can change. */
+interface Town {
+  readonly sandbox: Sandbox;
+  readonly pulling: Pulling;
+  readonly topics: StoredTopic[];
+  readonly folders: Folders;
+}
+
+/** Starts a town for all tests of a file; the data directory holds this much of it. */
+export function townForPushes(
+  { holds, ...options }: SandboxOptions & { holds: 'everything' | 'topics' | 'nothing' },
+  take: (made: Town) => void,
+): void {
+  const folders = new Folders();
+  let sandbox: Sandbox | undefined;
+  beforeAll(async () => {
+    sandbox = await startTown(options);
+    const pulling =
+      holds === 'everything' ? await Pulling.filled(folders, sandbox) : Pulling.into(folders, sandbox);
+    if (holds === 'topics') {
+      const { code } = await pulling.sync(['--only', 'topics', '--max-requests', '40']);
+      expect(code).toBe(0);
+    }
+    take({ sandbox, pulling, topics: changeable(sandbox), folders });
+  });
+  beforeEach(() => {
+    sandbox?.clearFaults();
+    sandbox?.resetStats();
+  });
+  afterAll(async () => {
+    await sandbox?.stop();
+    folders.remove();
+  });
+}
+
+/** A terminal in a folder of files to import. */
+export class ImportFolder {
+  constructor(
+    readonly pulling: Pulling,
+    readonly path: string,
+  ) {}
+
+  run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+    return signalhouse(args, { cwd: this.path, env: { ...this.pulling.env, ...env } });
+  }
+
+  /** What a command prints with `--json`, without a word on stderr. */
+  async json<T>(args: readonly string[], code = 0): Promise<T> {
+    const ran = await this.run([...args, '--json']);
+    expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
+    return JSON.parse(ran.stdout) as T;
+  }
+
+  /** Writes a sheet of topic ids and priorities; `more` are further columns. */
+  write(name: string, lines: readonly string[], more = ''): void {
+    writeFileSync(join(this.path, name), `topic_id,priority${more}\n${lines.join('\n')}\n`);
+  }
+}
+
+/** The drop folder of a data directory. */
+export class DropFolder {
+  readonly path: string;
+
+  constructor(readonly pulling: Pulling) {
+    this.path = join(pulling.dataDir, 'inbox');
+    mkdirSync(this.path, { recursive: true });
+  }
+
+  drop(name: string, content: string | Uint8Array): void {
+    writeFileSync(join(this.path, name), content);
+  }
+
+  /** Runs `sync --push --json` to its end. */
+  async night(args: readonly string[] = []): Promise<Pushed<SyncPushReport>> {
+    return reportOf(await this.pulling.run(['sync', '--push', '--json', ...args]));
+  }
+}
+
+/** What happened to each file of the drop folder. */
+export const outcomes = ({ inbox }: SyncPushReport) =>
+  Object.fromEntries(inbox.map(({ name, outcome }) => [name, outcome]));
+
+/** A line of a sheet that sets another priority than the topic has. */
+export const lineOf = ({ id, priority }: StoredTopic) => `${id},${other(priority)}\n`;
 
 /** The parts of a change that matter to a test. */
 export interface Wish {
@@ -87,6 +177,29 @@ export function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
   } catch {
     throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
   }
+}
+
+/** Runs a command and kills it after so many milliseconds, unless it has ended before. */
+export async function killedAfter(pulling: Pulling, args: readonly string[], ms: number): Promise<void> {
+  const running = pulling.start(args);
+  await Promise.race([delay(ms), running.ended]);
+  running.child.kill('SIGKILL');
+  await running.ended;
+}
+
+/** Pushes until nothing is left, six times at the most; returns the last push. */
+export async function pushToEnd(pulling: Pulling): Promise<Pushed> {
+  for (let round = 1; ; round += 1) {
+    const pushed = await push(pulling);
+    const { queued, sending } = pushed.report.left;
+    if (queued + sending === 0 || round === 6) return pushed;
+  }
+}
+
+/** The keys under which a topic was written. */
+export function keysOf(sandbox: Sandbox, id: string): Set<string | null> {
+  const writes = sandbox.writes().filter(({ touched }) => touched.some((one) => one.id === id));
+  return new Set(writes.map(({ idempotencyKey }) => idempotencyKey));
 }
 
 const match = { route: 'update_topic' };

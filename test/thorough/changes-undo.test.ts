@@ -1,45 +1,28 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ImportReport } from '../../src/push/import/report.js';
 import type { TitledChange } from '../../src/push/queue/view.js';
 import type { UndoReport } from '../../src/push/undo/prepare.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, other, push } from '../support/pushing.js';
-import { Folders, type Ran, signalhouse } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import { ImportFolder, other, push, townForPushes } from '../support/pushing.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/changes/index.js'));
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
-let cwd: string;
 let topics: StoredTopic[];
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: 60 } });
-  pulling = await Pulling.filled(folders, sandbox);
-  cwd = folders.make();
+let folder: ImportFolder;
+townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
+  ({ sandbox, pulling } = made);
   // A value that only the service can set has its own test of the plan.
-  topics = changeable(sandbox).filter(({ archivedAt }) => archivedAt === null);
-});
-beforeEach(() => sandbox.resetStats());
-afterAll(async () => {
-  await sandbox?.stop();
-  folders.remove();
+  topics = made.topics.filter(({ archivedAt }) => archivedAt === null);
+  folder = new ImportFolder(pulling, made.folders.make());
 });
 
-const changes = (...args: string[]): Promise<Ran> =>
-  signalhouse(['changes', ...args], { cwd, env: pulling.env });
-
-async function json<T>(args: readonly string[], code = 0): Promise<T> {
-  const ran = await changes(...args, '--json');
-  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code, stderr: '' });
-  return JSON.parse(ran.stdout) as T;
-}
+const changes = (...args: string[]) => folder.run(['changes', ...args]);
+const json = <T>(args: readonly string[], code = 0) => folder.json<T>(['changes', ...args], code);
 
 const undo = (what: readonly string[], code = 0) => json<UndoReport>(['undo', ...what, '--yes'], code);
 const states = () =>
@@ -55,9 +38,10 @@ describe('changes undo', () => {
     const [first, second, third] = topics as [StoredTopic, StoredTopic, StoredTopic];
     const start = structuredClone(states());
     const line = ({ id, priority }: StoredTopic, rest: string) => `${id},${other(priority)},${rest}`;
-    writeFileSync(
-      join(cwd, 'plan.csv'),
-      `topic_id,priority,archived,archived_reason\n${line(first, ',')}\n${line(second, 'TRUE,a duplicate')}\n${line(third, ',')}\n`,
+    folder.write(
+      'plan.csv',
+      [line(first, ','), line(second, 'TRUE,a duplicate'), line(third, ',')],
+      ',archived,archived_reason',
     );
     const imported = await json<ImportReport>(['import', 'plan.csv', '--yes']);
     const early = await undo(['plan.csv'], 3);

@@ -1,59 +1,34 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SyncPushReport } from '../../src/app/runs.js';
+import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { readSheet } from '../../src/sheet/read.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import { DropFolder, lineOf, outcomes, townForPushes } from '../support/pushing.js';
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
-let inbox: string;
+let inbox: DropFolder;
 let topics: StoredTopic[];
-
-beforeAll(async () => {
-  sandbox = await startTown();
-  pulling = await Pulling.filled(folders, sandbox);
-  topics = changeable(sandbox);
-  inbox = join(pulling.dataDir, 'inbox');
-  mkdirSync(inbox, { recursive: true });
+townForPushes({ holds: 'everything' }, (made) => {
+  ({ sandbox, pulling, topics } = made);
+  inbox = new DropFolder(pulling);
 });
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
-
-async function night(args: readonly string[] = []): Promise<{ code: number | null; report: SyncPushReport }> {
-  const ran = await pulling.run(['sync', '--push', '--json', ...args]);
-  try {
-    return { code: ran.code, report: JSON.parse(ran.stdout) as SyncPushReport };
-  } catch {
-    throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
-  }
-}
-
-const outcomes = (report: SyncPushReport) =>
-  Object.fromEntries(report.inbox.map(({ name, outcome }) => [name, outcome]));
-const drop = (name: string, text: string) => writeFileSync(join(inbox, name), text);
-const lineOf = (topic: StoredTopic) => `${topic.id},${topic.priority === 'high' ? 'low' : 'high'}\n`;
 
 describe('the drop folder', () => {
   it('keeps a file whose changes a cap left in the queue, and hands it back the night after', async () => {
     const some = topics.slice(4, 9);
-    drop('capped.csv', `topic_id,priority\n${some.map(lineOf).join('')}`);
-    drop('growing.csv', `topic_id,priority\n${lineOf(topics[10] as StoredTopic)}`);
-    const first = await night(['--max-requests', '5']);
+    inbox.drop('capped.csv', `topic_id,priority\n${some.map(lineOf).join('')}`);
+    inbox.drop('growing.csv', `topic_id,priority\n${lineOf(topics[10] as StoredTopic)}`);
+    const first = await inbox.night(['--max-requests', '5']);
     expect(first.code).toBe(0);
     expect(outcomes(first.report)['capped.csv']).toBe('waiting');
     expect(first.report.push?.left.queued).toBeGreaterThan(0);
-    const second = await night();
+    const second = await inbox.night();
     expect(outcomes(second.report)).toEqual({ 'capped.csv': 'done', 'growing.csv': 'done' });
     for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
-    const results = await readSheet({ path: join(inbox, 'done', 'capped.result.csv') });
+    const results = await readSheet({ path: join(inbox.path, 'done', 'capped.result.csv') });
     expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
   });
 });

@@ -1,47 +1,36 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import type { Change } from '../../src/push/change.js';
 import { Queue } from '../../src/push/queue/queue.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, enqueue, other, push, queueOf, raise, writeFaults } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import {
+  enqueue,
+  keysOf,
+  killedAfter,
+  other,
+  push,
+  pushToEnd,
+  queueOf,
+  raise,
+  townForPushes,
+  writeFaults,
+} from '../support/pushing.js';
 
 /** `npm test` sends a part of them; PUSH_CHANGES=2000 sends all. */
 const count = Number(process.env.PUSH_CHANGES ?? 120);
 const seed = Number(process.env.PUSH_SEED ?? 7);
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 let topics: StoredTopic[];
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: Math.ceil(count * 1.3), messages: 800, people: 60 } });
-  pulling = Pulling.into(folders, sandbox);
-  expect((await pulling.sync(['--only', 'topics', '--max-requests', '40'])).code).toBe(0);
-  topics = changeable(sandbox);
+const sizes = { topics: Math.ceil(count * 1.3), messages: 800, people: 60 };
+townForPushes({ sizes, holds: 'topics' }, (made) => {
+  ({ sandbox, pulling, topics } = made);
 });
-beforeEach(() => {
-  sandbox.clearFaults();
-  sandbox.resetStats();
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
-});
-
-const keysOf = (id: string) =>
-  new Set(
-    sandbox
-      .writes()
-      .filter(({ touched }) => touched.some((one) => one.id === id))
-      .map(({ idempotencyKey }) => idempotencyKey),
-  );
 
 /** Makes a change as a crash would leave it: sent under its key this many hours ago, without an answer. */
 async function sentBefore(change: Change, hours: number): Promise<void> {
@@ -63,26 +52,17 @@ describe('exactly once', () => {
     sandbox.addFaults([...writeFaults]);
     const moments = fc.sample(fc.integer({ min: 300, max: 2_500 }), { seed, numRuns: count > 500 ? 20 : 4 });
     for (const moment of moments) {
-      const running = pulling.start(['push']);
-      await Promise.race([delay(moment), running.ended]);
-      running.child.kill('SIGKILL');
-      await running.ended;
+      await killedAfter(pulling, ['push'], moment);
       const statuses = new Set((await queueOf(pulling.dataDir)).map(({ status }) => status));
       expect([...statuses].filter((one) => !['queued', 'sending', 'applied'].includes(one))).toEqual([]);
     }
-    for (let round = 0; round < 6; round += 1) {
-      const { report, code } = await push(pulling);
-      if (report.left.queued + report.left.sending === 0) {
-        expect(code).toBe(0);
-        break;
-      }
-    }
+    expect((await pushToEnd(pulling)).code).toBe(0);
     const done = await queueOf(pulling.dataDir);
     expect(done.filter(({ status }) => status !== 'applied')).toEqual([]);
     expect(done).toHaveLength(count);
     for (const { id } of chosen) {
       expect(sandbox.applied()[`topic:${id}`]).toEqual({ priority: 1 });
-      expect(keysOf(id).size).toBe(1);
+      expect(keysOf(sandbox, id).size).toBe(1);
       expect(sandbox.world.topics.get(id)?.priority).toBe(other(before.get(id) as string));
     }
     expect(sandbox.stats().replays).toBeGreaterThan(0);

@@ -1,33 +1,33 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { UndoReport } from '../../src/push/undo/prepare.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
-import { Pulling, startTown } from '../support/pulling.js';
-import { changeable, other, push, queueOf, writeFaults } from '../support/pushing.js';
-import { Folders, type Ran } from '../support/signalhouse.js';
+import type { Pulling } from '../support/pulling.js';
+import {
+  keysOf,
+  killedAfter,
+  other,
+  pushToEnd,
+  queueOf,
+  townForPushes,
+  writeFaults,
+} from '../support/pushing.js';
+import type { Folders, Ran } from '../support/signalhouse.js';
 
 const count = Number(process.env.UNDO_CHANGES ?? 500);
 const seed = Number(process.env.PUSH_SEED ?? 7);
 
-const folders = new Folders();
 let sandbox: Sandbox;
 let pulling: Pulling;
 let topics: StoredTopic[];
-
-beforeAll(async () => {
-  sandbox = await startTown({ sizes: { topics: Math.ceil(count * 1.3), messages: 800, people: 60 } });
-  pulling = Pulling.into(folders, sandbox);
-  expect((await pulling.sync(['--only', 'topics', '--max-requests', '40'])).code).toBe(0);
-  topics = changeable(sandbox).slice(0, count);
-  expect(topics).toHaveLength(count);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  folders.remove();
+let folders: Folders;
+const sizes = { topics: Math.ceil(count * 1.3), messages: 800, people: 60 };
+townForPushes({ sizes, holds: 'topics' }, (made) => {
+  ({ sandbox, pulling, folders } = made);
+  topics = made.topics.slice(0, count);
 });
 
 /** What a person can change of each topic. */
@@ -39,12 +39,7 @@ const values = () =>
 
 /** Runs a command, killed at each of the moments, and then to its end. */
 async function killedAt(args: readonly string[], moments: readonly number[]): Promise<Ran> {
-  for (const moment of moments) {
-    const running = pulling.start(args);
-    await Promise.race([delay(moment), running.ended]);
-    running.child.kill('SIGKILL');
-    await running.ended;
-  }
+  for (const moment of moments) await killedAfter(pulling, args, moment);
   return pulling.run(args);
 }
 
@@ -53,16 +48,12 @@ async function pushAll(moments: readonly number[]): Promise<void> {
   sandbox.resetStats();
   sandbox.addFaults([...writeFaults]);
   await killedAt(['push'], moments);
-  for (let round = 0; round < 6; round += 1) {
-    const { report } = await push(pulling);
-    if (report.left.queued + report.left.sending === 0) break;
-  }
+  await pushToEnd(pulling);
   sandbox.clearFaults();
   const statuses = (await queueOf(pulling.dataDir)).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set(['applied']));
   for (const { id } of topics) {
-    const writes = sandbox.writes().filter(({ touched }) => touched.some((one) => one.id === id));
-    expect(new Set(writes.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    expect(keysOf(sandbox, id).size).toBe(1);
     expect(Object.values(sandbox.applied()[`topic:${id}`] ?? {})).toEqual(
       Object.values(sandbox.applied()[`topic:${id}`] ?? {}).map(() => 1),
     );
@@ -72,6 +63,7 @@ async function pushAll(moments: readonly number[]): Promise<void> {
 
 it('changes that are pushed under faults and kills, and undone under faults and kills, leave everything as it was', async () => {
   const [early, late, ...killed] = fc.sample(fc.integer({ min: 300, max: 2_500 }), { seed, numRuns: 6 });
+  expect(topics).toHaveLength(count);
   const start = values();
   const lines = topics.map(({ id, priority, archivedAt }, index) =>
     index % 3 === 0 && archivedAt === null

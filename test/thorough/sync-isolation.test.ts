@@ -1,20 +1,16 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
+import { Pulling, town, townForEachTest } from '../support/pulling.js';
 import { changeable } from '../support/pushing.js';
-import { Folders } from '../support/signalhouse.js';
-
-const folders = new Folders();
-afterAll(() => folders.remove());
+import type { Folders } from '../support/signalhouse.js';
 
 let sandbox: Sandbox;
 let pulling: Pulling;
-beforeEach(async () => {
-  sandbox = await startTown({ sizes: town });
-  pulling = Pulling.into(folders, sandbox);
+let folders: Folders;
+townForEachTest({ sizes: town }, (made) => {
+  ({ sandbox, pulling, folders } = made);
 });
-afterEach(() => sandbox.stop());
 
 describe('one broken endpoint', () => {
   it('500 for most people: what comes later is fetched, and no night asks for the same ten again', async () => {
