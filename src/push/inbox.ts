@@ -67,8 +67,8 @@ export class Inbox {
   }
 
   /**
-   * Imports every sheet that is completely written. A file with a wrong row, and one that is no sheet, goes to `rejected/`
-   * with every reason.
+   * Imports every spreadsheet that is completely written. A file that has a wrong row or is not a spreadsheet goes to
+   * `rejected/` with every reason.
    */
   async importAll(): Promise<void> {
     const { dataDir, clock } = this.#parts;
@@ -218,7 +218,7 @@ function filesIn(dataDir: string): string[] {
     .sort();
 }
 
-/** Raises UsageError for a file that is no sheet by its name, and for a link, which may point anywhere. */
+/** Raises UsageError for a file whose ending is not that of a spreadsheet, and for a link, which may point anywhere. */
 function refuseOtherFiles(path: string): void {
   const [name, ending] = [basename(path), extname(path)];
   if (!inFolder(() => lstatSync(path)).isFile())

@@ -33,7 +33,7 @@ export interface Grid {
 
 export type Separator = ',' | ';' | '\t' | '|';
 
-// The limits of a sheet. They keep memory bounded for any file, whoever made it.
+// The limits of a sheet. They keep memory bounded, whatever program wrote the file.
 
 /** Bytes of the file itself. 200,000 topics with titles and summaries are smaller. */
 export const maxFileBytes = 50 * 1024 * 1024;
