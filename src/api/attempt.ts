@@ -2,9 +2,9 @@ import type { EventEmitter } from 'node:events';
 import { type Arrival, arrivalNow, type Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { Outage, OutageEnd } from '../base/observer.js';
 import type { Budget, Pause } from './budget.js';
 import { Failure, type FailureKind } from './failure.js';
-import type { OutageEnd, Unavailable } from './outage.js';
 import type { PreparedRequest } from './request.js';
 import { type HttpResponse, header, readResponse } from './response.js';
 import type { Transport } from './transport.js';
@@ -39,8 +39,8 @@ export interface Paused extends Pause {
 export interface ApiEvents {
   attempt: [Attempt];
   paused: [Paused];
-  /** When an outage begins, and about once a minute while it lasts. */
-  unavailable: [Unavailable];
+  /** When an outage begins, and once a minute while it lasts. */
+  unavailable: [Outage];
   outageEnd: [OutageEnd];
 }
 

@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.js';
 import { OutdatedError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { duration } from '../base/units.js';
+import { outageEndText, outageText } from '../base/observer.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
 import { type ApiEvents, type ApiResponse, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
 import { Failure, type FailureKind, toEndpointRefusal, toError } from './failure.js';
 import { Gate, linkSignals, probePriority } from './gate.js';
-import { type OutageEnd, OutageMonitor, type Unavailable } from './outage.js';
+import { OutageMonitor } from './outage.js';
 import { PagingMemory, type PagingSettings } from './page.js';
 import {
   type AnyRequest,
@@ -304,7 +304,7 @@ export class Api {
         }
       },
       onUnavailable: (state) => {
-        if (!this.events.emit('unavailable', state)) this.#options.log.warn(unavailableText(state));
+        if (!this.events.emit('unavailable', state)) this.#options.log.warn(outageText(state));
       },
       onEnd: (end) => {
         if (!this.events.emit('outageEnd', end)) this.#options.log.warn(outageEndText(end));
@@ -324,18 +324,6 @@ interface Waiting {
 function outdated({ where }: PreparedRequest, attempt: number): OutdatedError {
   const { endpoint, method, path } = where;
   return new OutdatedError(`${endpoint}: ${method} ${path} waited too long`, attempt - 1);
-}
-
-/** What a person reads while the client waits for the API. */
-export function unavailableText({ forMs, leftMs, reason }: Unavailable): string {
-  return `the API has been unavailable for ${duration(forMs)}; waiting for it, at most ${duration(leftMs)} more (${reason})`;
-}
-
-/** What a person reads when the wait is over. */
-export function outageEndText({ forMs, isAnswered }: OutageEnd): string {
-  return isAnswered
-    ? `the API answers again after ${duration(forMs)}`
-    : `the API has been unavailable for ${duration(forMs)}: not waiting any longer`;
 }
 
 const mayBeApplied: readonly FailureKind[] = [

@@ -1,23 +1,8 @@
 import type { Clock } from '../base/clock.js';
 import { OutageError } from '../base/errors.js';
+import type { Outage, OutageEnd } from '../base/observer.js';
 import { duration } from '../base/units.js';
 import type { FailureKind } from './failure.js';
-
-/** The API as a whole does not answer, and all calls wait. */
-export interface Unavailable {
-  /** How long ago the first attempt of the outage started. */
-  readonly forMs: number;
-  /** How much longer the calls wait. */
-  readonly leftMs: number;
-  /** What the last attempt met. */
-  readonly reason: string;
-}
-
-/** The API answers again, or the client stopped waiting for it. */
-export interface OutageEnd {
-  readonly forMs: number;
-  readonly isAnswered: boolean;
-}
 
 /** Whether a failed attempt can mean that the API as a whole does not answer. */
 const signs: Record<FailureKind, 'yes' | 'no' | 'once it has answered'> = {
@@ -82,7 +67,8 @@ export interface OutageOptions {
   readonly probe: (signal: AbortSignal) => Promise<{ readonly retryAfterMs: number | undefined }>;
   /** Lets nothing but probes start, or everything again. */
   readonly hold: (isHeld: boolean) => void;
-  readonly onUnavailable: (state: Unavailable) => void;
+  /** Called when an outage begins, and once a minute while it lasts. */
+  readonly onUnavailable: (outage: Outage) => void;
   readonly onEnd: (end: OutageEnd) => void;
 }
 
@@ -213,30 +199,43 @@ export class OutageMonitor {
     const { clock, limitMs, probe, hold } = this.#options;
     this.#loop = new AbortController();
     const { signal } = this.#loop;
-    for (let count = 1; ; count += 1) {
-      const startedAt = clock.monotonic();
-      const { retryAfterMs } = await probe(signal);
-      if (this.isAnsweredSince(startedAt) || signal.aborted) return;
-      if (!this.#isOn) {
-        this.#isOn = true;
-        this.#count += 1;
-        this.#toldAt = Number.NEGATIVE_INFINITY;
-        hold(true);
+    const telling = new AbortController();
+    try {
+      for (let count = 1; ; count += 1) {
+        const startedAt = clock.monotonic();
+        const { retryAfterMs } = await probe(signal);
+        if (this.isAnsweredSince(startedAt) || signal.aborted) return;
+        if (!this.#isOn) {
+          this.#isOn = true;
+          this.#count += 1;
+          this.#toldAt = Number.NEGATIVE_INFINITY;
+          hold(true);
+        }
+        const leftMs = limitMs - this.#forMs();
+        if (leftMs <= 0) return this.#giveUp();
+        if (count === 1) void this.#tell(telling.signal);
+        const pauseMs = probePauseMs(count, { limitMs, leftMs, retryAfterMs }, Math.random());
+        await clock.sleep(pauseMs, signal).catch(() => undefined);
+        if (signal.aborted) return;
       }
-      const leftMs = limitMs - this.#forMs();
-      if (leftMs <= 0) return this.#giveUp();
-      this.#tell(leftMs);
-      const pauseMs = probePauseMs(count, { limitMs, leftMs, retryAfterMs }, Math.random());
-      await clock.sleep(pauseMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
+    } finally {
+      telling.abort();
     }
   }
 
-  #tell(leftMs: number): void {
-    const now = this.#options.clock.monotonic();
-    if (now - this.#toldAt < 60_000) return;
-    this.#toldAt = now;
-    this.#options.onUnavailable({ forMs: this.#forMs(), leftMs, reason: this.#reason });
+  /** Every minute until `stop`: a pause or a probe may take longer, since a 429 delays the probe as well. */
+  async #tell(stop: AbortSignal): Promise<void> {
+    const { clock, limitMs, onUnavailable } = this.#options;
+    while (!stop.aborted && this.#isOn) {
+      const waitMs = this.#toldAt + 60_000 - clock.monotonic();
+      if (waitMs > 0) {
+        await clock.sleep(waitMs, stop).catch(() => undefined);
+        continue;
+      }
+      this.#toldAt = clock.monotonic();
+      const forMs = this.#forMs();
+      onUnavailable({ forMs, leftMs: Math.max(0, limitMs - forMs), reason: this.#reason });
+    }
   }
 
   /** The calls that wait end; a later call probes once, and ends as they do unless the API answers then. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { ExitCode } from '../base/errors.js';
-import type { Log } from '../base/log.js';
-import type { RunObserver } from '../base/observer.js';
+import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
 import type { Config } from '../config/load.js';
@@ -10,6 +9,7 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
+import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access } from './setup.js';
 import { exportEverything } from './snapshot.js';
@@ -42,10 +42,11 @@ interface Signals {
  * when another command holds it, the job waits, and the log names that command.
  */
 export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
-  const { log } = access;
+  const { config, log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
-    const observe: Observe = () => observer(log, context);
+    const observe: Observe = (api) =>
+      observed(context, new LoggedProgress(log, speedOf(api, config.api.concurrency)));
     const work = { access, sink, signals, observe };
     switch (job.run) {
       case 'sync':
@@ -141,7 +142,8 @@ function resultOf({ outcome, exitCode, stoppedBy, endedByOutage }: Report, text:
   return { outcome: effective, exitCode, message: why + text, endedByOutage };
 }
 
-function pulledText({ requests, rows, rejected, failures, scans, left }: SyncReport): string {
+function pulledText(report: SyncReport): string {
+  const { requests, rows, rejected, failures, scans, left } = report;
   const total = (kind: 'new' | 'changed' | 'removed') =>
     Object.values(rows).reduce((sum, one) => sum + one[kind], 0);
   const parts = [
@@ -153,6 +155,7 @@ function pulledText({ requests, rows, rejected, failures, scans, left }: SyncRep
   ];
   if (left.runs !== null && left.runs > 0)
     parts.push(`about ${counted(left.runs, 'more run', 'more runs')} like this one`);
+  parts.push(...outagePart(report));
   if (rejected.new > 0) parts.push(`${counted(rejected.new, 'record')} newly rejected`);
   const fused = scans.filter((scan) => scan.fused).map(({ endpoint }) => endpoint);
   if (fused.length > 0) parts.push(`the fuse held back deletions of ${fused.join(', ')}`);
@@ -161,26 +164,47 @@ function pulledText({ requests, rows, rejected, failures, scans, left }: SyncRep
   return parts.join(', ');
 }
 
-function pushedText({ applied, unchanged, conflict, failed, left }: PushReport): string {
+function outagePart({ unavailableMinutes }: Pick<SyncReport, 'unavailableMinutes'>): string[] {
+  return unavailableMinutes > 0
+    ? [`the API was unavailable for ${duration(unavailableMinutes * 60_000)}`]
+    : [];
+}
+
+function pushedText(report: PushReport): string {
+  const { applied, unchanged, conflict, failed, left } = report;
   const parts = [`${count(applied)} applied`];
   if (unchanged > 0) parts.push(`${count(unchanged)} already up to date`);
   if (conflict > 0) parts.push(counted(conflict, 'conflict'));
   if (failed.total > 0) parts.push(`${count(failed.total)} failed`);
   const waiting = left.queued + left.sending;
   if (waiting > 0) parts.push(`${count(waiting)} still queued`);
+  parts.push(...outagePart(report));
   return parts.join(', ');
 }
 
-/** Reports progress to the schedule, and the end of each phase to the log. */
-function observer(log: Log, context: RunContext): RunObserver {
+/** Shows progress and outages in the log, and in the schedule as well. */
+function observed(context: RunContext, logged: ProgressDisplay): ProgressDisplay {
   let phase = '';
   return {
     phase(name, total) {
       phase = name;
       context.progress({ phase, done: 0, total });
+      logged.phase(name, total);
     },
-    progress: (done, total) => context.progress({ phase, done, total }),
-    phaseEnd: (result) => log.info({ phase }, result),
-    note: (text) => log.warn(text),
+    progress(done, total) {
+      context.progress({ phase, done, total });
+      logged.progress(done, total);
+    },
+    phaseEnd: (result) => logged.phaseEnd(result),
+    note: (text) => logged.note(text),
+    unavailable(outage) {
+      context.outage(outage);
+      logged.unavailable(outage);
+    },
+    outageEnd(end) {
+      context.outage(null);
+      logged.outageEnd(end);
+    },
+    close: () => logged.close(),
   };
 }

@@ -16,6 +16,7 @@ import { openPublished } from '../warehouse/read/query.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
+  displayFor,
   type Observe,
   refuseWithoutWarehouse,
   type WorkerOptions,
@@ -34,7 +35,7 @@ export async function sync(
 ): Promise<SyncReport> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
-  return withWorker(access, options, (parts) => runSync(parts, options, observe(parts.api)));
+  return withWorker(access, options, observe, (parts, display) => runSync(parts, options, display));
 }
 
 /** `signalhouse plan`. */
@@ -44,7 +45,7 @@ export async function plan(
   observe: Observe,
 ): Promise<PlanReport> {
   selectResources(options.only);
-  return withWorker(access, options, (parts) => runPlan(parts, options, observe(parts.api)));
+  return withWorker(access, options, observe, (parts, display) => runPlan(parts, options, display));
 }
 
 /** `signalhouse push`. Throws only when there is nothing to report; all other failures are in the report. */
@@ -56,8 +57,8 @@ export async function push(
   // Checked before a request is spent and before a run starts.
   checkPushOptions(options);
   refuseWithoutWarehouse(access.config.dataDir);
-  return withWorker(access, options, (parts) =>
-    withQueue(parts, (queue) => runPush({ ...parts, queue }, options, observe(parts.api))),
+  return withWorker(access, options, observe, (parts, display) =>
+    withQueue(parts, (queue) => runPush({ ...parts, queue }, options, display)),
   );
 }
 
@@ -74,6 +75,7 @@ export async function pushPreview(
     scope.defer('snapshot', () => snapshot.close());
     const api = connect(access);
     scope.defer('client', () => api.close());
+    const display = displayFor(api, observe, scope);
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
@@ -84,7 +86,7 @@ export async function pushPreview(
     return previewPush(
       { config, api, store: snapshot, changes, storedCounts: counts, organization, stop },
       options,
-      observe(api),
+      display,
     );
   });
 }
@@ -110,8 +112,7 @@ export async function syncAndPush(
   observe: Observe,
 ): Promise<SyncPushReport> {
   selectResources(options.only);
-  return withWorker(access, options, async (parts) => {
-    const observer = observe(parts.api);
+  return withWorker(access, options, observe, async (parts, observer) => {
     // whoami is asked once, and counted with the first of the two runs.
     const after = { ...parts, identity: { ...parts.identity, attempts: [] } };
     const isEmpty = (await storedCounts(parts.warehouse)).topic === 0;

@@ -3,7 +3,7 @@ import type { Api } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { RunObserver } from '../base/observer.js';
+import type { ProgressDisplay } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
 import { Queue } from '../push/queue/queue.js';
@@ -12,6 +12,7 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { followOutages } from './progress.js';
 import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
 
 /**
@@ -30,20 +31,22 @@ export interface WorkerOptions {
   readonly maxMinutes?: number | undefined;
 }
 
-/** Makes the observer of a run from the client, whose budget it shows. */
-export type Observe = (api: Api) => RunObserver;
+/** Makes the display of a command from the client, whose budget it shows. */
+export type Observe = (api: Api) => ProgressDisplay;
 
 /** What a run works with, and every setting. */
 export type WorkerParts = RunParts<Config>;
 
 /**
  * A worker: the client, identified by whoami, and the warehouse of that organization. A refused key leaves no file
- * behind, and a key of another organization changes none.
+ * behind, and a key of another organization changes none. The display of `observe` is open from before whoami, so that it
+ * shows an outage from the first request on.
  */
 export async function withWorker<T>(
   access: Access,
   options: WorkerOptions,
-  work: (parts: WorkerParts) => Promise<T>,
+  observe: Observe,
+  work: (parts: WorkerParts, display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
   const { config, log, programVersion, clock = systemClock } = access;
   return Scope.run(async (scope) => {
@@ -53,6 +56,7 @@ export async function withWorker<T>(
     const destroy = () => void api.destroy();
     options.kill?.addEventListener('abort', destroy, { once: true });
     scope.defer('kill', () => options.kill?.removeEventListener('abort', destroy));
+    const display = displayFor(api, observe, scope);
 
     const identity = await whoAmI(api, options.stop).catch((error: unknown) => {
       if (error instanceof RefusedError) scope.defer('folder', made.remove);
@@ -66,8 +70,16 @@ export async function withWorker<T>(
     });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     await replayJournal(warehouse, config, clock, log);
-    return work({ config, api, warehouse, identity, log, clock, programVersion });
+    return work({ config, api, warehouse, identity, log, clock, programVersion }, display);
   });
+}
+
+/** The display of a command, told of outages until the scope ends. */
+export function displayFor(api: Api, observe: Observe, scope: Scope): ProgressDisplay {
+  const display = observe(api);
+  scope.defer('display', () => display.close());
+  scope.defer('outages', followOutages(api, display));
+  return display;
 }
 
 /** The warehouse alone, for writing, without a client. */

@@ -1,3 +1,5 @@
+import { duration } from './units.js';
+
 /** What a run tells about its progress: for a terminal, a log, metrics. Every method is cheap and never throws. */
 export interface RunObserver {
   /** A phase starts: `total` is known for details (requests), unknown for a list before its first page. */
@@ -8,4 +10,42 @@ export interface RunObserver {
   phaseEnd(result: string): void;
   /** Something a person should read now. */
   note(text: string): void;
+}
+
+/** Shows a command at work, from its first request to its end: its runs, and the outages that it waits out. */
+export interface ProgressDisplay extends RunObserver {
+  /** The API does not answer and the command waits: called when an outage begins, and once a minute while it lasts. */
+  unavailable(outage: Outage): void;
+  /** The wait is over, one way or the other. */
+  outageEnd(end: OutageEnd): void;
+  /** Shows nothing more. */
+  close(): void;
+}
+
+/** The API as a whole does not answer, and all calls wait. */
+export interface Outage {
+  /** How long ago the first attempt of the outage started. */
+  readonly forMs: number;
+  /** How much longer the calls wait. */
+  readonly leftMs: number;
+  /** What the last attempt met. */
+  readonly reason: string;
+}
+
+/** The API answers again, or the client stopped waiting for it. */
+export interface OutageEnd {
+  readonly forMs: number;
+  readonly isAnswered: boolean;
+}
+
+/** What a person reads while the client waits for the API. */
+export function outageText({ forMs, leftMs, reason }: Outage): string {
+  return `the API has been unavailable for ${duration(forMs)}; waiting for it, at most ${duration(leftMs)} more (${reason})`;
+}
+
+/** What a person reads when the wait is over. */
+export function outageEndText({ forMs, isAnswered }: OutageEnd): string {
+  return isAnswered
+    ? `the API answers again after ${duration(forMs)}`
+    : `the API has been unavailable for ${duration(forMs)}: not waiting any longer`;
 }

@@ -1,6 +1,5 @@
 import type { Attempt } from '../api/attempt.js';
-import { type Api, outageEndText, unavailableText } from '../api/client.js';
-import type { OutageEnd, Unavailable } from '../api/outage.js';
+import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import {
   ExitCode,
@@ -76,6 +75,8 @@ export interface RunReport {
   readonly stoppedBy: string | null;
   /** Whether the run failed because the API as a whole did not answer for longer than a run waits. */
   readonly endedByOutage: boolean;
+  /** How long the API as a whole did not answer, and the run waited for it. */
+  readonly unavailableMinutes: number;
   readonly organization: { readonly id: string; readonly name: string | null };
   readonly requests: RequestCounts;
   /** What the reader should know: a restored database, a sweep that cannot be kept, a fuse. */
@@ -162,7 +163,6 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     scope.defer('batcher', () => context.batcher.drop());
     const steps = begin(context);
     scope.defer('attempts', followAttempts(parts, options, { context, steps, stop }));
-    scope.defer('outages', followOutages(parts.api, observer));
 
     const error = await errorOf(steps.work());
     const unavailableMs = parts.api.takeUnavailableMs();
@@ -176,6 +176,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       runId,
       ...endOf(error, steps.verdict()),
       endedByOutage: error instanceof OutageError,
+      unavailableMinutes: unavailableMs / 60_000,
       organization: parts.identity.organization,
       requests: context.tally.requests,
       published: null,
@@ -258,18 +259,6 @@ function followAttempts<Settings extends RunSettings>(
     );
   }
   return () => void api.events.off('attempt', onAttempt);
-}
-
-/** Tells the observer while the API is unavailable. Returns a function that ends this. */
-function followOutages({ events }: Api, observer: RunObserver): () => void {
-  const onUnavailable = (state: Unavailable) => observer.note(unavailableText(state));
-  const onEnd = (end: OutageEnd) => observer.note(outageEndText(end));
-  events.on('unavailable', onUnavailable);
-  events.on('outageEnd', onEnd);
-  return () => {
-    events.off('unavailable', onUnavailable);
-    events.off('outageEnd', onEnd);
-  };
 }
 
 /** The error that ended the work, if it is one of ours; any other is thrown. */

@@ -32,7 +32,10 @@ export async function serve(
 }
 
 export interface StatusJson {
-  readonly schedule: { history: RunRecord[]; running: { job: string } | null };
+  readonly schedule: {
+    history: RunRecord[];
+    running: { job: string; outage?: { until: string } | null } | null;
+  };
   readonly facts: { rows: Record<string, number>; queue: Record<string, number> } | null;
 }
 export const statusOf = async ({ url }: Served) =>

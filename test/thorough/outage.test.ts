@@ -286,6 +286,30 @@ describe('a push', () => {
 });
 
 describe('serve', () => {
+  it('shows an outage while it waits it out, logs it, and says afterwards how long it took', async () => {
+    const pulling = copyOf('503', 30);
+    const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }];
+    pulling.set({ api: { outageMinutes: 30, retry: { attempts: 2, baseMs: 2, maxMs: 5 } }, serve: { jobs } });
+    // In a catch-up right after the start, from whoami on: before there is any phase.
+    gateway.breakDown({ how: '503', at: () => true, nth: 1, isShort: false });
+    const served = await serve(pulling);
+    const runningOf = async () => (await statusOf(served)).schedule.running;
+    const waiting = await until(runningOf, (running) => running?.outage != null);
+    expect(waiting).toMatchObject({ job: 'nightly', outage: { reason: expect.stringContaining('503') } });
+    expect(Date.parse(waiting?.outage?.until ?? '')).toBeGreaterThan(Date.now() + 25 * 60_000);
+    expect(await (await fetch(served.url)).text()).toContain('has not answered since');
+    await gateway.restore();
+    const [last] = await until(
+      async () => (await statusOf(served)).schedule.history,
+      ([run]) => run?.outcome === 'done',
+    );
+    expect(last?.message).toContain('the API was unavailable for');
+    const { code, stderr } = await terminate(served);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the API has been unavailable for .*; waiting for it, at most/);
+    expect(stderr).toContain('the API answers again after');
+  });
+
   it('tries a job that an outage ended again, after growing pauses, until the API answers', async () => {
     const pulling = copyOf('503', impatient);
     const retry = { firstMinutes: 0.01, maxMinutes: 0.02 };

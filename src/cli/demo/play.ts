@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import { etaMs } from '../../app/progress.js';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
-import { etaMs } from '../progress/eta.js';
 import { indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';
 

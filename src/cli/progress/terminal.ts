@@ -1,7 +1,7 @@
-import type { RunObserver } from '../../base/observer.js';
+import { type BudgetView, etaMs, type Speed } from '../../app/progress.js';
+import { type Outage, type OutageEnd, outageEndText, type ProgressDisplay } from '../../base/observer.js';
 import { count, duration } from '../../base/units.js';
 import { cut, printable } from '../text/layout.js';
-import { type BudgetView, etaMs, type Pace } from './eta.js';
 
 /** Where the progress is drawn: a terminal's stderr. */
 export interface Screen {
@@ -16,11 +16,11 @@ const clear = '\r\u001b[K';
  * Progress on a terminal: one line for each phase, redrawn in place, whose last version stays. A line that has not
  * changed is not written again, so that it does not flicker; other output goes through `around`, above the line.
  */
-export class TerminalProgress implements RunObserver {
+export class TerminalProgress implements ProgressDisplay {
   readonly #screen: Screen;
-  #budget: (() => BudgetView) | undefined;
-  #pace: () => Pace = () => ({ answerMs: 0, concurrency: 1 });
+  #speed: Speed | undefined;
   #phase: { name: string; done: number; total: number | null } | undefined;
+  #outage: (Outage & { readonly at: number }) | undefined;
   #drawn = '';
   #timer: NodeJS.Timeout | undefined;
 
@@ -29,16 +29,13 @@ export class TerminalProgress implements RunObserver {
   }
 
   /** From now on the line shows this budget, and an ETA that takes it into account. */
-  watch(budget: () => BudgetView, pace: () => Pace): void {
-    this.#budget = budget;
-    this.#pace = pace;
+  watch(speed: Speed): void {
+    this.#speed = speed;
   }
 
   phase(name: string, total: number | null): void {
     this.#phase = { name, done: 0, total };
-    // The budget and the ETA change even when nothing else does.
-    this.#timer ??= setInterval(() => this.#draw(), redrawMs).unref();
-    this.#draw();
+    this.#redraw();
   }
 
   progress(done: number, total: number | null): void {
@@ -55,6 +52,18 @@ export class TerminalProgress implements RunObserver {
     this.#line(text);
   }
 
+  unavailable(outage: Outage): void {
+    const isNew = this.#outage === undefined;
+    this.#outage = { ...outage, at: performance.now() };
+    if (isNew) this.#line(`the API does not answer; waiting for it (${outage.reason})`);
+    this.#redraw();
+  }
+
+  outageEnd(end: OutageEnd): void {
+    this.#outage = undefined;
+    this.#line(outageEndText(end));
+  }
+
   /** Writes something else to the same terminal, above the line. */
   around(write: () => void): void {
     if (this.#drawn !== '') this.#screen.write(clear);
@@ -68,8 +77,15 @@ export class TerminalProgress implements RunObserver {
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#phase = undefined;
+    this.#outage = undefined;
     if (this.#drawn !== '') this.#screen.write(clear);
     this.#drawn = '';
+  }
+
+  #redraw(): void {
+    // The budget, the ETA and the wait change even when nothing else does.
+    this.#timer ??= setInterval(() => this.#draw(), redrawMs).unref();
+    this.#draw();
   }
 
   #line(text: string): void {
@@ -77,14 +93,28 @@ export class TerminalProgress implements RunObserver {
   }
 
   #draw(): void {
-    if (!this.#phase) return;
-    const { name, done, total } = this.#phase;
-    const budget = this.#budget?.();
-    const eta = total === null || !budget ? null : etaMs(total - done, budget, this.#pace());
-    const line = progressLine({ name, done, total, etaMs: eta }, budget, this.#columns);
-    if (line === this.#drawn) return;
+    const line = this.#outage ? this.#outageLine(this.#outage) : this.#phaseLine();
+    if (line === undefined || line === this.#drawn) return;
     this.#screen.write(`${clear}${line}`);
     this.#drawn = line;
+  }
+
+  #phaseLine(): string | undefined {
+    if (!this.#phase) return undefined;
+    const { name, done, total } = this.#phase;
+    const budget = this.#speed?.budget();
+    const eta =
+      total === null || !this.#speed || !budget ? null : etaMs(total - done, budget, this.#speed.pace());
+    return progressLine({ name, done, total, etaMs: eta }, budget, this.#columns);
+  }
+
+  /** Counts on between two calls of `unavailable`. */
+  #outageLine({ forMs, leftMs, at }: Outage & { readonly at: number }): string {
+    const passedMs = performance.now() - at;
+    const where = this.#phase ? `${this.#phase.name}  ` : '';
+    const left = duration(Math.max(0, leftMs - passedMs));
+    const line = `${where}waiting for the API, unavailable for ${duration(forMs + passedMs)}; at most ${left} more`;
+    return cut(line, this.#columns - 1);
   }
 
   get #columns(): number {

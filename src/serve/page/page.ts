@@ -99,14 +99,16 @@ function attention(
   ];
 }
 
-function jobs({ jobs: all, history }: ScheduleView): string[] {
-  return all.flatMap(({ name }) => {
+function jobs({ jobs: all, history, running }: ScheduleView): string[] {
+  const outage = running?.outage ? [`The API does not answer: ${running.job} is waiting for it`] : [];
+  const ended = all.flatMap(({ name }) => {
     const last = history.find(
       ({ job, outcome }) => job === name && outcome !== 'skipped' && outcome !== 'interrupted',
     );
     if (last?.outcome === 'failed') return [`${name} failed: ${last.message}`];
     return last?.outcome === 'incomplete' ? [`${name} is incomplete: ${last.message}`] : [];
   });
+  return [...outage, ...ended];
 }
 
 function freshness(facts: Facts, now: number): string[] {

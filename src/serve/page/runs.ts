@@ -19,6 +19,7 @@ const shownRuns = 15;
 export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView): string {
   if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
   const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
+  if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
   if (running)
     return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
   const [next] = upcoming(jobs);
@@ -45,13 +46,18 @@ export function nowSection({ running, waiting }: ScheduleView, now: number): Htm
 
 function liveRun(
   state: 'running' | 'waiting',
-  { job, since: from, progress, trigger }: LiveRun,
+  { job, since: from, progress, trigger, outage }: LiveRun,
   now: number,
 ): Html {
   const spent = duration(now - (millis(from) ?? now));
   return html`<strong>${job}</strong> ${badge(state === 'running' ? 'good' : 'quiet', state)} for ${spent} (${trigger})${
     progress && bar(progress)
-  }`;
+  }${outage && waiting(outage, now)}`;
+}
+
+function waiting({ since: from, until, reason }: NonNullable<LiveRun['outage']>, now: number): Html {
+  const wait = duration((millis(until) ?? now) - now);
+  return html`<p>${badge('warn', 'API unavailable')} The API has not answered since ${clock(from)}. The run waits for it for ${wait} more, and continues when it answers. <span class="message">${reason}</span></p>`;
 }
 
 function bar({ phase, done, total }: NonNullable<LiveRun['progress']>): Html {

@@ -9,6 +9,7 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
+import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
 import { Agenda, type Chance, seededChance } from './agenda.js';
 import { type Job, jobProblems } from './job.js';
@@ -25,7 +26,7 @@ import {
   type ScheduleStore,
   type Trigger,
 } from './record.js';
-import type { LiveRun, Progress, ScheduleView } from './view.js';
+import type { LiveRun, OutageView, Progress, ScheduleView } from './view.js';
 
 /** What a job is given for one run. */
 export interface RunContext {
@@ -36,6 +37,8 @@ export interface RunContext {
   readonly kill: AbortSignal;
   /** Reports progress; cheap, so it may be called often. */
   progress(progress: Progress): void;
+  /** The API does not answer and the run waits for it; null when the wait is over. */
+  outage(outage: Outage | null): void;
 }
 
 /** Runs one job to its end. What it throws counts as a failure of that run, and of nothing else. */
@@ -273,8 +276,11 @@ export class Scheduler {
     const progress = (now: Progress) => {
       entry.progress = now;
     };
+    const outage = (now: Outage | null) => {
+      entry.outage = now && outageView(now, this.#clock.now());
+    };
     const signals = { stop: this.#stop.signal, kill: this.#kill.signal };
-    const result = await (async () => run(job, { trigger, ...signals, progress }))().catch(thrown);
+    const result = await (async () => run(job, { trigger, ...signals, progress, outage }))().catch(thrown);
     const outcome = this.#outcomeOf(result);
     const level = outcome === 'failed' ? 'error' : outcome === 'incomplete' ? 'warn' : 'info';
     const retry = outcome === 'failed' && result.endedByOutage ? this.#retryAfter(entry) : null;
@@ -352,7 +358,7 @@ export class Scheduler {
   }
 
   #entry(job: Job, trigger: Trigger, dueAt: number | null): Entry {
-    return { job, trigger, dueAt, since: this.#clock.now(), progress: null };
+    return { job, trigger, dueAt, since: this.#clock.now(), progress: null, outage: null };
   }
 
   #holder(): string | null {
@@ -370,10 +376,16 @@ export interface Entry {
   /** When it started waiting; once it runs, when it started. */
   since: number;
   progress: Progress | null;
+  outage: OutageView | null;
 }
 
-function liveRun({ job, trigger, dueAt, since, progress }: Entry): LiveRun {
-  return { job: job.name, trigger, dueAt: dueAt === null ? null : iso(dueAt), since: iso(since), progress };
+function liveRun({ job, trigger, dueAt, since, progress, outage }: Entry): LiveRun {
+  const due = dueAt === null ? null : iso(dueAt);
+  return { job: job.name, trigger, dueAt: due, since: iso(since), progress, outage };
+}
+
+function outageView({ forMs, leftMs, reason }: Outage, now: number): OutageView {
+  return { since: iso(now - forMs), until: iso(now + leftMs), reason };
 }
 
 /** The result of a job that threw: stopped, or failed with what to do next. */

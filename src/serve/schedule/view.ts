@@ -9,6 +9,16 @@ export interface Progress {
   readonly total: number | null;
 }
 
+/** The API does not answer, and the running job waits for it. */
+export interface OutageView {
+  /** When the first attempt failed. */
+  readonly since: Iso;
+  /** When the run stops waiting. */
+  readonly until: Iso;
+  /** What the last attempt met. */
+  readonly reason: string;
+}
+
 /** A run that is running, or waits for another one. */
 export interface LiveRun {
   readonly job: string;
@@ -17,6 +27,8 @@ export interface LiveRun {
   /** When it started to run, or to wait. */
   readonly since: Iso;
   readonly progress: Progress | null;
+  /** Null while the API answers. */
+  readonly outage: OutageView | null;
 }
 
 /** A job with its last and its next run. */

@@ -96,6 +96,39 @@ describe('the monitor', () => {
     );
   });
 
+  test.each([
+    ['a pause', { retryAfterMs: 590_000, probeMs: 0 }],
+    ['a probe', { retryAfterMs: undefined, probeMs: 590_000 }],
+  ])('tells of an outage every minute, however long %s takes', async (_, { retryAfterMs, probeMs }) => {
+    const clock = new SimulatedClock();
+    const told: number[] = [];
+    let answersFrom = 1_500_000;
+    const monitor: OutageMonitor = new OutageMonitor({
+      limitMs: 1_800_000,
+      clock,
+      probe: async () => {
+        const startedAt = clock.monotonic();
+        // The first one finds the outage.
+        if (startedAt > 0) await clock.sleep(probeMs);
+        const isDown = clock.monotonic() < answersFrom;
+        monitor.record(startedAt, isDown ? { kind: 'server_error', message: '503' } : undefined);
+        return { retryAfterMs };
+      },
+      hold: () => undefined,
+      onUnavailable: ({ forMs, leftMs }) => void told.push(forMs, leftMs),
+      onEnd: () => {
+        answersFrom = clock.monotonic();
+      },
+    });
+    monitor.record(0, { kind: 'server_error', message: '503' });
+    monitor.enter();
+    await clock.run(monitor.wait(new AbortController().signal));
+    const minutes = Math.ceil(answersFrom / 60_000);
+    expect(told).toEqual(
+      Array.from({ length: minutes }, (_, minute) => [minute * 60_000, 1_800_000 - minute * 60_000]).flat(),
+    );
+  });
+
   test('a call that comes after the limit ends after one probe, or continues when that is answered', async () => {
     const { clock, probes, monitor, attempt } = monitored(1_000, 5_000);
     const { signal } = new AbortController();

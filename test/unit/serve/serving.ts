@@ -82,6 +82,7 @@ export const someSchedule: ScheduleView = {
     dueAt: '2026-11-20T10:10:00.000Z',
     since: '2026-11-20T10:10:04.000Z',
     progress: { phase: 'topic details', done: 120, total: 400 },
+    outage: null,
   },
   waiting: [
     {
@@ -90,6 +91,7 @@ export const someSchedule: ScheduleView = {
       dueAt: null,
       since: '2026-11-20T10:14:00.000Z',
       progress: null,
+      outage: null,
     },
   ],
   jobs: [

@@ -53,10 +53,7 @@ describe('progress on a terminal', () => {
     written = [];
     seen = { ...budget };
     shown = new TerminalProgress({ write: (text) => written.push(text), columns: 80 });
-    shown.watch(
-      () => seen,
-      () => pace,
-    );
+    shown.watch({ budget: () => seen, pace: () => pace });
   });
   afterEach(() => {
     shown.close();
@@ -107,6 +104,29 @@ describe('progress on a terminal', () => {
     shown.phase('topics', 4);
     shown.around(() => written.push('a log line\n'));
     expect(screen()).toEqual(['a log line', expect.stringContaining('topics  0/4')]);
+  });
+
+  it('shows an outage that is waited out in the place of the phase, and counts on', () => {
+    shown.phase('topics', 4);
+    shown.unavailable({ forMs: 60_000, leftMs: 1_740_000, reason: 'topic: 503' });
+    vi.advanceTimersByTime(120_000);
+    const waiting = expect.stringMatching(
+      /^topics {2}waiting for the API, unavailable for 3 min; at most 27 min/,
+    );
+    expect(screen()).toEqual([expect.stringContaining('waiting for it (topic: 503)'), waiting]);
+    // Told again each minute, which is no new line.
+    shown.unavailable({ forMs: 180_000, leftMs: 1_620_000, reason: 'topic: 503' });
+    expect(screen()).toHaveLength(2);
+    shown.outageEnd({ forMs: 240_000, isAnswered: true });
+    expect(screen().slice(1)).toEqual([
+      'the API answers again after 4 min',
+      expect.stringContaining('topics  0/4'),
+    ]);
+  });
+
+  it('shows an outage before the first phase', () => {
+    shown.unavailable({ forMs: 0, leftMs: 60_000, reason: 'whoami: 503' });
+    expect(screen().at(-1)).toMatch(/^waiting for the API/);
   });
 
   it('takes its line away at the end', () => {

@@ -25,6 +25,7 @@ const report: SyncReport = {
   exitCode: 0,
   stoppedBy: null,
   endedByOutage: false,
+  unavailableMinutes: 0,
   organization: { id: 'org_1', name: 'Acme' },
   requests: { total: 1_234, rateLimited: 0, byEndpoint: { topics: 12, topic_groups: 1_222 } },
   scans: [scan],

@@ -42,6 +42,22 @@ describe('what it says', () => {
     );
   });
 
+  it('says that a run waits for the API, since when, until when and why', () => {
+    const outage = {
+      since: '2026-11-20T10:11:00.000Z',
+      until: '2026-11-20T10:41:00.000Z',
+      reason: 'topic: GET /topics/t1 503 <b>',
+    };
+    const document = page({ schedule: { ...someSchedule, running: { ...someSchedule.running!, outage } } });
+    expect(words(document, 'state')).toBe(
+      'hourly-push is waiting for the API, which does not answer. Waiting: export.',
+    );
+    expect(document.replace(/<[^>]*>/g, '')).toMatch(
+      /has not answered since 2026-11-20 10:11Z.*waits for it for 26 min more.*503 &lt;b&gt;/,
+    );
+    expect(words(document, 'attention')).toContain('The API does not answer: hourly-push is waiting for it');
+  });
+
   it('says what needs attention, and counts it in the title', () => {
     const document = page();
     expect(document).toContain('<title>(3) Acme Tools · Signalhouse</title>');

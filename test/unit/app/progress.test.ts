@@ -1,6 +1,9 @@
+import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { type BudgetView, etaMs } from '../../../../src/cli/progress/eta.js';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiEvents } from '../../../src/api/attempt.js';
+import { type BudgetView, etaMs, followOutages, LoggedProgress } from '../../../src/app/progress.js';
 
 const instant = { answerMs: 0, concurrency: 8 };
 const idle: BudgetView = { available: 120, limit: 120, windowMs: 60_000, nextFreeMs: 0 };
@@ -62,5 +65,65 @@ describe('of any budget', () => {
         expect(eta).toBeLessThanOrEqual(Math.max(0, windows) * budget.windowMs + 1e-6);
       }),
     );
+  });
+});
+
+describe('progress without a terminal', () => {
+  let lines: { level: number; msg: string; phase?: string; leftMs?: number }[];
+  let shown: LoggedProgress;
+  const texts = () => lines.map(({ msg }) => msg);
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    lines = [];
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+    shown = new LoggedProgress(log, { budget: () => spent, pace: () => instant });
+  });
+  afterEach(() => {
+    shown.close();
+    vi.useRealTimers();
+  });
+
+  it('is a line a minute in every phase, with the time that is left', () => {
+    shown.phase('person (new)', 1_500);
+    shown.progress(120, 1_500);
+    vi.advanceTimersByTime(60_000);
+    shown.progress(240, 1_500);
+    vi.advanceTimersByTime(60_000);
+    shown.phaseEnd('1,500 fetched');
+    shown.phase('topics', null);
+    shown.progress(300, null);
+    vi.advanceTimersByTime(60_000);
+    expect(texts()).toEqual([
+      'phase started',
+      'person (new): 120 of 1,500 (8 %), about 12 min left',
+      'person (new): 240 of 1,500 (16 %), about 11 min left',
+      '1,500 fetched',
+      'phase started',
+      'topics: 300 so far, after 1 min',
+    ]);
+    expect(lines[1]).toMatchObject({ phase: 'person (new)', done: 120, total: 1_500, leftMs: 720_000 });
+  });
+
+  it('is the outage while the API does not answer, and nothing after the end', () => {
+    const events = new EventEmitter<ApiEvents>();
+    const leave = followOutages({ events }, shown);
+    shown.phase('topics', 4);
+    events.emit('unavailable', { forMs: 60_000, leftMs: 120_000, reason: 'whoami: 503' });
+    vi.advanceTimersByTime(60_000);
+    events.emit('unavailable', { forMs: 120_000, leftMs: 60_000, reason: 'whoami: 503' });
+    events.emit('outageEnd', { forMs: 130_000, isAnswered: true });
+    vi.advanceTimersByTime(60_000);
+    leave();
+    shown.close();
+    vi.advanceTimersByTime(600_000);
+    expect(texts()).toEqual([
+      'phase started',
+      'the API has been unavailable for 1 min; waiting for it, at most 2 min more (whoami: 503)',
+      'the API has been unavailable for 2 min; waiting for it, at most 1 min more (whoami: 503)',
+      'the API answers again after 2 min',
+      expect.stringContaining('topics: 0 of 4'),
+    ]);
+    expect(events.listenerCount('unavailable') + events.listenerCount('outageEnd')).toBe(0);
   });
 });

@@ -1,0 +1,174 @@
+import type { Api } from '../api/client.js';
+import { type Clock, systemClock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import {
+  type Outage,
+  type OutageEnd,
+  outageEndText,
+  outageText,
+  type ProgressDisplay,
+} from '../base/observer.js';
+import { count, duration } from '../base/units.js';
+
+/** How far a run is and how long it takes: the arithmetic that every display shares, and the display for logs. */
+
+/** The state of the budget as plain numbers; attempts of other commands are included. */
+export interface BudgetView {
+  /** Attempts that may start now. */
+  readonly available: number;
+  /** Attempts per window that are allowed now; Infinity when there is no limit. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Milliseconds until the next slot becomes free; 0 when one is free. */
+  readonly nextFreeMs: number;
+}
+
+/** How fast the service has answered so far. */
+export interface Pace {
+  /** Average milliseconds from request to answer; 0 before the first answer. */
+  readonly answerMs: number;
+  /** The largest number of requests in flight at once. */
+  readonly concurrency: number;
+}
+
+/**
+ * Milliseconds until `requests` more requests are answered. The slots that are free now are used at once, the taken ones
+ * become free during the rest of the window, and after that each slot is used once per window. Where the service is
+ * slower than the budget, its pace decides.
+ */
+export function etaMs(requests: number, budget: BudgetView, pace: Pace): number {
+  if (requests <= 0) return 0;
+  const byPace = (requests * pace.answerMs) / Math.max(1, pace.concurrency);
+  return Math.max(byPace, untilSlot(requests, budget) + pace.answerMs);
+}
+
+/** Milliseconds until the nth slot from now (n >= 1) can be taken. */
+function untilSlot(n: number, budget: BudgetView): number {
+  const limit = Math.floor(budget.limit);
+  if (!Number.isFinite(budget.limit) || limit < 1) return 0;
+  const free = Math.min(Math.max(0, Math.floor(budget.available)), limit);
+  const rounds = Math.floor((n - 1) / limit);
+  const slot = (n - 1) % limit;
+  return rounds * budget.windowMs + (slot < free ? 0 : takenSlotFreeMs(slot - free, limit - free, budget));
+}
+
+/**
+ * Milliseconds until the taken slot with this index becomes free, on the assumption that they become free evenly: the
+ * first when the budget says, the last at the end of the window. In a pause longer than a window, all do at its end.
+ */
+function takenSlotFreeMs(index: number, taken: number, { nextFreeMs, windowMs }: BudgetView): number {
+  if (nextFreeMs >= windowMs) return nextFreeMs;
+  if (nextFreeMs <= 0) return (windowMs * (index + 1)) / taken;
+  return nextFreeMs + ((windowMs - nextFreeMs) * index) / Math.max(1, taken - 1);
+}
+
+/** Tells a display of the outages of a client. Returns a function that ends this. */
+export function followOutages({ events }: Pick<Api, 'events'>, display: ProgressDisplay): () => void {
+  const onUnavailable = (outage: Outage) => display.unavailable(outage);
+  const onEnd = (end: OutageEnd) => display.outageEnd(end);
+  events.on('unavailable', onUnavailable);
+  events.on('outageEnd', onEnd);
+  return () => {
+    events.off('unavailable', onUnavailable);
+    events.off('outageEnd', onEnd);
+  };
+}
+
+/** The pace is averaged over about this many of the last attempts. */
+const averagedAttempts = 50;
+
+/** What a display needs to know of a client to say how long something takes. */
+export interface Speed {
+  budget(): BudgetView;
+  pace(): Pace;
+}
+
+/** Measures how fast a client is, from now on. */
+export function speedOf({ budget, events }: Pick<Api, 'budget' | 'events'>, concurrency: number): Speed {
+  let answerMs = 0;
+  let seen = 0;
+  events.on('attempt', ({ ms }) => {
+    seen = Math.min(seen + 1, averagedAttempts);
+    answerMs += (ms - answerMs) / seen;
+  });
+  return {
+    budget: () => ({
+      available: budget.available(),
+      limit: budget.limit,
+      windowMs: budget.windowMs,
+      nextFreeMs: budget.nextFreeInMs(),
+    }),
+    pace: () => ({ answerMs, concurrency }),
+  };
+}
+
+const everyMs = 60_000;
+
+/**
+ * Progress without a terminal: a log line when a phase starts, when it ends, and once a minute in between, with the time
+ * that it still takes. While the API does not answer, the lines of the outage take the place of the latter.
+ */
+export class LoggedProgress implements ProgressDisplay {
+  readonly #log: Log;
+  readonly #speed: Speed;
+  readonly #clock: Clock;
+  #phase: { name: string; done: number; total: number | null; since: number } | undefined;
+  #isOut = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(log: Log, speed: Speed, clock: Clock = systemClock) {
+    this.#log = log;
+    this.#speed = speed;
+    this.#clock = clock;
+  }
+
+  phase(name: string, total: number | null): void {
+    this.#phase = { name, done: 0, total, since: this.#clock.monotonic() };
+    this.#log.info(total === null ? { phase: name } : { phase: name, requests: total }, 'phase started');
+    // One timer for all phases: many short ones after each other are a long silence too.
+    this.#timer ??= setInterval(() => this.#tell(), everyMs).unref();
+  }
+
+  progress(done: number, total: number | null): void {
+    if (this.#phase) this.#phase = { ...this.#phase, done, total };
+  }
+
+  phaseEnd(result: string): void {
+    this.#log.info({ phase: this.#phase?.name ?? '' }, result);
+    this.#phase = undefined;
+  }
+
+  note(text: string): void {
+    this.#log.warn(text);
+  }
+
+  unavailable(outage: Outage): void {
+    this.#isOut = true;
+    this.#log.warn(outageText(outage));
+  }
+
+  outageEnd(end: OutageEnd): void {
+    this.#isOut = false;
+    this.#log.warn(outageEndText(end));
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#phase = undefined;
+  }
+
+  #tell(): void {
+    if (!this.#phase || this.#isOut) return;
+    const { name, done, total, since } = this.#phase;
+    const spentMs = this.#clock.monotonic() - since;
+    if (total === null) {
+      this.#log.info({ phase: name, done }, `${name}: ${count(done)} so far, after ${duration(spentMs)}`);
+      return;
+    }
+    const leftMs = etaMs(total - done, this.#speed.budget(), this.#speed.pace());
+    const share = total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total);
+    const text = `${name}: ${count(done)} of ${count(total)} (${share} %), about ${duration(leftMs)} left`;
+    this.#log.info({ phase: name, done, total, leftMs: Math.round(leftMs) }, text);
+  }
+}
