@@ -90,6 +90,12 @@ export interface Contents {
   readonly spent: readonly MinuteOfRequests[];
   /** Rows of every table of the schema main. */
   readonly rows: Readonly<Record<string, number>>;
+  /** Files of views/ in the data directory, and why a file was left out. */
+  readonly userViews: readonly {
+    readonly file: string;
+    readonly creates: readonly string[];
+    readonly error: string | null;
+  }[];
   readonly rejected: readonly {
     readonly endpoint: string;
     readonly records: number;

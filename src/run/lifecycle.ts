@@ -15,7 +15,9 @@ import { Scope } from '../base/scope.js';
 import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
+import type { Published } from '../warehouse/publish.js';
 import type { Retention } from '../warehouse/store/runs.js';
+import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Identity } from './identity.js';
 import { type RequestCounts, RunTally, requestRecord } from './tally.js';
@@ -81,7 +83,7 @@ export interface RunReport {
   readonly requests: RequestCounts;
   /** What the reader should know: a restored database, a sweep that cannot be kept, a fuse. */
   readonly notes: readonly string[];
-  readonly published: { readonly path: string; readonly bytes: number; readonly ms: number } | null;
+  readonly published: Pick<Published, 'path' | 'bytes' | 'ms' | 'userViews'> | null;
   readonly startedAt: string;
   readonly minutes: number;
 }
@@ -200,9 +202,10 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
     await warehouse.trim(parts.config.retention, endedAt);
     observer.phase('publish', null);
-    const { path, bytes, ms } = await warehouse.publish();
+    const { path, bytes, ms, userViews } = await warehouse.publish();
+    context.notes.push(...leftOutTexts(userViews));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
-    return { report, error, published: { path, bytes, ms } };
+    return { report, error, published: { path, bytes, ms, userViews } };
   });
 }
 

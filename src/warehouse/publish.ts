@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { identifier, literal } from './sql.js';
+import { identifier, listLiteral, literal } from './sql.js';
 import { copyDatabase } from './store/copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
+import { createUserViews, type UserView } from './user-views.js';
 
 export interface Published {
   readonly path: string;
   readonly bytes: number;
   readonly ms: number;
   readonly tables: number;
+  /** What became of the files of views/ in the data directory. */
+  readonly userViews: readonly UserView[];
 }
 
 /** The name by which the unfinished snapshot is attached. */
@@ -37,11 +40,14 @@ export async function publish(
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
   let tables: number;
+  let userViews: readonly UserView[];
   try {
     tables = await withMemoryHeadroom(session, () => {
       remove();
       return copyInto(session, temporary, parts.viewsDir);
     });
+    userViews = await createUserViews(dataDir, temporary);
+    if (userViews.length > 0) await listUserViews(session, temporary, userViews);
     chmodSync(temporary, parts.mode);
     syncFile(temporary);
     moveFile(temporary, published);
@@ -49,7 +55,13 @@ export async function publish(
     remove();
     throw error;
   }
-  return { path: published, bytes: statSync(published).size, ms: performance.now() - started, tables };
+  return {
+    path: published,
+    bytes: statSync(published).size,
+    ms: performance.now() - started,
+    tables,
+    userViews,
+  };
 }
 
 async function copyInto(session: Session, temporary: string, viewsDir: string): Promise<number> {
@@ -77,5 +89,29 @@ async function addViews(session: Session, source: string, viewsDir: string): Pro
     for (const file of files.sort()) await session.run(readFileSync(join(viewsDir, file), 'utf8'));
   } finally {
     await session.run(`USE ${identifier(source)}`);
+  }
+}
+
+/** Adds the view that says what became of the users' files, and folds in the log that their process may have left. */
+async function listUserViews(session: Session, temporary: string, views: readonly UserView[]): Promise<void> {
+  const rows = views.map(
+    ({ file, creates, error }) =>
+      `(${literal(file)}, ${listLiteral(creates)}::VARCHAR[], ${error === null ? 'NULL' : literal(error)}::VARCHAR)`,
+  );
+  await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
+  try {
+    const comments = Object.entries({
+      file: 'The file in views/ of the data directory.',
+      creates: 'The views and macros that it created.',
+      error: 'Why it was left out. NULL when it is in this snapshot.',
+    }).map(([column, text]) => `COMMENT ON COLUMN ${target}.ops.user_views.${column} IS ${literal(text)}`);
+    await session.run(`
+      CREATE VIEW ${target}.ops.user_views AS
+        SELECT * FROM (VALUES ${rows.join(', ')}) AS files (file, creates, error);
+      COMMENT ON VIEW ${target}.ops.user_views IS 'Which files of views/ in the data directory are in this snapshot? One row per file.';
+      ${comments.join('; ')};
+      CHECKPOINT ${target}`);
+  } finally {
+    await session.run(`DETACH ${target}`);
   }
 }

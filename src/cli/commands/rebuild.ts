@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
 import { bytes, count, duration } from '../../base/units.js';
+import type { Published } from '../../warehouse/publish.js';
 import { command } from '../command.js';
 import { toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
@@ -46,12 +47,15 @@ function rebuiltText(
   documents: number,
   rows: Readonly<Record<string, number>>,
   ms: number,
-  published: { readonly path: string; readonly bytes: number },
+  { path, bytes: size, userViews }: Published,
 ): string {
   const cells = Object.entries(rows)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, number]) => [name, count(number)]);
+  const notes = userViews
+    .flatMap(({ file, error }) => (error === null ? [] : [`\nviews/${file} is left out: ${error}`]))
+    .join('');
   return `${table([{ name: 'table' }, { name: 'rows', right: true }], cells)}
 
-${count(documents)} documents in ${duration(ms)}; published ${published.path} (${bytes(published.bytes)})`;
+${count(documents)} documents in ${duration(ms)}; published ${path} (${bytes(size)})${notes}`;
 }

@@ -66,6 +66,7 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
     ['Details by endpoint', childrenText(contents, now)],
     ['Failed when asked for last', list(contents.failing.map(failingText))],
     ['Rows', rowsText(contents)],
+    ['Your views (views/*.sql)', userViewsText(contents)],
     ['Rejected (ops.rejected_records)', rejectedText(contents)],
     ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
   ];
@@ -163,6 +164,14 @@ function rowsText({ rows }: Contents): string {
     [{ name: 'table' }, right('rows')],
     Object.entries(rows).map(([name, number]) => [name, count(number)]),
     wide,
+  );
+}
+
+function userViewsText({ userViews }: Contents): string {
+  return list(
+    userViews.map(({ file, creates, error }) =>
+      error === null ? `${file}: ${creates.join(', ')}` : `${file}: LEFT OUT: ${error}`,
+    ),
   );
 }
 

@@ -79,7 +79,7 @@ export async function exportQuery(
 }
 
 /**
- * Writes every table and view to a folder, each to a Parquet file of its name, with the schema in front for `raw` and
+ * Writes every table and view, without the users' own, to a folder, each to a Parquet file of its name, with the schema in front for `raw` and
  * `ops` (`raw.documents.parquet`). No file is replaced before all are written; `stop` ends it between two tables with its
  * reason, and leaves the existing files.
  */
@@ -93,7 +93,7 @@ export async function exportAll(
     throw new StorageError(`${dir} cannot be created: ${messageOf(error)}`, { cause: error });
   }
   const published = publishedIn(options.dataDir);
-  const relations = await reading(published, options, [], listRelations);
+  const relations = await reading(published, options, [], withoutUserViews);
   const plan = relations.map(({ label, sql }) => {
     const out = join(dir, `${label}.parquet`);
     return {
@@ -232,6 +232,15 @@ export function relationOf(schema: string, name: string): Relation {
 async function listRelations(connection: DuckDBConnection): Promise<Relation[]> {
   const rows = await (await connection.run(relationsQuery)).getRowsJS();
   return rows.map(([schema, name]) => relationOf(String(schema), String(name)));
+}
+
+/** Users' own views may fail or never end. */
+async function withoutUserViews(connection: DuckDBConnection): Promise<Relation[]> {
+  const relations = await listRelations(connection);
+  if (!relations.some(({ label }) => label === 'ops.user_views')) return relations;
+  const created = await connection.run('SELECT DISTINCT unnest(creates) FROM ops.user_views');
+  const theirs = new Set((await created.getRowsJS()).map(([name]) => relationOf('main', String(name)).label));
+  return relations.filter(({ label }) => !theirs.has(label));
 }
 
 function refuseExisting(paths: readonly string[], force = false): void {

@@ -41,10 +41,19 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       drift: await rows('drift'),
       spent: await rows('spent'),
       rows: await countRows(snapshot),
+      userViews: await readUserViews(snapshot),
     };
   } finally {
     snapshot.close();
   }
+}
+
+/** Empty for a data directory without views/, and for a snapshot of an earlier version. */
+async function readUserViews(snapshot: Snapshot): Promise<Contents['userViews']> {
+  const found = await snapshot.all(
+    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'user_views'",
+  );
+  return found.length === 0 ? [] : snapshot.all('FROM ops.user_views ORDER BY file');
 }
 
 async function countRows(snapshot: Snapshot): Promise<Record<string, number>> {

@@ -125,10 +125,7 @@ export async function openInstance(
     // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.
     allocator_flush_threshold: '8MB',
     allocator_background_threads: 'true',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    allow_persistent_secrets: 'false',
+    ...isolatedOptions,
   });
   try {
     const connection = await instance.connect();
@@ -140,6 +137,14 @@ export async function openInstance(
     throw error;
   }
 }
+
+/** Nothing is fetched from the network, installed or loaded on demand. */
+export const isolatedOptions = {
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  allow_community_extensions: 'false',
+  allow_persistent_secrets: 'false',
+} as const;
 
 /** A size that no log reaches. */
 export const neverFold = '1TB';

@@ -220,11 +220,26 @@ async function copySnapshot(
   copyFileSync(published, copy);
   syncFile(copy);
   try {
-    await (await openWhole(copy, dataDir, limits)).close();
+    const session = await openWhole(copy, dataDir, limits);
+    await dropViews(session).finally(() => session.close());
     return mtime;
   } catch (error) {
     rmSync(copy, { force: true });
     if (outOfMemory(error)) throw storageFault(error, dataDir);
     return null;
   }
+}
+
+/**
+ * A snapshot has the analysts' views and their own; the live file has none. Publications would copy views that are no
+ * longer wanted from it for ever.
+ */
+async function dropViews(session: Session): Promise<void> {
+  const drops = await session.all<{ sql: string }>(`
+    SELECT format('DROP VIEW "{}"."{}"', schema_name, replace(view_name, '"', '""')) AS sql
+      FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+    UNION ALL
+    SELECT DISTINCT format('DROP MACRO {} main."{}"', if(function_type = 'table_macro', 'TABLE', ''), replace(function_name, '"', '""'))
+      FROM duckdb_functions() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`);
+  for (const { sql } of drops) await session.run(sql);
 }

@@ -83,7 +83,7 @@ class Trial {
       trim: async () => void calls.push('trim'),
       publish: async () => {
         calls.push('publish');
-        return { path: 'signals.duckdb', bytes: 1, ms: 1, tables: 1 };
+        return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], tables: 1 };
       },
     };
     return {
@@ -126,7 +126,7 @@ describe('runLifecycle', () => {
     expect(trial.calls).toEqual([
       ...['start', 'last parts', 'load', 'after batch', 'after batch', 'finish', 'trim', 'publish'],
     ]);
-    expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1 });
+    expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);
     expect(trial.batches[0]?.requests.map(({ path }) => path)).toEqual(seen);
     expect(trial.rows).toMatchObject([{ outcome: 'done', requests: 2, rowsNew: 2, rowsChanged: 1 }]);

@@ -10,6 +10,7 @@ import type { ScheduleView } from '../../../src/serve/schedule/view.js';
 export const now = Date.parse('2026-11-20T10:15:00.000Z');
 
 const someContents: Contents = {
+  userViews: [],
   organization: { id: 'org_1', name: 'Acme Tools', slug: 'acme' },
   runs: [],
   left: { run_id: '20261120T030112000Z-4f2a', due: 1_204, requests: 1_310, minutes: 11.4 },

@@ -35,7 +35,7 @@ const report: SyncReport = {
   failures: [],
   left: { due: 0, requests: 0, minutes: 0, runs: null },
   notes: [],
-  published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200 },
+  published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
   startedAt: '2026-11-20T10:15:00.123Z',
   minutes: 10.3,
 };
@@ -226,6 +226,14 @@ describe('the summary of the status', () => {
         exitCode: 3,
         contents: {
           spent: [],
+          userViews: [
+            { file: 'churn.sql', creates: ['churn'], error: null },
+            {
+              file: 'broken.sql',
+              creates: [],
+              error: 'Catalog Error: Table with name nowhere does not exist!',
+            },
+          ],
           organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
           runs: [
             {

@@ -1,0 +1,174 @@
+import { writeFileSync } from 'node:fs';
+import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
+import { identifier, literal } from './sql.js';
+import { isolatedOptions } from './store/engine.js';
+import type { FromProcess, UserFile, UserView } from './user-views.js';
+
+/** The program of the process that user-views.ts starts: it creates the views of users' files in one database file. */
+
+/** What this process is told. */
+interface Task {
+  readonly snapshot: string;
+  readonly files: readonly UserFile[];
+}
+
+process.once('message', ({ snapshot, files }: Task) => {
+  void work(snapshot, files).then(
+    () => process.exit(0),
+    () => process.exit(1),
+  );
+});
+// The worker decides when this ends; when it is gone, nobody else would end a statement that takes for ever.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.umask(0o077);
+try {
+  // When a container has too little memory, this process is ended and not the worker.
+  writeFileSync('/proc/self/oom_score_adj', '1000');
+} catch {
+  // Only Linux has it.
+}
+
+async function work(snapshot: string, files: readonly UserFile[]): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    ...isolatedOptions,
+    threads: '1',
+    memory_limit: '256MB',
+    // Nothing that a view needs spills.
+    temp_directory: '',
+  });
+  const connection = await instance.connect();
+  // By the name that it has for those who open signals.duckdb.
+  await connection.run(`SET GLOBAL TimeZone = 'UTC'; ATTACH ${literal(snapshot)} AS signals; USE signals`);
+  await connection.run('SET GLOBAL enable_external_access = false; SET GLOBAL lock_configuration = true');
+  for (const { file, sql } of files) {
+    await say({ begins: file });
+    await say({ file, ...(await create(connection, file, sql)) });
+  }
+  connection.closeSync();
+  instance.closeSync();
+}
+
+/** Tells the worker. */
+function say(message: FromProcess): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, () => resolve()));
+}
+
+type Created = Pick<UserView, 'creates' | 'error'>;
+
+/** Creates everything in one file, or nothing. */
+async function create(connection: DuckDBConnection, file: string, sql: string): Promise<Created> {
+  await connection.run('BEGIN TRANSACTION');
+  try {
+    const before = await catalogOf(connection);
+    for (const statement of await statementsOf(connection, file, sql)) await connection.run(statement);
+    const creates = await newIn(connection, before);
+    await connection.run('COMMIT');
+    return { creates, error: null };
+  } catch (error) {
+    await connection.run('ROLLBACK').catch(() => undefined);
+    const message = error instanceof Error ? error.message : String(error);
+    // Without the line that DuckDB prints below it, with a mark under the place: it is read in a list.
+    return {
+      creates: [],
+      error: (message.split(/\n+LINE \d+:/)[0] ?? message).replaceAll(/\s+/g, ' ').slice(0, 500),
+    };
+  }
+}
+
+/** The statements of a file, which may only create views and macros and comment on them. */
+async function statementsOf(connection: DuckDBConnection, file: string, sql: string): Promise<string[]> {
+  const statements = await split(connection, sql);
+  const [first] = statements;
+  if (first === undefined) throw new Error('it has no statement');
+  if (statements.length === 1 && /^(SELECT|WITH|FROM|VALUES|\()/i.test(first.bare)) {
+    const extracted = await connection.extractStatements(first.bare);
+    const prepared = await extracted.prepare(0);
+    const isQuery = prepared.statementType === StatementType.SELECT;
+    prepared.destroySync();
+    if (isQuery) return [`CREATE VIEW ${identifier(file.replace(/\.sql$/i, ''))} AS ${first.bare}`];
+  }
+  for (const { bare } of statements) {
+    if (!allowed.test(bare)) {
+      const head = bare.replaceAll(/\s+/g, ' ').slice(0, 40);
+      throw new Error(
+        `only CREATE VIEW, CREATE MACRO, COMMENT ON and a single query are allowed, not: ${head}`,
+      );
+    }
+  }
+  return statements.map(({ bare }) => bare);
+}
+
+const allowed =
+  /^(CREATE\s+(OR\s+REPLACE\s+)?(VIEW|MACRO|FUNCTION)|COMMENT\s+ON\s+(VIEW|COLUMN|MACRO|FUNCTION))\s/i;
+
+/** Statements without the comments in front of them, cut where DuckDB's own parser says that one ends. */
+async function split(connection: DuckDBConnection, sql: string): Promise<{ bare: string }[]> {
+  const statements: { bare: string }[] = [];
+  let rest = withoutComments(sql);
+  while (rest !== '') {
+    let end = rest.length;
+    for (let at = rest.indexOf(';'); at >= 0; at = rest.indexOf(';', at + 1)) {
+      if ((await count(connection, rest.slice(0, at + 1))) !== 1) continue;
+      end = at + 1;
+      break;
+    }
+    const bare = rest.slice(0, end);
+    // Says what is wrong with it.
+    if (end === rest.length) await connection.extractStatements(bare);
+    statements.push({ bare });
+    rest = withoutComments(rest.slice(end));
+  }
+  return statements;
+}
+
+function withoutComments(sql: string): string {
+  return sql.replace(/^(\s|;|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)*/, '');
+}
+
+async function count(connection: DuckDBConnection, sql: string): Promise<number> {
+  try {
+    return (await connection.extractStatements(sql)).count;
+  } catch {
+    return 0;
+  }
+}
+
+/** Everything in the catalog, one text each: what it is, its name, its definition and its comment. */
+async function catalogOf(connection: DuckDBConnection): Promise<Map<string, string>> {
+  const found = await connection.runAndReadAll(`
+    SELECT 'view ' || schema_name || '.' || view_name AS name, concat(sql, comment) AS is_now
+      FROM duckdb_views() WHERE database_name = 'signals'
+    UNION ALL
+    SELECT 'table ' || schema_name || '.' || table_name, concat(sql, comment)
+      FROM duckdb_tables() WHERE database_name = 'signals'
+    UNION ALL
+    SELECT 'macro ' || schema_name || '.' || function_name, string_agg(concat(macro_definition, comment) ORDER BY macro_definition)
+      FROM duckdb_functions() WHERE database_name = 'signals' AND NOT internal GROUP BY ALL
+    UNION ALL
+    SELECT 'comment ' || schema_name || '.' || table_name || '.' || column_name, comment
+      FROM duckdb_columns() WHERE database_name = 'signals' AND comment IS NOT NULL`);
+  return new Map(found.getRows().map(([name, is]) => [String(name), String(is)]));
+}
+
+/** The names of what is new. Raises when anything else has changed, or when a name is one of DuckDB's. */
+async function newIn(connection: DuckDBConnection, before: ReadonlyMap<string, string>): Promise<string[]> {
+  const after = await catalogOf(connection);
+  for (const [name, was] of before)
+    if (after.get(name) !== was) throw new Error(`it changes the ${name}, which is not its own`);
+  const names = [...after.keys()].filter((name) => !before.has(name) && !name.startsWith('comment '));
+  const other = names.find((name) => !/^(view|macro) main\./.test(name));
+  if (other !== undefined)
+    throw new Error(`it creates the ${other}; only views and macros of main are allowed`);
+  const created = names.map((name) => name.replace(/^\w+ main\./, ''));
+  // One of the same name would be taken for DuckDB's own by every query, ours included.
+  const builtIn = await connection.runAndReadAll(
+    `SELECT function_name FROM duckdb_functions() WHERE internal
+     UNION SELECT view_name FROM duckdb_views() WHERE internal
+     UNION SELECT table_name FROM duckdb_tables() WHERE internal`,
+  );
+  const taken = new Set(builtIn.getRows().map(([name]) => String(name).toLowerCase()));
+  const clash = created.find((name) => taken.has(name.toLowerCase()));
+  if (clash !== undefined) throw new Error(`${clash} is a name of DuckDB's own`);
+  return created.sort();
+}
