@@ -23,8 +23,8 @@ const parts = {
   ages: ({ maxAgeDays }) => Object.entries(maxAgeDays).map(([name, days]) => `    ${name}: ${days}`),
   freshness: ({ lists }) =>
     lists.flatMap(({ name }) => [
-      `    # Hours after which ${name.replaceAll('_', ' ')} are stale.`,
-      `    # ${name}: 26`,
+      `    # Hours after which ${name.replaceAll('_', ' ')} are stale; 0: no objective.`,
+      `    ${name}: 26`,
     ]),
   resources: ({ lists, children }) =>
     lines(

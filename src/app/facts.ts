@@ -43,14 +43,14 @@ function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfReq
 
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
-  const hours: Readonly<Partial<Record<string, number>>> = config.serve.freshness;
+  const hours: Readonly<Record<string, number>> = config.serve.freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
-    const objective = hours[name];
+    const objective = hours[name] ?? 0;
     return {
       resource: name,
       at: list?.verified_at ?? null,
-      objectiveMinutes: objective === undefined ? null : objective * 60,
+      objectiveMinutes: objective === 0 ? null : objective * 60,
     };
   });
 }

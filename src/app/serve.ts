@@ -1,6 +1,7 @@
 import type { ExitCode, Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
+import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
@@ -95,6 +96,9 @@ export async function serveOnce(
   });
 }
 
+/** The endpoints that runs call: the resources, whoami, and the writes of a push. */
+const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
+
 interface Parts {
   readonly scheduler: Scheduler;
   /** Undefined without a webhook. */
@@ -107,6 +111,7 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
   const { config, log, clock, secrets, programVersion } = access;
   const { schedule, notify } = serveFiles(config.dataDir);
   const metrics = new Metrics({ process: true, version: programVersion });
+  metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
   const metered: Access = {
     ...access,

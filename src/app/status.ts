@@ -35,13 +35,14 @@ export function serveFiles(dataDir: string): { schedule: string; notify: string 
 
 /**
  * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective.
+ * when a resource is older than its objective; where nothing was ever published, there is nothing that could be.
  */
 export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
   const facts = await readFacts(setup);
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
-  const isMissed = freshness.some(({ state }) => state === 'stale' || state === 'never');
+  const isMissed =
+    facts.contents !== null && freshness.some(({ state }) => state === 'stale' || state === 'never');
   return {
     ...facts,
     freshness,

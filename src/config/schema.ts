@@ -196,7 +196,7 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = (what: string) =>
-  z.number().positive().optional().describe(`Hours after which ${what} are stale.`);
+  z.number().min(0).default(26).describe(`Hours after which ${what} are stale; 0: no objective.`);
 
 const serve = section({
   host: text

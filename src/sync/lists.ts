@@ -10,6 +10,7 @@ import { nothingSettled, type Settled, settle } from './tombstones.js';
 
 /** The `form` of a scan whose list could not be read (see sql/status/lists.sql). */
 const failedForm = 'failed';
+const notOfferedForm = 'not offered';
 
 /**
  * Reads every list to its end, and tombstones what is missing from those that did not change meanwhile. A list that
@@ -122,6 +123,9 @@ async function noteNotOffered(
   );
   const stored = Number(row?.stored ?? 0);
   if (stored === 0) {
+    const scan = failedScan(list.name, startedAt, context, error.message);
+    // Nothing is missing from it, so that its freshness is no matter.
+    await context.batcher.add({ scans: [{ ...scan, verified: true, form: notOfferedForm }] });
     context.notes.push(`${list.name}: the API does not offer this list (${error.message})`);
     return;
   }

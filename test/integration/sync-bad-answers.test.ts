@@ -76,6 +76,9 @@ describe('answers that are not those of the API', () => {
     const first = await other.sync(['--only', 'channels']);
     expect([first.code, first.report.outcome, first.report.failures]).toEqual([0, 'done', []]);
     expect(first.report.notes.join()).toContain('channels: the API does not offer this list');
+    // What there is nothing of cannot be stale.
+    const { freshness } = JSON.parse((await other.run(['status', '--json'])).stdout);
+    expect(freshness).toContainEqual(expect.objectContaining({ resource: 'channels', state: 'fresh' }));
   });
 
   it('once: asked again in the same run', async () => {

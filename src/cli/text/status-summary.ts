@@ -73,7 +73,8 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
 }
 
 /** Only resources with an objective; the lists below show the age of all. */
-function freshnessText({ freshness }: StatusReport, now: number): string {
+function freshnessText({ freshness, contents }: StatusReport, now: number): string {
+  if (contents === null) return '';
   const wanted = freshness.filter(({ state }) => state !== 'open');
   if (wanted.length === 0) return '';
   return table(
@@ -82,7 +83,7 @@ function freshnessText({ freshness }: StatusReport, now: number): string {
       resource,
       ago(at === null ? null : new Date(at), now),
       duration((objectiveMinutes ?? 0) * 60_000),
-      state === 'fresh' ? 'fresh' : 'STALE',
+      { fresh: 'fresh', stale: 'STALE', never: 'NEVER COMPLETE', open: '' }[state],
     ]),
     wide,
   );

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { millis } from '../../base/clock.js';
 import { ageMinutes, type Facts } from '../../base/facts.js';
-import type { RunRecord } from '../schedule/record.js';
+import { outcomes, type RunRecord } from '../schedule/record.js';
 import type { ScheduleView } from '../schedule/view.js';
 
 const prefix = 'signalhouse_';
@@ -27,6 +27,25 @@ export class Metrics {
   constructor(options: { readonly process?: boolean; readonly version?: string } = {}) {
     if (options.process) collectDefaultMetrics({ register: this.#registry });
     if (options.version !== undefined) this.#gauges.info.set({ version: options.version }, 1);
+  }
+
+  /**
+   * Gives the counters that alerts watch a series from the start: Prometheus takes a series that begins at 1 for one that
+   * never grew, and would miss the first failure.
+   */
+  begin({
+    jobs,
+    endpoints,
+  }: {
+    readonly jobs: readonly string[];
+    readonly endpoints: readonly string[];
+  }): void {
+    const { runs, requests, rateLimited } = this.#counters;
+    for (const job of jobs) for (const outcome of outcomes) runs.inc({ job, outcome }, 0);
+    for (const endpoint of endpoints) {
+      requests.inc({ endpoint, status: 'none' }, 0);
+      rateLimited.inc({ endpoint }, 0);
+    }
   }
 
   get contentType(): string {
@@ -66,13 +85,20 @@ export class Metrics {
   /** The text for Prometheus. While `facts` is null, their metrics are absent. */
   async render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
     this.#set(facts, now);
-    const { lastSuccess, nextRun, running, waiting } = this.#gauges;
-    running.reset();
-    lastSuccess.reset();
-    nextRun.reset();
-    for (const { name, lastSuccessAt, nextAt } of schedule.jobs) {
-      const [succeeded, next] = [millis(lastSuccessAt), millis(nextAt)];
-      if (succeeded !== null) lastSuccess.set({ job: name }, succeeded / 1000);
+    const { lastSuccess, nextRun, running, waiting, overdue, lastExit, unavailable, ready } = this.#gauges;
+    for (const gauge of [running, lastSuccess, nextRun, overdue, lastExit]) gauge.reset();
+    ready.set(facts === null || schedule.stopping ? 0 : 1);
+    const outage = millis(schedule.running?.outage?.since ?? null);
+    unavailable.set(outage === null ? 0 : Math.max(0, now - outage) / 1000);
+    for (const { name, last, lastSuccessAt, nextAt, overdueSince } of schedule.jobs) {
+      const next = millis(nextAt);
+      const due = millis(overdueSince);
+      lastSuccess.set({ job: name }, (millis(lastSuccessAt) ?? 0) / 1000);
+      overdue.set({ job: name }, due === null ? 0 : Math.max(0, now - due) / 1000);
+      const ended = [last, ...schedule.history.filter(({ job }) => job === name)].find(
+        (run) => run?.exitCode != null,
+      );
+      if (ended) lastExit.set({ job: name }, Number(ended.exitCode));
       if (next !== null) nextRun.set({ job: name }, next / 1000);
       running.set({ job: name }, schedule.running?.job === name ? 1 : 0);
     }
@@ -165,7 +191,22 @@ function gauges(register: Registry) {
     ]),
     rejected: gauge('rejected_records', 'Rejected records that are not resolved.', ['endpoint']),
     bytes: gauge('warehouse_bytes', 'Size of the warehouse files.', ['file']),
-    lastSuccess: gauge('last_success_timestamp_seconds', 'When a job last succeeded.', ['job']),
+    ready: gauge('ready', '1 when the warehouse was read and the program is not shutting down, else 0.'),
+    unavailable: gauge(
+      'api_unavailable_seconds',
+      'How long a run has been waiting for an API that does not answer; 0 while it answers.',
+    ),
+    lastSuccess: gauge(
+      'last_success_timestamp_seconds',
+      'When a job last succeeded; 0 before the first time.',
+      ['job'],
+    ),
+    overdue: gauge(
+      'overdue_seconds',
+      'Time since a job was due for the first time after its last success; 0 when it is not due.',
+      ['job'],
+    ),
+    lastExit: gauge('last_exit_code', 'Exit code of the last run of a job.', ['job']),
     nextRun: gauge('next_run_timestamp_seconds', 'When a job starts next.', ['job']),
     running: gauge('running', '1 while the job runs, else 0.', ['job']),
     waiting: gauge('waiting_runs', 'Runs that are due and wait for another run.'),

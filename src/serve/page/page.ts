@@ -112,6 +112,8 @@ function jobs({ jobs: all, history, running }: ScheduleView): string[] {
 }
 
 function freshness(facts: Facts, now: number): string[] {
+  // Nothing is published yet: the first run brings the lists.
+  if (facts.contents === null) return [];
   return facts.freshness.flatMap((one) => {
     const state = freshnessState(one, now);
     if (state === 'stale') return [`${one.resource}: older than its objective`];

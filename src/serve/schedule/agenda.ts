@@ -25,6 +25,9 @@ export class Agenda {
   /** By job: the next due time and its start, cached because it is read far more often than it changes. */
   readonly #next = new Map<string, { from: number; due: number; start: number } | null>();
 
+  /** By job: the last answer of `firstDue`. */
+  readonly #first = new Map<string, { after: number; due: number | null }>();
+
   constructor(chance: Chance) {
     this.#chance = chance;
   }
@@ -54,6 +57,15 @@ export class Agenda {
   /** When a job starts next; null when it never does. */
   nextStart(job: Job, now: number): number | null {
     return this.#nextOf(job, now)?.start ?? null;
+  }
+
+  /** The first due time after a moment; null when there is none. */
+  firstDue(job: Job, after: number): number | null {
+    const cached = this.#first.get(job.name);
+    if (cached?.after === after) return cached.due;
+    const due = nextRun(job, after);
+    this.#first.set(job.name, { after, due });
+    return due;
   }
 
   #nextOf(job: Job, now: number): { due: number; start: number } | null {

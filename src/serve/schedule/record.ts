@@ -21,7 +21,7 @@ export interface JobResult {
 }
 
 /** `interrupted`: ended by a shutdown, runs again at the next start; `skipped`: never started. */
-const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
+export const outcomes = ['done', 'stopped', 'incomplete', 'failed', 'interrupted', 'skipped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** One run of a job, or one that was skipped. */

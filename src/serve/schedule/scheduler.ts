@@ -77,6 +77,7 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #clock: Clock;
   readonly #agenda: Agenda;
+  readonly #createdAt: number;
   readonly #lane = new Lane<Entry>((entry) => this.#run(entry));
   readonly #stop = new AbortController();
   readonly #kill = new AbortController();
@@ -88,6 +89,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#createdAt = this.#clock.now();
     this.#agenda = new Agenda(options.chance ?? seededChance(''));
     const problems = jobProblems(options.jobs);
     if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
@@ -163,6 +165,7 @@ export class Scheduler {
         nextAt: this.#nextAt(job),
         last: this.#memory.history.find((record) => record.job === job.name) ?? null,
         lastSuccessAt: this.#memory.jobs[job.name]?.lastSuccessAt ?? null,
+        overdueSince: this.#overdueSince(job),
       })),
       history: this.#memory.history,
     };
@@ -351,6 +354,15 @@ export class Scheduler {
     const retry = this.#retryAt(job);
     if (retry === null || retry <= now) return due;
     return due === null ? retry : Math.min(due, retry);
+  }
+
+  /** Counted from the last success, or from the first run that is remembered, or from the start of the process. */
+  #overdueSince(job: Job): string | null {
+    const first = this.#memory.history.findLast((record) => record.job === job.name);
+    const from =
+      millis(this.#memory.jobs[job.name]?.lastSuccessAt ?? first?.endedAt ?? null) ?? this.#createdAt;
+    const due = this.#agenda.firstDue(job, from);
+    return due === null || due > this.#clock.now() ? null : iso(due);
   }
 
   #retryAt(job: Job): number | null {

@@ -41,6 +41,8 @@ export interface JobView {
   readonly nextAt: Iso | null;
   readonly last: RunRecord | null;
   readonly lastSuccessAt: Iso | null;
+  /** The first time since its last success at which it was due; null while that is to come. */
+  readonly overdueSince: Iso | null;
 }
 
 /** Past, running and next runs. */

@@ -33,12 +33,17 @@ async function published(): Promise<string> {
 }
 
 test('a list is as fresh as its last verified scan', async () => {
-  const setup = setupOf(await published(), { serve: { freshness: { topics: 1, stories: 24 } } }, now);
+  const setup = setupOf(
+    await published(),
+    { serve: { freshness: { topics: 1, stories: 24, people: 0 } } },
+    now,
+  );
   const { freshness, queue } = await readFacts(setup);
   const found = Object.fromEntries(freshness.map(({ resource, ...one }) => [resource, one]));
   expect(found.topics).toEqual({ at: new Date(now - 7_200_000).toISOString(), objectiveMinutes: 60 });
   expect(found.people).toMatchObject({ objectiveMinutes: null });
   expect(found.stories).toEqual({ at: null, objectiveMinutes: 1440 });
+  expect(found.companies).toMatchObject({ objectiveMinutes: 26 * 60 });
   expect(queue).toEqual({ queued: 2, applied: 1 });
 });
 
@@ -99,10 +104,16 @@ test('nothing published is no error; a reading that hangs is given up', async ()
 test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
   const dir = await published();
   const of = (serve: object) => status(setupOf(dir, { serve }, now));
-  expect(await of({})).toMatchObject({ exitCode: 0, jobs: null });
-  expect(await of({ freshness: { topics: 3 } })).toMatchObject({ exitCode: 0 });
-  expect(await of({ freshness: { topics: 1 } })).toMatchObject({ exitCode: 3 });
-  expect(await of({ freshness: { channels: 1 } })).toMatchObject({ exitCode: 3 });
+  const none = { companies: 0, channels: 0, stories: 0, automation_templates: 0 };
+  expect(await of({ freshness: none })).toMatchObject({ exitCode: 0, jobs: null });
+  expect(await of({ freshness: { ...none, topics: 3 } })).toMatchObject({ exitCode: 0 });
+  expect(await of({ freshness: { ...none, topics: 1 } })).toMatchObject({ exitCode: 3 });
+  expect(await of({ freshness: { ...none, channels: 1 } })).toMatchObject({ exitCode: 3 });
+  // Without a setting, what was never complete is stale, and so is what is older than a night and two hours.
+  expect(await of({})).toMatchObject({ exitCode: 3 });
+  const later = setupOf(dir, { serve: { freshness: none } }, now + 26 * 3_600_000);
+  expect(await status(later)).toMatchObject({ exitCode: 3 });
+  expect(await status(setupOf(emptyDir(), {}, now))).toMatchObject({ exitCode: 0 });
 
   const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
   await store.save({

@@ -104,6 +104,7 @@ export const someSchedule: ScheduleView = {
       nextAt: '2026-11-21T02:00:40.000Z',
       last: someRun,
       lastSuccessAt: someRun.endedAt,
+      overdueSince: null,
     },
     {
       name: 'hourly-push',
@@ -113,6 +114,7 @@ export const someSchedule: ScheduleView = {
       nextAt: '2026-11-20T11:10:00.000Z',
       last: null,
       lastSuccessAt: null,
+      overdueSince: '2026-11-20T09:10:00.000Z',
     },
   ],
   history: [

@@ -45,6 +45,24 @@ describe('what happened', () => {
     ]);
   });
 
+  it('has a series for every job, outcome and endpoint from the start, so that the first failure is growth', async () => {
+    const metrics = new Metrics();
+    metrics.begin({ jobs: ['nightly', 'dump'], endpoints: ['topics', 'whoami'] });
+    const runs = await lines(metrics, 'runs_total');
+    expect(runs).toHaveLength(2 * 6);
+    expect(runs).toContain('signalhouse_runs_total{job="dump",outcome="failed"} 0');
+    expect(runs.every((line) => line.endsWith(' 0'))).toBe(true);
+    expect(await lines(metrics, 'api_requests_total')).toEqual([
+      'signalhouse_api_requests_total{endpoint="topics",status="none"} 0',
+      'signalhouse_api_requests_total{endpoint="whoami",status="none"} 0',
+    ]);
+    expect(await lines(metrics, 'api_rate_limited_total')).toHaveLength(2);
+    metrics.run({ ...someRun, job: 'dump', outcome: 'failed' });
+    expect(await lines(metrics, 'runs_total')).toContain(
+      'signalhouse_runs_total{job="dump",outcome="failed"} 1',
+    );
+  });
+
   it('counts rows by table and change', async () => {
     const metrics = new Metrics();
     metrics.rows('topics', { new: 3, changed: 2, removed: 0 });
@@ -77,8 +95,19 @@ describe('what is', () => {
     ],
     [
       'last_success_timestamp_seconds',
-      [`signalhouse_last_success_timestamp_seconds{job="nightly"} ${Date.parse(someRun.endedAt) / 1000}`],
+      [
+        `signalhouse_last_success_timestamp_seconds{job="nightly"} ${Date.parse(someRun.endedAt) / 1000}`,
+        'signalhouse_last_success_timestamp_seconds{job="hourly-push"} 0',
+      ],
     ],
+    [
+      'overdue_seconds',
+      ['signalhouse_overdue_seconds{job="nightly"} 0', 'signalhouse_overdue_seconds{job="hourly-push"} 3900'],
+    ],
+    // The last run of the other one was skipped, which is no run.
+    ['last_exit_code', ['signalhouse_last_exit_code{job="nightly"} 0']],
+    ['api_unavailable_seconds', ['signalhouse_api_unavailable_seconds 0']],
+    ['ready', ['signalhouse_ready 1']],
     [
       'warehouse_bytes',
       [
@@ -103,6 +132,20 @@ describe('what is', () => {
       now,
     );
     expect(later).not.toMatch(/^signalhouse_(queue_changes|due|running|last_success_timestamp_seconds)[ {]/m);
+  });
+
+  it('shows for how long a run has been waiting for the API, and the exit code of the last run', async () => {
+    const outage = { since: '2026-11-20T10:11:00.000Z', until: '2026-11-20T10:41:00.000Z', reason: '503' };
+    const refused = { ...someRun, outcome: 'failed', exitCode: 5 } as const;
+    const jobs = [{ ...someSchedule.jobs[0]!, last: refused }];
+    const text = await new Metrics().render(
+      null,
+      { ...someSchedule, jobs, running: { ...someSchedule.running!, outage } },
+      now,
+    );
+    expect(text).toContain('signalhouse_api_unavailable_seconds 240\n');
+    expect(text).toContain('signalhouse_last_exit_code{job="nightly"} 5\n');
+    expect(text).toContain('signalhouse_ready 0\n');
   });
 
   it('keeps what strangers write in one piece', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockedError, OutageError, RefusedError, UsageError } from '../../../../src/base/errors.js';
-import { exitCodeOf } from '../../../../src/serve/schedule/record.js';
+import { exitCodeOf, type JobResult } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
 import { brief, clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
 
@@ -26,6 +26,30 @@ describe('at its time', () => {
       last: { outcome: 'done' },
       lastSuccessAt: '2026-05-02T03:00:00.000Z',
     });
+    await scheduler.stop();
+  });
+
+  it('is overdue from the first due time after its last success, until it succeeds again', async () => {
+    const clock = clockAt('2026-05-01T02:00:00Z');
+    let result: JobResult = { outcome: 'failed', exitCode: 1, message: 'no answer' };
+    const { scheduler, pass } = scheduling([job('nightly', '0 3 * * *', { catchUp: false })], {
+      clock,
+      run: async () => result,
+    });
+    const overdueSince = () => scheduler.view().jobs[0]?.overdueSince;
+    await scheduler.start();
+    expect(overdueSince()).toBeNull();
+    await pass(2 * hour);
+    // It failed at three: that run is the first that is known of.
+    expect(overdueSince()).toBeNull();
+    await pass(48 * hour);
+    expect(overdueSince()).toBe('2026-05-02T03:00:00.000Z');
+    result = done;
+    await pass(24 * hour);
+    expect([scheduler.view().jobs[0]?.lastSuccessAt, overdueSince()]).toEqual([
+      '2026-05-04T03:00:00.000Z',
+      null,
+    ]);
     await scheduler.stop();
   });
 
