@@ -5,9 +5,7 @@ import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
-import { webhook, webhookProblem } from '../serve/notify/deliver.js';
-import { Notifier } from '../serve/notify/notifier.js';
-import { notifyState } from '../serve/notify/state.js';
+import type { Notifier } from '../serve/notify/notifier.js';
 import { seededChance } from '../serve/schedule/agenda.js';
 import { jobProblems } from '../serve/schedule/job.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
@@ -17,9 +15,10 @@ import { createDataDir } from '../warehouse/store/engine.js';
 import { factsReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
+import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
 import type { Access } from './setup.js';
 import { LiveSpending } from './spending.js';
-import { serveFiles } from './status.js';
+import { scheduleFile } from './status.js';
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
@@ -37,13 +36,13 @@ export interface ServeOptions {
 /** The problems in the settings of `serve` that the schema cannot find; `named` tells how the user gave each setting. */
 export function serveProblems(
   config: Config,
-  { webhookUrl }: ServeConfig['secrets'],
+  secrets: ServeConfig['secrets'],
   named: (path: string) => string,
 ): Problem[] {
-  const problems = jobProblems(jobsOf(config), named('serve.jobs'));
-  const problem = webhookUrl === undefined ? undefined : webhookProblem(webhookUrl);
-  if (problem !== undefined) problems.push({ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem });
-  return problems;
+  return [
+    ...jobProblems(jobsOf(config), named('serve.jobs')),
+    ...notificationProblems(config, secrets, named),
+  ];
 }
 
 /** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */
@@ -57,7 +56,7 @@ export async function serve(
   createDataDir(config.dataDir);
   let finished = true;
   await Scope.run(async (scope) => {
-    const { scheduler, notifier, metrics, facts } = assemble(access, options);
+    const { scheduler, notifiers, metrics, facts } = assemble(access, options);
     const { token } = access.secrets;
     const server = await startServer({
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
@@ -65,11 +64,11 @@ export async function serve(
       schedule: scheduler,
     });
     scope.defer('server', () => server.close());
-    scope.defer('notifier', () => notifier?.stop());
+    for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());
     scope.defer('scheduler', async () => {
       ({ finished } = await scheduler.stop());
     });
-    notifier?.start();
+    for (const notifier of notifiers) notifier.start();
     await scheduler.start();
     listening(server.url);
     await aborted(options.stop);
@@ -84,14 +83,14 @@ export async function serveOnce(
 ): Promise<{ runs: RunRecord[]; exitCode: ExitCode }> {
   createDataDir(access.config.dataDir);
   return Scope.run(async (scope) => {
-    const { scheduler, notifier } = assemble(access, options);
+    const { scheduler, notifiers } = assemble(access, options);
     const stop = () => void scheduler.stop();
     options.stop.addEventListener('abort', stop, { once: true });
     scope.defer('signal', () => options.stop.removeEventListener('abort', stop));
     if (options.stop.aborted) stop();
     const runs = await scheduler.runOnce();
-    await notifier?.settled();
-    await notifier?.stop();
+    await Promise.all(notifiers.map((notifier) => notifier.settled()));
+    await Promise.all(notifiers.map((notifier) => notifier.stop()));
     return { runs, exitCode: exitCodeOf(runs) };
   });
 }
@@ -99,17 +98,21 @@ export async function serveOnce(
 /** The endpoints that runs call: the resources, whoami, and the writes of a push. */
 const calledEndpoints = [...Object.keys(resources.endpoints), 'whoami', 'update_topic', 'update_companies'];
 
+/** `signalhouse serve --test-notification`: how the test of each channel of the settings ended; empty without any. */
+export async function testServe(access: ServeAccess, stop: AbortSignal): Promise<TestedChannel[]> {
+  return testNotifications(access, access.secrets, stop);
+}
+
 interface Parts {
   readonly scheduler: Scheduler;
-  /** Undefined without a webhook. */
-  readonly notifier: Notifier | undefined;
+  /** One for each way to notify people. */
+  readonly notifiers: readonly Notifier[];
   readonly metrics: Metrics;
   readonly facts: FactsCache;
 }
 
 function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
   const { config, log, clock, secrets, programVersion } = access;
-  const { schedule, notify } = serveFiles(config.dataDir);
   const metrics = new Metrics({ process: true, version: programVersion });
   metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
@@ -121,28 +124,21 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
     },
   };
   const facts = cacheFacts({ facts: factsReader(access, live), log, clock });
-  const notifier =
-    secrets.webhookUrl === undefined
-      ? undefined
-      : new Notifier({
-          deliver: webhook({ url: secrets.webhookUrl, clock }),
-          store: fileStore(notify, notifyState, log),
-          ...{ facts, log, clock },
-        });
+  const notifiers = notifiersOf(access, secrets, facts);
   const scheduler = new Scheduler({
     jobs: jobsOf(config),
     run: jobRunner(metered, metrics, kill),
-    memory: fileStore(schedule, scheduleMemory, log),
+    memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
     shutdownSeconds: config.serve.shutdownSeconds,
     retry: config.serve.retry,
     chance: seededChance(config.dataDir),
     ...{ log, clock },
     onSettled: (record) => {
       metrics.run(record);
-      notifier?.run(record);
+      for (const notifier of notifiers) notifier.run(record);
     },
   });
-  return { scheduler, notifier, metrics, facts };
+  return { scheduler, notifiers, metrics, facts };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

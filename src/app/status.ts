@@ -28,9 +28,9 @@ interface NextRun {
   readonly last: RunRecord | null;
 }
 
-/** The files in which `serve` remembers its runs and its notifications. */
-export function serveFiles(dataDir: string): { schedule: string; notify: string } {
-  return { schedule: join(dataDir, 'schedule.json'), notify: join(dataDir, 'notify.json') };
+/** The file in which `serve` remembers its runs. */
+export function scheduleFile(dataDir: string): string {
+  return join(dataDir, 'schedule.json');
 }
 
 /**
@@ -52,7 +52,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
 }
 
 async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] | null> {
-  const memory = await fileStore(serveFiles(config.dataDir).schedule, scheduleMemory, log).load();
+  const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
   if (memory === null) return null;
   const jobs = jobsOf(config);
   const problems = jobProblems(jobs);

@@ -30,7 +30,7 @@ export function setUpAccess({ sources }: Context): CommandSetup<Access> {
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
 export function setUpServe({ sources }: Context, check: Parameters<typeof loadServeConfig>[1]): ServeAccess {
   const { config, credentials, secrets } = loadServeConfig(sources, check);
-  const hidden = [credentials.apiKey, secrets.token, secrets.webhookUrl].filter((one) => one !== undefined);
+  const hidden = [credentials.apiKey, ...Object.values(secrets)].filter((one) => one !== undefined);
   const { log } = logging(config.log.level, hidden);
   return { config, credentials, secrets, programVersion: programVersion(), log };
 }

@@ -198,6 +198,35 @@ const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as cons
 const hours = (what: string) =>
   z.number().min(0).default(26).describe(`Hours after which ${what} are stale; 0: no objective.`);
 
+const mailAddress = z
+  .string()
+  .trim()
+  .regex(/^([^<>\r\n]*<)?[^\s@<>,;"]+@[^\s@<>,;"]+>?$/, 'must be an e-mail address');
+
+const notify = section({
+  webhookFormat: z
+    .enum(['slack', 'teams', 'json'])
+    .default('slack')
+    .describe(
+      'Form of the messages to the webhook: slack (Slack and compatible services), teams (a workflow of Microsoft Teams) or json.',
+    ),
+  email: section({
+    host: text.optional().describe('The SMTP server; without it no e-mail is sent.'),
+    port: z.number().int().min(1).max(65_535).default(587).describe('Its port: usually 587, or 465 for tls.'),
+    security: z
+      .enum(['starttls', 'tls', 'none'])
+      .default('starttls')
+      .describe('starttls and tls encrypt, and fail where the server cannot; none sends in the clear.'),
+    user: text
+      .optional()
+      .describe(
+        'Login, if the server wants one; the password is in SIGNALHOUSE_SMTP_PASSWORD (or SIGNALHOUSE_SMTP_PASSWORD_FILE).',
+      ),
+    from: mailAddress.optional().describe('The address of the sender.'),
+    to: z.array(mailAddress).default([]).describe('The addresses that are notified.'),
+  }),
+}).describe('Notifications about failures and stale data: by webhook, by e-mail, or both.');
+
 const serve = section({
   host: text
     .default('127.0.0.1')
@@ -245,8 +274,9 @@ const serve = section({
       ReturnType<typeof hours>
     >,
   ).describe(
-    'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and the webhook is notified.',
+    'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified.',
   ),
+  notify,
 });
 
 const kept = (days: number) => z.number().min(1).default(days);

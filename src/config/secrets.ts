@@ -10,10 +10,16 @@ export interface ServeSecrets {
   readonly token: string | undefined;
   /** Where notifications go. */
   readonly webhookUrl: string | undefined;
+  /** The password of serve.notify.email.user. */
+  readonly smtpPassword: string | undefined;
 }
 
 /** The variable of each secret. The variable with `_FILE` appended names a file; the secret itself overrides it. */
-export const secretVariables = ['SIGNALHOUSE_SERVE_TOKEN', 'SIGNALHOUSE_WEBHOOK_URL'] as const;
+export const secretVariables = [
+  'SIGNALHOUSE_SERVE_TOKEN',
+  'SIGNALHOUSE_WEBHOOK_URL',
+  'SIGNALHOUSE_SMTP_PASSWORD',
+] as const;
 type SecretVariable = (typeof secretVariables)[number];
 
 interface Place {
@@ -26,6 +32,7 @@ export function readServeSecrets(place: Place, problems: Problem[]): ServeSecret
   return {
     token: readSecret(place, 'SIGNALHOUSE_SERVE_TOKEN', problems, tokenProblem),
     webhookUrl: readSecret(place, 'SIGNALHOUSE_WEBHOOK_URL', problems, () => undefined),
+    smtpPassword: readSecret(place, 'SIGNALHOUSE_SMTP_PASSWORD', problems, () => undefined),
   };
 }
 

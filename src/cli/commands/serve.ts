@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ExitCode } from '../../base/errors.js';
+import type { TestedChannel } from '../../app/notifications.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { duration } from '../../base/units.js';
 import type { RunRecord } from '../../serve/schedule/record.js';
 import { command } from '../command.js';
@@ -17,6 +18,7 @@ export const serve = command({
   summary: 'Run as a service: scheduled jobs, a status page, metrics, notifications',
   options: {
     once: { type: 'boolean', describe: 'Run every job that is due, then exit' },
+    'test-notification': { type: 'boolean', describe: 'Send a test by webhook and e-mail, then exit' },
     port: {
       type: 'number',
       requiresArg: true,
@@ -32,14 +34,16 @@ export const serve = command({
     ['signalhouse serve', 'Sync and push every night at 03:00 UTC, unless serve.jobs is set'],
     ['signalhouse serve --config worker.yaml', 'With your own jobs'],
     ['signalhouse serve --once', 'Run what is due now, for an external scheduler'],
+    ['signalhouse serve --test-notification', 'Check that notifications arrive (exit 1 if one does not)'],
     ['curl localhost:8080/metrics', 'Metrics for Prometheus; the status page is at /'],
   ],
   flags: z.object({
     once: toggle.default(false),
+    testNotification: toggle.default(false),
     port: whole(0).max(65_535, 'must be a port').optional(),
     host: text.optional(),
   }),
-  async run({ once, port, host }, { json, sources }) {
+  async run({ once, testNotification, port, host }, { json, sources }) {
     const app = await import('../../app/serve.js');
     const given = [
       ...(sources.flags ?? []),
@@ -52,6 +56,13 @@ export const serve = command({
       log.warn(message),
     );
     try {
+      if (testNotification) {
+        const channels = await app.testServe(access, signals.stop);
+        if (channels.length === 0) throw noChannel();
+        if (json) printJson({ channels });
+        else print(channelsText(channels));
+        return channels.every(({ delivered }) => delivered) ? ExitCode.done : ExitCode.failed;
+      }
       if (once) {
         const { runs, exitCode } = await app.serveOnce(access, signals);
         if (json) printJson({ runs, exitCode });
@@ -70,6 +81,26 @@ export const serve = command({
     }
   },
 });
+
+function noChannel(): UsageError {
+  const problem = 'or serve.notify.email.host is required: there is nowhere to send a notification';
+  return new UsageError(
+    'No notifications are configured.',
+    [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }],
+    {
+      hint: 'docs/operations.md describes notifications.',
+    },
+  );
+}
+
+function channelsText(channels: readonly TestedChannel[]): string {
+  return list(
+    channels.map(({ channel, delivered, problem }) => {
+      if (!delivered) return `${channel}: NOT delivered: ${problem}`;
+      return `${channel}: sent${problem === null ? '' : `, but ${problem}`}`;
+    }),
+  );
+}
 
 /** What `serve --once` ran, one line per run. */
 export function runsText(runs: readonly RunRecord[]): string {

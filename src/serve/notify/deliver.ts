@@ -1,108 +1,75 @@
-import { type Clock, systemClock } from '../../base/clock.js';
-import { UsageError } from '../../base/errors.js';
-import { isLoopback } from '../../base/loopback.js';
-import type { Subject } from './state.js';
+import type { Clock } from '../../base/clock.js';
+import type { Level, Subject } from './state.js';
 
-/** Sends a message; rejects with DeliveryError when it did not arrive. */
-export type Deliver = (message: Message, stop: AbortSignal) => Promise<void>;
+/** What is sent, and how it is sent: the parts that every channel shares. */
 
-/** A message was not delivered. Never names the address, which is a secret. */
+/**
+ * Sends a message; rejects with DeliveryError when it did not arrive. Resolves to null, or to what was wrong although it
+ * arrived.
+ */
+export type Deliver = (message: Message, stop: AbortSignal) => Promise<string | null>;
+
+/** A message was not delivered. Never names an address, a user or a password: those of a webhook are secrets. */
 export class DeliveryError extends Error {}
 
-export interface WebhookOptions {
-  readonly url: string;
-  readonly clock?: Clock | undefined;
-  /** Timeout of one attempt; default 10000. */
-  readonly timeoutMs?: number | undefined;
-  /** Default 3. */
-  readonly attempts?: number | undefined;
+/** One attempt: delivered (with what was wrong, or null), or not, and whether another attempt may help. */
+export type Attempted =
+  | { readonly note: string | null }
+  | { readonly reason: string; readonly isTransient: boolean };
+
+export interface DeliveryOptions {
+  readonly clock: Clock;
+  /** Timeout of one attempt. */
+  readonly timeoutMs: number;
+  readonly attempts: number;
 }
 
 const waitMs = 2_000;
 
-/** What is wrong with the address of a webhook, or undefined; never quotes it. */
-export function webhookProblem(url: string): string | undefined {
-  if (!URL.canParse(url)) return 'must be an absolute URL';
-  const { protocol, hostname, username, password } = new URL(url);
-  if (username !== '' || password !== '') return 'must not contain a user name or password';
-  if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return undefined;
-  return 'must be https, because the address is a secret (http is accepted for loopback only)';
-}
-
-/**
- * A webhook for Slack and compatible services: one POST of JSON per message. No redirect is followed. A transient failure
- * (no answer, 429, 5xx) is retried twice. Throws UsageError for an address with a webhookProblem.
- */
-export function webhook({
-  url,
-  clock = systemClock,
-  timeoutMs = 10_000,
-  attempts = 3,
-}: WebhookOptions): Deliver {
-  const problem = webhookProblem(url);
-  if (problem !== undefined) {
-    throw new UsageError('The webhook cannot be used.', [{ setting: 'serve.notify.webhook', problem }]);
-  }
+/** Makes attempts until one succeeds or another one cannot help. */
+export function delivering(
+  attempt: (message: Message, signal: AbortSignal) => Promise<Attempted>,
+  { clock, timeoutMs, attempts }: DeliveryOptions,
+): Deliver {
   return async (message, stop) => {
-    for (let attempt = 1; ; attempt++) {
-      const refused = await post(url, message, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
-      if (refused === null) return;
+    for (let count = 1; ; count++) {
+      const made = await attempt(message, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
+      if ('note' in made) return made.note;
       stop.throwIfAborted();
-      if (!refused.isTransient || attempt >= attempts) throw new DeliveryError(refused.reason);
-      await clock.sleep(waitMs * 2 ** (attempt - 1), stop);
+      if (!made.isTransient || count >= attempts) throw new DeliveryError(made.reason);
+      await clock.sleep(waitMs * 2 ** (count - 1), stop);
     }
   };
 }
 
-/** Null when it was delivered. */
-async function post(
-  url: string,
-  message: Message,
-  signal: AbortSignal,
-): Promise<{ reason: string; isTransient: boolean } | null> {
-  try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(message),
-      redirect: 'manual',
-      signal,
-    });
-    // An unread body would keep the connection busy.
-    await answer.body?.cancel();
-    if (answer.ok) return null;
-    const { status } = answer;
-    return { reason: `it answered ${status}`, isTransient: status === 429 || status >= 500 };
-  } catch (error) {
-    return { reason: `no answer (${codeOf(error)})`, isTransient: true };
-  }
-}
-
-/** Only a code: the messages of fetch contain addresses. */
-function codeOf(error: unknown): string {
-  const { name, cause } = error as Error & { cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? cause.code : name;
-}
-
-/** What is sent: Slack and compatible services show `text`; other programs read the rest. */
+/** A notification, before a channel gives it its form. */
 export interface Message {
-  readonly text: string;
-  readonly event: 'failed' | 'incomplete' | 'stale' | 'recovered';
+  readonly event: Exclude<Level, 'ok'> | 'recovered' | 'test';
+  readonly kind: Subject['kind'] | 'test';
+  /** The job or resource. */
   readonly subject: string;
-  readonly kind: Subject['kind'];
-  readonly since: string;
+  /** The worker that sends it, e.g. the name of its organization. */
+  readonly from: string;
+  /** What happened, in a few words: `job nightly failed`. */
+  readonly title: string;
   readonly detail: string;
+  readonly since: string;
 }
 
 const longest = 1_500;
 
-/** One message about one change of state. `from` names the worker, e.g. by its organization. */
+/** One message about one change of state. */
 export function messageAbout({ kind, name, level, since, detail }: Subject, from: string): Message {
   const event = level === 'ok' ? 'recovered' : level;
+  const title = `${kind === 'job' ? `job ${name}` : name} ${phrases[event]}`;
   const short = detail.length > longest ? `${detail.slice(0, longest)}…` : detail;
-  const what = kind === 'job' ? `job ${name}` : name;
-  const text = plain(`[${from}] ${what} ${phrases[event]}: ${short}`);
-  return { text, event, subject: name, kind, since, detail: short };
+  return { event, kind, subject: name, from, title, detail: short, since };
+}
+
+/** What `serve --test-notification` sends. */
+export function testMessage(from: string, since: string): Message {
+  const detail = 'This is a test of the notifications of Signalhouse. Nothing is wrong.';
+  return { event: 'test', kind: 'test', subject: 'test', from, title: 'test notification', detail, since };
 }
 
 const phrases = {
@@ -112,7 +79,7 @@ const phrases = {
   recovered: 'has recovered',
 } as const;
 
-/** Slack reads three characters as markup: the text of an error must not notify a whole channel. */
-function plain(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+/** The message in one line. */
+export function lineOf({ from, title, detail }: Message): string {
+  return `[${from}] ${title}: ${detail}`;
 }

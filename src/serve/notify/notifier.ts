@@ -7,6 +7,8 @@ import { type Deliver, DeliveryError, messageAbout } from './deliver.js';
 import { afterCheck, afterDelivery, afterRun, type NotifyState, type NotifyStore, pending } from './state.js';
 
 export interface NotifierOptions {
+  /** What the log calls the channel: `webhook`, `e-mail`. */
+  readonly name: string;
   /** webhook(), or another way to deliver. */
   readonly deliver: Deliver;
   readonly store: NotifyStore;
@@ -90,17 +92,19 @@ export class Notifier {
   }
 
   async #tell(): Promise<void> {
-    const { deliver, log, facts } = this.#options;
+    const { name, deliver, log, facts } = this.#options;
     const organization = facts.last?.facts.contents?.organization;
     const from = organization?.name ?? organization?.id ?? 'Signalhouse';
     for (const subject of pending(this.#state)) {
       if (this.#stop.signal.aborted) return;
       try {
-        await deliver(messageAbout(subject, from), this.#stop.signal);
+        const note = await deliver(messageAbout(subject, from), this.#stop.signal);
+        if (note !== null)
+          log.warn({ subject: subject.name }, `${name}: a notification was sent, but ${note}`);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         const reason = error instanceof DeliveryError ? messageOf(error) : 'it could not be sent';
-        log.warn({ subject: subject.name, reason }, `the webhook did not accept a notification: ${reason}`);
+        log.warn({ subject: subject.name, reason }, `the ${name} did not accept a notification: ${reason}`);
         // The next one would probably fail too; all are sent again at the next check.
         return;
       }

@@ -8,7 +8,7 @@ import { Scope } from '../../../src/base/scope.js';
 import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
 import { startServer } from '../../../src/serve/http/server.js';
-import type { Message } from '../../../src/serve/notify/deliver.js';
+import { lineOf, type Message } from '../../../src/serve/notify/deliver.js';
 import { Notifier } from '../../../src/serve/notify/notifier.js';
 import { notifyState } from '../../../src/serve/notify/state.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';
@@ -26,7 +26,11 @@ async function serve(folder: string, scope: Scope, heard: Message[]) {
   const metrics = new Metrics({ version });
   const facts = cacheFacts({ facts: async () => ({ ...someFacts, freshness: [] }), log });
   const notifier = new Notifier({
-    deliver: async (message) => void heard.push(message),
+    name: 'webhook',
+    deliver: async (message) => {
+      heard.push(message);
+      return null;
+    },
     store: fileStore(join(folder, 'notify.json'), notifyState, log),
     facts,
     log,
@@ -72,9 +76,7 @@ it('runs what is asked for, shows it, counts it, tells of it, and knows it after
       });
     }
     // Failed, and failed again: one change.
-    expect(heard.map(({ text }) => text)).toEqual([
-      '[Acme Tools] job nightly failed: the disk is full. Make room.',
-    ]);
+    expect(heard.map(lineOf)).toEqual(['[Acme Tools] job nightly failed: the disk is full. Make room.']);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { messageAbout } from '../../../../src/serve/notify/deliver.js';
+import { lineOf, messageAbout } from '../../../../src/serve/notify/deliver.js';
 import {
   afterCheck,
   afterDelivery,
@@ -106,13 +106,18 @@ describe('whatever happens', () => {
 });
 
 describe('the words', () => {
-  it('call no channel and are of a length', () => {
+  it('are of a length, and belong to no service', () => {
     const [subject] = pending(
       afterRun({}, { ...run('failed'), message: `<!channel> & ${'x'.repeat(5_000)}` }),
     );
-    const { text, ...rest } = messageAbout(subject!, 'Acme <b>');
-    expect(text).toMatch(/^\[Acme &lt;b&gt;\] job nightly failed: &lt;!channel&gt; &amp; x+…$/);
-    expect(text.length).toBeLessThan(2_000);
-    expect(rest).toMatchObject({ event: 'failed', subject: 'nightly', kind: 'job', since: someRun.endedAt });
+    const message = messageAbout(subject!, 'Acme <b>');
+    expect(lineOf(message)).toMatch(/^\[Acme <b>\] job nightly failed: <!channel> & x+…$/);
+    expect(lineOf(message).length).toBeLessThan(2_000);
+    expect(message).toMatchObject({
+      event: 'failed',
+      subject: 'nightly',
+      kind: 'job',
+      since: someRun.endedAt,
+    });
   });
 });

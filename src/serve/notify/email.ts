@@ -1,0 +1,139 @@
+import { type Clock, systemClock } from '../../base/clock.js';
+import type { Problem } from '../../base/errors.js';
+import { isLoopback } from '../../base/loopback.js';
+import { counted } from '../../base/units.js';
+import { type Attempted, type Deliver, delivering, type Message } from './deliver.js';
+
+/** How notifications are sent by e-mail, in the shape of the configuration. */
+export interface EmailSettings {
+  readonly host?: string | undefined;
+  readonly port: number;
+  readonly security: 'starttls' | 'tls' | 'none';
+  readonly user?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to: readonly string[];
+}
+
+export interface EmailOptions {
+  readonly settings: EmailSettings;
+  readonly password?: string | undefined;
+  readonly clock?: Clock | undefined;
+  /** Timeout of one attempt; default 20000. */
+  readonly timeoutMs?: number | undefined;
+  /** Default 3. */
+  readonly attempts?: number | undefined;
+}
+
+/** Whether e-mail is sent at all: without a server it is not. */
+export function hasEmail(settings: EmailSettings): settings is EmailSettings & { readonly host: string } {
+  return settings.host !== undefined;
+}
+
+/** What is wrong with the settings taken together; `named` tells how the user gave each. Never quotes a password. */
+export function emailProblems(
+  settings: EmailSettings,
+  password: string | undefined,
+  named: (path: string) => string,
+): Problem[] {
+  const { host, from, to, user, security } = settings;
+  const problems: Problem[] = [];
+  const add = (name: keyof EmailSettings, problem: string) =>
+    problems.push({ setting: named(`serve.notify.email.${name}`), problem });
+  if (!hasEmail(settings)) {
+    const given = (['from', 'user'] as const).find((name) => settings[name] !== undefined);
+    if (given !== undefined || to.length > 0) add('host', 'is required to send e-mail: the SMTP server');
+    return problems;
+  }
+  if (from === undefined) add('from', 'is required to send e-mail: the address of the sender');
+  if (to.length === 0) add('to', 'is required to send e-mail: a list of addresses');
+  if (user !== undefined && password === undefined) {
+    problems.push({
+      setting: 'SIGNALHOUSE_SMTP_PASSWORD',
+      problem: 'is required with serve.notify.email.user',
+    });
+  }
+  if (user === undefined && password !== undefined) add('user', 'is required with SIGNALHOUSE_SMTP_PASSWORD');
+  if (password !== undefined && security === 'none' && !isLoopback(host ?? '')) {
+    add('security', 'must be starttls or tls, because the password would be sent in the clear');
+  }
+  return problems;
+}
+
+/**
+ * E-mail by SMTP: one plain text message per notification, to all addresses. A transient failure (no answer, 4xx) is
+ * retried twice. What the server says is never repeated, because it may quote the user.
+ */
+export function email({
+  settings,
+  password,
+  clock = systemClock,
+  timeoutMs = 20_000,
+  attempts = 3,
+}: EmailOptions): Deliver {
+  return delivering((message, signal) => send(settings, password, message, { signal, timeoutMs }), {
+    clock,
+    timeoutMs,
+    attempts,
+  });
+}
+
+async function send(
+  { host, port, security, user, from, to }: EmailSettings,
+  password: string | undefined,
+  message: Message,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Attempted> {
+  // Loaded only where e-mail is sent: it takes 150 ms and 15 MB.
+  const { createTransport } = await import('nodemailer');
+  const transport = createTransport({
+    ...{ host, port, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    auth: user === undefined ? undefined : { user, pass: password ?? '' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    const { rejected } = await transport.sendMail({
+      ...{ from, to: [...to], signal, xMailer: false },
+      subject: oneLine(`[${message.from}] ${message.title}`),
+      text: textOf(message),
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+    if (rejected.length === 0) return { note: null };
+    return { note: `the server refused ${rejected.length} of ${counted(to.length, 'address', 'addresses')}` };
+  } catch (error) {
+    return failed(error);
+  } finally {
+    transport.close();
+  }
+}
+
+/** Only codes: the texts of a server contain addresses and names. */
+function failed(error: unknown): Attempted {
+  const { name, code, originalCode, responseCode, permanent } = error as Error & {
+    readonly code?: string;
+    readonly originalCode?: string;
+    readonly responseCode?: number;
+    readonly permanent?: boolean;
+  };
+  const which = [...new Set([code, originalCode].filter((one) => one !== undefined))].join(', ') || name;
+  if (responseCode === undefined) {
+    const hints: Readonly<Record<string, string>> = {
+      EAUTH: 'the login failed',
+      ETLS: 'no encrypted connection; see serve.notify.email.security',
+    };
+    const hint = hints[code ?? ''];
+    return { reason: `${hint ?? 'no answer'} (${which})`, isTransient: hint === undefined };
+  }
+  return { reason: `it answered ${responseCode} (${which})`, isTransient: permanent === false };
+}
+
+function textOf({ detail, since, event, kind, subject }: Message): string {
+  return `${detail}\n\nSince ${since}.\n\n-- \nSignalhouse: ${kind} ${subject}, ${event}.\ndocs/operations.md says what to do.\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

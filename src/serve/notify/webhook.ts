@@ -1,0 +1,118 @@
+import { type Clock, systemClock } from '../../base/clock.js';
+import { UsageError } from '../../base/errors.js';
+import { isLoopback } from '../../base/loopback.js';
+import { type Attempted, type Deliver, delivering, lineOf, type Message } from './deliver.js';
+
+export interface WebhookOptions {
+  readonly url: string;
+  /** Default `slack`. */
+  readonly format?: WebhookFormat | undefined;
+  readonly clock?: Clock | undefined;
+  /** Timeout of one attempt; default 10000. */
+  readonly timeoutMs?: number | undefined;
+  /** Default 3. */
+  readonly attempts?: number | undefined;
+}
+
+/** What is wrong with the address of a webhook, or undefined; never quotes it. */
+export function webhookProblem(url: string): string | undefined {
+  if (!URL.canParse(url)) return 'must be an absolute URL';
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== '' || password !== '') return 'must not contain a user name or password';
+  if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return undefined;
+  return 'must be https, because the address is a secret (http is accepted for loopback only)';
+}
+
+/**
+ * A webhook: one POST of JSON per message, in the form of its service. No redirect is followed. A transient failure (no
+ * answer, 429, 5xx) is retried twice. Throws UsageError for an address with a webhookProblem.
+ */
+export function webhook({
+  url,
+  format = 'slack',
+  clock = systemClock,
+  timeoutMs = 10_000,
+  attempts = 3,
+}: WebhookOptions): Deliver {
+  const problem = webhookProblem(url);
+  if (problem !== undefined) {
+    throw new UsageError('The webhook cannot be used.', [{ setting: 'SIGNALHOUSE_WEBHOOK_URL', problem }]);
+  }
+  return delivering((message, signal) => post(url, bodies[format](message), signal), {
+    clock,
+    timeoutMs,
+    attempts,
+  });
+}
+
+async function post(url: string, body: object, signal: AbortSignal): Promise<Attempted> {
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    });
+    // An unread body would keep the connection busy.
+    await answer.body?.cancel();
+    if (answer.ok) return { note: null };
+    const { status } = answer;
+    return { reason: `it answered ${status}`, isTransient: status === 429 || status >= 500 };
+  } catch (error) {
+    return { reason: `no answer (${codeOf(error)})`, isTransient: true };
+  }
+}
+
+/** Only a code: the messages of fetch contain addresses. */
+function codeOf(error: unknown): string {
+  const { name, cause } = error as Error & { cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : name;
+}
+
+const bodies = { slack, json, teams };
+/** The form of the messages of a webhook. */
+export type WebhookFormat = keyof typeof bodies;
+
+/** Slack and compatible services show `text`; other programs read the rest. */
+function slack(message: Message): object {
+  const { event, subject, kind, since, detail } = message;
+  // Slack reads three characters as markup: the text of an error must not notify a whole channel.
+  const text = lineOf(message).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return { text, event, subject, kind, since, detail };
+}
+
+/** For programs: every part as it is. */
+function json(message: Message): object {
+  return { ...message, text: lineOf(message) };
+}
+
+/**
+ * Microsoft Teams, through the workflow "Post to a channel when a webhook request is received": an adaptive card. Its
+ * texts are runs, which Teams shows as they are; in a TextBlock they would be Markdown, and an error could hold a link.
+ */
+function teams({ from, title, detail, event, since }: Message): object {
+  const colors = {
+    failed: 'attention',
+    stale: 'attention',
+    incomplete: 'warning',
+    recovered: 'good',
+    test: 'accent',
+  };
+  const text = (run: object) => ({ type: 'RichTextBlock', inlines: [{ type: 'TextRun', ...run }] });
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    fallbackText: `[${from}] ${title}`,
+    body: [
+      text({ text: `[${from}] ${title}`, weight: 'bolder', size: 'medium', color: colors[event] }),
+      text({ text: detail }),
+      text({ text: `since ${since}`, isSubtle: true, size: 'small' }),
+    ],
+  };
+  return {
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }],
+  };
+}

@@ -1,0 +1,190 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../../src/base/clock.js';
+import { DeliveryError, type Message } from '../../../../src/serve/notify/deliver.js';
+import { type EmailSettings, email, emailProblems } from '../../../../src/serve/notify/email.js';
+import { now } from '../serving.js';
+
+const message: Message = {
+  event: 'stale',
+  kind: 'resource',
+  subject: 'topics',
+  from: 'Acme\r\nBcc: everybody@example.com',
+  title: 'topics is stale',
+  detail: 'was last complete 2 d 7 h ago (objective: 1 d 2 h)\n.\nMAIL FROM:<x@example.com>',
+  since: new Date(now).toISOString(),
+};
+const password = 'SECRET-password';
+const settings = {
+  host: '127.0.0.1',
+  port: 0,
+  security: 'none',
+  user: 'SECRET-user',
+  from: 'Signalhouse <signalhouse@example.com>',
+  to: ['kim@example.com', 'lee@example.com'],
+} satisfies EmailSettings;
+/** Waits between attempts are over at once. */
+const clock: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(0, signal) };
+
+interface Mail {
+  readonly to: readonly string[];
+  readonly text: string;
+}
+
+let server: SMTPServer | Server | undefined;
+const sockets = new Set<Socket>();
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+  server = undefined;
+});
+
+/** A real SMTP server, and the mails that it took. */
+async function smtp(options: SMTPServerOptions = {}): Promise<{ port: number; mails: Mail[] }> {
+  const mails: Mail[] = [];
+  const started = new SMTPServer({
+    allowInsecureAuth: true,
+    onAuth: ({ username, password: given }, _session, done) =>
+      username === settings.user && given === password
+        ? done(null, { user: username })
+        : done(new Error(`no ${username} with ${given} here`)),
+    onData: (stream, { envelope }, done) => {
+      let text = '';
+      stream.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      stream.on('end', () => {
+        mails.push({ to: envelope.rcptTo.map(({ address }) => address), text });
+        done();
+      });
+    },
+    ...options,
+  });
+  server = started;
+  started.on('error', () => undefined);
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
+  return { port: (started.server.address() as AddressInfo).port, mails };
+}
+
+function deliver(more: Partial<EmailSettings>, secret = password) {
+  const send = email({ settings: { ...settings, ...more }, password: secret, clock, timeoutMs: 60_000 });
+  return send(message, new AbortController().signal);
+}
+
+/** An error as a server gives it, with a text that must not be repeated. */
+function answer(code: number): Error {
+  return Object.assign(new Error(`SECRET ${settings.user} and kim@example.com`), { responseCode: code });
+}
+
+describe('an e-mail', () => {
+  it('arrives at everybody, with a subject of one line and no header but ours', async () => {
+    const { port, mails } = await smtp();
+    await expect(deliver({ port })).resolves.toBeNull();
+    expect(mails.map(({ to }) => to)).toEqual([settings.to]);
+    const [head = '', body = ''] = (mails[0]?.text ?? '').split(/\r\n\r\n(.*)/s);
+    expect(head).toMatch(/^Subject: \[Acme Bcc: everybody@example.com\] topics is stale\r?$/m);
+    expect(head).toMatch(/^Auto-Submitted: auto-generated\r?$/m);
+    expect(head).not.toMatch(/^(Bcc|X-Mailer):/m);
+    expect(body).toContain('was last complete 2 d 7 h ago');
+    expect(body).toContain('MAIL FROM:<x@example.com>');
+  });
+
+  it('goes without a login where there is none', async () => {
+    const { port, mails } = await smtp({ authOptional: true });
+    const send = email({ settings: { ...settings, port, user: undefined }, clock });
+    await expect(send(message, new AbortController().signal)).resolves.toBeNull();
+    expect(mails).toHaveLength(1);
+  });
+
+  it('is tried again where that may help', async () => {
+    let attempts = 0;
+    const { port, mails } = await smtp({
+      onMailFrom: (_address, _session, done) => done(++attempts < 3 ? answer(451) : null),
+    });
+    await expect(deliver({ port })).resolves.toBeNull();
+    expect([attempts, mails.length]).toEqual([3, 1]);
+  });
+
+  it('that one of several addresses refuses has arrived, and says so', async () => {
+    const { port, mails } = await smtp({
+      onRcptTo: ({ address }, _session, done) => done(address.startsWith('lee') ? answer(550) : null),
+    });
+    await expect(deliver({ port })).resolves.toBe('the server refused 1 of 2 addresses');
+    expect(mails.map(({ to }) => to)).toEqual([['kim@example.com']]);
+  });
+
+  it.each([
+    [
+      'a refused sender',
+      { onMailFrom: (_a, _s, done) => done(answer(550)) },
+      'it answered 550 (EENVELOPE)',
+      {},
+    ],
+    ['a wrong password', {}, 'it answered 535 (EAUTH)', { secret: 'SECRET-wrong' }],
+    [
+      'no encryption',
+      { disabledCommands: ['STARTTLS'] },
+      /^it answered 50[02] |^no encrypted/,
+      { security: 'starttls' },
+    ],
+    ['a certificate that is not trusted', {}, /ESOCKET|ETLS/, { security: 'starttls' }],
+  ] as [string, SMTPServerOptions, string | RegExp, { security?: 'starttls'; secret?: string }][])(
+    'with %s is not delivered, and the reason tells no secret',
+    async (_, options, reason, { secret, ...more }) => {
+      const { port, mails } = await smtp(options);
+      const error = await deliver({ port, ...more }, secret).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(DeliveryError);
+      const text = String((error as Error).message);
+      if (typeof reason === 'string') expect(text).toBe(reason);
+      else expect(text).toMatch(reason);
+      expect(text).not.toMatch(/SECRET|example\.com|127\.0\.0\.1/);
+      expect(mails).toEqual([]);
+    },
+  );
+
+  it('is given up when nobody answers, and at once at the end', async () => {
+    const silent = createServer((socket) => void sockets.add(socket));
+    server = silent;
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const impatient = email({
+      settings: { ...settings, port },
+      password,
+      clock,
+      timeoutMs: 100,
+      attempts: 2,
+    });
+    await expect(impatient(message, new AbortController().signal)).rejects.toThrow(/^no answer \(/);
+    expect(sockets.size).toBe(2);
+    const stop = new AbortController();
+    const patient = email({ settings: { ...settings, port }, password, clock, timeoutMs: 600_000 });
+    const waiting = patient(message, stop.signal);
+    while (sockets.size < 3) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort(new Error('the end'));
+    await expect(waiting).rejects.toThrow('the end');
+  });
+});
+
+describe('the settings', () => {
+  const none: EmailSettings = { port: 587, security: 'starttls', to: [] };
+  const of = (given: EmailSettings, secret?: string) =>
+    emailProblems(given, secret, (path) => path.replace('serve.notify.email.', '')).map(
+      ({ setting }) => setting,
+    );
+
+  it.each([
+    ['nothing at all', none, undefined, []],
+    ['all of it', { ...settings, security: 'tls' }, password, []],
+    ['addresses without a server', { ...none, to: ['kim@example.com'] }, undefined, ['host']],
+    ['a server without addresses', { ...none, host: 'mail.example.com' }, undefined, ['from', 'to']],
+    ['a user without a password', settings, undefined, ['SIGNALHOUSE_SMTP_PASSWORD']],
+    ['a password without a user', { ...settings, user: undefined }, password, ['user']],
+    ['a password in the clear', { ...settings, host: 'mail.example.com' }, password, ['security']],
+    ['a password in the clear on this machine', settings, password, []],
+  ] as [string, EmailSettings, string | undefined, string[]][])('%s', (_, given, secret, expected) => {
+    expect(of(given, secret)).toEqual(expected);
+  });
+});
