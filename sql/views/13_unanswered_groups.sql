@@ -23,12 +23,15 @@ unanswered AS (
   -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
   HAVING NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened.opened_at), false)
 ),
--- A conversation may be in several topics: the most urgent one that still exists counts.
+-- A conversation may be in several topics: the most urgent one that still exists counts. Only the columns that are used:
+-- whole topics, with their long texts, take 3 s for 22,000 conversations.
 topic_of AS (
   SELECT
     topic_groups.group_id,
     arg_min(
-      topics,
+      {
+        id: topics.id, title: topics.title, priority: topics.priority, lifecycle_state: topics.lifecycle_state
+      },
       (
         coalesce(list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority), 6),
         topics.id
