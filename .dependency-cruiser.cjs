@@ -116,6 +116,12 @@ module.exports = {
       'push works with run, sheet, api, warehouse, contract and base. Settings and other parts are handed in by app.',
     ),
     only(
+      'report-only-reads',
+      'report',
+      ['warehouse', 'base'],
+      'report turns what a snapshot says into a page. Settings, files and servers belong to app.',
+    ),
+    only(
       'serve-is-handed-its-jobs',
       'serve',
       ['base'],
@@ -177,7 +183,7 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|serve|sandbox|cli)/',
+          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|serve|sandbox|cli)/',
           '^src/main\\.ts$',
         ],
       },
@@ -214,6 +220,12 @@ module.exports = {
       ['sandbox', 'serve'],
       'Only serve and sandbox listen. Hand them a function to call.',
     ),
+    owned(
+      'charts-only-in-report',
+      'vega|vega-typings',
+      ['report'],
+      'The chart library takes 200 ms to load. Only report draws; import it where a report is made.',
+    ),
     {
       name: 'no-dev-dependencies',
       severity: 'error',
@@ -242,7 +254,7 @@ module.exports = {
       severity: 'error',
       comment: 'Nothing imports this module, and it imports nothing. Wire it in, or delete it.',
       // What a browser loads is imported by nobody here.
-      from: { orphan: true, path: ours, pathNot: ['^src/main\\.ts$', '^src/serve/page/assets/'] },
+      from: { orphan: true, path: ours, pathNot: ['^src/main\\.ts$', '^src/(serve/page|report)/assets/'] },
       to: {},
     },
   ],

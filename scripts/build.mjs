@@ -15,8 +15,9 @@ try {
     cwd: root,
     stdio: 'inherit',
   });
-  // What the status page loads in the browser is no TypeScript, and goes along as it is.
-  cpSync(join(root, 'src/serve/page/assets'), join(fresh, 'serve/page/assets'), { recursive: true });
+  // What a browser loads is no TypeScript, and goes along as it is.
+  for (const assets of ['serve/page/assets', 'report/assets'])
+    cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);

@@ -92,10 +92,15 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
 
 /** A text that changes when one of the files does. */
 function versionOf(dataDir: string): string {
-  return [filesOf(dataDir).published, journalPath(dataDir)]
-    .map((path) => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : '-';
-    })
-    .join(', ');
+  return [snapshotVersion(dataDir) ?? '-', fileVersion(journalPath(dataDir)) ?? '-'].join(', ');
+}
+
+/** A text that changes when another snapshot is published; null when there is none. */
+export function snapshotVersion(dataDir: string): string | null {
+  return fileVersion(filesOf(dataDir).published);
+}
+
+function fileVersion(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : null;
 }

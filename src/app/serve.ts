@@ -16,6 +16,7 @@ import { factsReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
 import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
+import { reportSource } from './report.js';
 import type { Access } from './setup.js';
 import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
@@ -60,6 +61,7 @@ export async function serve(
     const { token } = access.secrets;
     const server = await startServer({
       ...{ host, port, allowedHosts, token, facts, metrics, version, log },
+      report: config.serve.report ? reportSource(access) : undefined,
       intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
       schedule: scheduler,
     });

@@ -244,6 +244,12 @@ const serve = section({
     .array(text)
     .default([])
     .describe('Accepted host names besides localhost, e.g. signalhouse.example.com.'),
+  report: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
+    ),
   shutdownSeconds: positive
     .max(3_600)
     .default(25)

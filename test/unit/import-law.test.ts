@@ -45,7 +45,7 @@ async function judge(tree: Tree): Promise<Violation[]> {
 /** One module to a place, each with something to import. */
 const places: Tree = Object.fromEntries(
   [
-    ...['base', 'config', 'contract', 'api', 'warehouse', 'run', 'sync', 'sheet', 'push', 'serve'],
+    ...['base', 'config', 'contract', 'api', 'warehouse', 'run', 'sync', 'sheet', 'push', 'report', 'serve'],
     ...['sandbox', 'cli'],
   ].map((folder) => [
     `src/${folder}/part.ts`,
@@ -80,6 +80,7 @@ const lawful: Tree = {
   'src/sheet/read.ts': `import { parse } from 'csv-parse';\nexport * from '../base/part.js';\nexport const how = parse;\n`,
   'src/sync/run.ts': `export * as run from '../run/part.js';\nexport * as api from '../api/part.js';\nexport * as warehouse from '../warehouse/part.js';\n`,
   'src/push/run.ts': `export * as sheet from '../sheet/part.js';\nexport * as run from '../run/part.js';\nexport * as api from '../api/part.js';\nexport * as warehouse from '../warehouse/part.js';\n`,
+  'src/report/read.ts': `import { View } from 'vega';\nexport * as warehouse from '../warehouse/part.js';\nexport const how = View;\n`,
   'src/serve/http.ts': `import { fastify } from 'fastify';\nexport * from '../base/part.js';\nexport const how = fastify;\n`,
   'src/sandbox/http.ts': `import { fastify } from 'fastify';\nexport * from '../contract/part.js';\nexport const how = fastify;\n`,
 };
@@ -106,6 +107,8 @@ const crimes: [rule: string, module: string, text: string][] = [
   ],
   ['sync-knows-its-tools', 'src/sync/crime-config.ts', `export * from '../config/part.js';`],
   ['push-knows-its-tools', 'src/push/crime-config.ts', `export * from '../config/part.js';`],
+  ['report-only-reads', 'src/report/crime.ts', `export * from '../sync/part.js';`],
+  ['charts-only-in-report', 'src/serve/crime-charts.ts', `export * from 'vega';`],
   ['serve-is-handed-its-jobs', 'src/serve/crime.ts', `export * from '../sync/part.js';`],
   ['sandbox-is-written-apart', 'src/sandbox/crime.ts', `export * from '../api/part.js';`],
   ['sandbox-uses-no-client-library', 'src/sandbox/crime-undici.ts', `export * from 'undici';`],

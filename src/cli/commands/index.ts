@@ -6,6 +6,7 @@ import { exportCommand } from './export.js';
 import { plan } from './plan.js';
 import { push } from './push.js';
 import { rebuild } from './rebuild.js';
+import { report } from './report.js';
 import { sandbox } from './sandbox.js';
 import { serve } from './serve.js';
 import { sql } from './sql.js';
@@ -21,6 +22,7 @@ export const commands: readonly (Command | Group)[] = [
   status,
   sql,
   exportCommand,
+  report,
   serve,
   rebuild,
   doctor,

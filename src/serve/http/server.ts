@@ -40,6 +40,11 @@ interface ScheduleControl {
   ask(job: string): RequestedRun;
 }
 
+/** The report since a date, and what a browser may do with it; null when nothing was published yet. */
+type ReportSource = (
+  since: string | null,
+) => Promise<{ readonly html: string; readonly policy: string } | null>;
+
 export interface ServerOptions {
   /** Loopback when absent. */
   readonly host?: string | undefined;
@@ -51,6 +56,8 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   readonly intake?: Intake | undefined;
   readonly facts: FactsCache;
+  /** Without it, the route of the report does not exist. */
+  readonly report?: ReportSource | undefined;
   readonly schedule: ScheduleControl;
   readonly metrics: Metrics;
   readonly version: string;
@@ -187,6 +194,21 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
     };
   });
 
+  const { report } = options;
+  if (report) {
+    app.get<{ Querystring: { since?: string | string[] } }>('/report', async ({ query }, reply) => {
+      const made = await report(query.since === undefined ? null : String(query.since));
+      if (made === null) {
+        const message = 'Nothing was published yet: the report needs a first sync.';
+        return reply.code(503).header('retry-after', retryAfter).send({ code: 'not_ready', message });
+      }
+      return reply
+        .header('content-security-policy', `${made.policy}; frame-ancestors 'none'`)
+        .type('text/html; charset=utf-8')
+        .send(made.html);
+    });
+  }
+
   app.get('/', async (_request, reply) => {
     const cached = await facts.latest();
     const page = statusPage({
@@ -196,6 +218,7 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
       version,
       now: clock.now(),
       refreshMs,
+      hasReport: report !== undefined,
     });
     return reply.type('text/html; charset=utf-8').send(page);
   });

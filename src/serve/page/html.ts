@@ -1,42 +1,6 @@
 import { type Iso, millis } from '../../base/clock.js';
+import { type Html, html, type Piece } from '../../base/html.js';
 import { ago, moment } from '../../base/units.js';
-
-/** Markup that is safe to send. Only `html` makes it. */
-export class Html {
-  constructor(readonly text: string) {}
-
-  toString(): string {
-    return this.text;
-  }
-}
-
-/** A value in a template: markup is inserted as it is, everything else as text. */
-export type Piece = Html | string | number | null | readonly Piece[];
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/**
- * Markup from a template. Every value is escaped for text and for quoted attributes, unless it is markup; null is left
- * out.
- */
-export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
-  return new Html(
-    strings.reduce((text, string, index) => text + rendered(values[index - 1] ?? null) + string),
-  );
-}
-
-function rendered(piece: Piece): string {
-  if (piece === null) return '';
-  if (piece instanceof Html) return piece.text;
-  if (typeof piece === 'object') return piece.map(rendered).join('');
-  return String(piece).replace(/[&<>"']/g, (character) => entities[character] ?? '');
-}
 
 /** A state, shown as a word with a mark, never by colour alone. */
 export type Tone = 'good' | 'bad' | 'warn' | 'quiet';

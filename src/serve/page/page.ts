@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Facts, freshnessState } from '../../base/facts.js';
+import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/view.js';
-import { badge, type Html, html, since } from './html.js';
+import { badge, since } from './html.js';
 import { historySection, jobsSection, nowInWords, nowSection } from './runs.js';
 import {
   budgetSection,
@@ -23,6 +24,8 @@ export interface PageContent {
   readonly now: number;
   /** How often the page refreshes itself. */
   readonly refreshMs: number;
+  /** Whether the route of the report exists. */
+  readonly hasReport: boolean;
 }
 
 /**
@@ -30,7 +33,7 @@ export interface PageContent {
  * nothing that can have the focus: assets/live.js fetches the page again and replaces their content.
  */
 export function statusPage(content: PageContent): string {
-  const { facts, problem, schedule, version, now, refreshMs } = content;
+  const { facts, problem, schedule, version, now, refreshMs, hasReport } = content;
   const wrong = attention(facts, schedule, problem, now);
   const organization = facts?.contents?.organization;
   const name = organization?.name ?? organization?.id ?? 'Signalhouse';
@@ -50,7 +53,12 @@ export function statusPage(content: PageContent): string {
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <h1>${name}</h1>
-<p id="published" data-live>Signalhouse ${version} · ${published(facts, now)}</p>
+<p id="published" data-live>Signalhouse ${version} · ${published(facts, now)}</p>${
+    hasReport
+      ? html`
+<p><a href="/report">Report for people</a></p>`
+      : null
+  }
 </header>
 <main id="main" tabindex="-1">
 <div class="verdict">

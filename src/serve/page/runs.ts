@@ -1,8 +1,9 @@
 import { millis } from '../../base/clock.js';
+import { type Html, html } from '../../base/html.js';
 import { count, duration } from '../../base/units.js';
 import type { Outcome, RunRecord } from '../schedule/record.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
-import { badge, clock, type Html, html, section, since, type Tone, table } from './html.js';
+import { badge, clock, section, since, type Tone, table } from './html.js';
 
 const tones: Readonly<Record<Outcome, Tone>> = {
   done: 'good',

@@ -7,8 +7,9 @@ import {
   freshnessState,
   type RecentRequests,
 } from '../../base/facts.js';
+import { type Html, html } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
-import { badge, type Html, html, section, since, type Tone, table } from './html.js';
+import { badge, section, since, type Tone, table } from './html.js';
 
 /** The most lines of a list; the tables of the schema ops have all of them. */
 const most = 20;

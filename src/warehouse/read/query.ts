@@ -60,16 +60,37 @@ export class Snapshot {
     for await (const { columns, rows } of this.answers(sql)) {
       result.length = 0;
       for await (const row of rows) {
-        result.push(Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])) as T);
+        result.push(
+          asObject(
+            columns.map(({ name }) => name),
+            row,
+          ) as T,
+        );
       }
     }
     return result;
+  }
+
+  /** Every row of one statement in memory, with a value bound to each of its `$name`s. */
+  async rows<T = Record<string, Json>>(
+    sql: string,
+    values: Readonly<Record<string, string | number | null>> = {},
+  ): Promise<T[]> {
+    const result = await asUsageErrors(() => this.#connection.stream(sql, { ...values }));
+    const names = columnsOf(result).map(({ name }) => name);
+    const rows: T[] = [];
+    for await (const row of rowsOf(result)) rows.push(asObject(names, row) as T);
+    return rows;
   }
 
   /** `oneSelect` on this snapshot. */
   oneSelect(sql: string): Promise<string> {
     return oneSelect(this.#connection, sql);
   }
+}
+
+function asObject(names: readonly string[], row: readonly Json[]): Record<string, Json> {
+  return Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
 }
 
 /** One SELECT to export, as it can stand within brackets. Raises UsageError for anything else. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { html } from '../../../../src/serve/page/html.js';
+import { html } from '../../../src/base/html.js';
 
 /** What a browser makes of escaped text. */
 function read(text: string): string {

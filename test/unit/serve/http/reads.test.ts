@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../../../src/base/errors.js';
 import { buildServer } from '../../../../src/serve/http/server.js';
 import { emptySchedule, serving, someFacts, someSchedule } from '../serving.js';
 
@@ -131,6 +132,37 @@ describe('what is shown', () => {
       });
     },
   );
+});
+
+describe('the report', () => {
+  const report = async (since: string | null) => ({
+    html: `<p>since ${since}</p>`,
+    policy: "default-src 'none'; style-src 'sha256-x'",
+  });
+
+  it('is a page with a policy of its own, since the date that is asked for', async () => {
+    const answer = await ask('/report?since=2026-11-01', { report });
+    expect([answer.statusCode, answer.body]).toEqual([200, '<p>since 2026-11-01</p>']);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; style-src 'sha256-x'; frame-ancestors 'none'",
+      'cache-control': 'no-store',
+    });
+    expect((await ask('/report', { report })).body).toBe('<p>since null</p>');
+    expect((await ask('/', { report })).body).toContain('href="/report"');
+  });
+
+  it('says when nothing was published yet, and does not exist where it is switched off', async () => {
+    const early = await ask('/report', { report: async () => null });
+    expect([early.statusCode, early.json().code]).toEqual([503, 'not_ready']);
+    expect((await ask('/report')).statusCode).toBe(404);
+    expect((await ask('/')).body).not.toContain('href="/report"');
+  });
+
+  it('refuses a date that is none', async () => {
+    const refuses = () => Promise.reject(new UsageError('The date cannot be read.'));
+    expect((await ask('/report?since=soon', { report: refuses })).statusCode).toBe(400);
+  });
 });
 
 describe('names', () => {

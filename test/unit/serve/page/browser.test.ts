@@ -1,18 +1,11 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
 import { type RunningServer, startServer } from '../../../../src/serve/http/server.js';
 import type { ScheduleView } from '../../../../src/serve/schedule/view.js';
+import { faint, launchChromium, noChromium, pictures } from '../../../support/chromium.js';
 import { now, serving, someFacts, someSchedule } from '../serving.js';
-
-const executablePath = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
-  (path) => path !== undefined && existsSync(path),
-);
-const reason = 'no Chromium here: install the package chromium, or set CHROMIUM_PATH';
-/** Where to leave pictures for somebody to look at. */
-const pictures = process.env.SIGNALHOUSE_SCREENSHOTS;
 
 let browser: Browser | undefined;
 let server: RunningServer;
@@ -20,11 +13,11 @@ let view: ScheduleView;
 let page: Page | undefined;
 
 beforeAll(async () => {
-  if (executablePath) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  browser = await launchChromium();
 });
 afterAll(() => browser?.close());
 beforeEach(async ({ skip }) => {
-  skip(!browser, reason);
+  skip(!browser, noChromium);
   view = someSchedule;
   server = await start();
 });
@@ -155,22 +148,3 @@ const focused = `(() => {
     scrolled: at.scrollLeft,
   };
 })()` as unknown as () => Focused;
-
-/** Texts whose contrast against what is behind them is less than 4.5, as WCAG computes it. */
-const faint = `(() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-  const luminance = (color) => {
-    const [r, g, b] = channels(color).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const color = getComputedStyle(element).backgroundColor;
-    return channels(color)[3] === 0 ? behind(element.parentElement) : color;
-  };
-  const own = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
-  return [...document.body.querySelectorAll('*')].filter(own).flatMap((element) => {
-    const [a, b] = [getComputedStyle(element).color, behind(element)].map(luminance);
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return contrast < 4.5 ? [element.outerHTML + ' ' + contrast.toFixed(2)] : [];
-  });
-})()` as unknown as () => string[];

@@ -12,6 +12,7 @@ function page(more: Partial<PageContent> = {}): string {
     version: '1.2.3',
     now,
     refreshMs: 5_000,
+    hasReport: true,
     ...more,
   });
 }

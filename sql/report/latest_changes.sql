@@ -1,0 +1,15 @@
+-- The latest changes of priority and state since the date.
+WITH changes AS (
+  SELECT history_id, topic_id, title, 'priority' AS field, from_priority AS before, to_priority AS after, changed_at,
+    coalesce(user_name, changed_by) AS changed_by
+  FROM priority_transitions
+  WHERE from_priority IS NOT NULL
+  UNION ALL
+  SELECT history_id, topic_id, title, 'state', from_state, to_state, changed_at, coalesce(user_name, changed_by)
+  FROM lifecycle_transitions
+)
+SELECT *, count(*) OVER () AS found
+FROM changes
+WHERE changed_at >= $since::TIMESTAMPTZ
+ORDER BY changed_at DESC, history_id, field
+LIMIT 12;

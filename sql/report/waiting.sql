@@ -1,0 +1,14 @@
+-- How long the conversations wait that nobody of the staff has answered.
+SELECT
+  CASE
+    WHEN waiting_hours < 24 THEN 1
+    WHEN waiting_hours < 72 THEN 2
+    WHEN waiting_hours < 168 THEN 3
+    WHEN waiting_hours < 672 THEN 4
+    ELSE 5
+  END AS bucket,
+  count(*) FILTER (is_vip) AS vip,
+  count(*) FILTER (NOT is_vip) AS others
+FROM report_waiting
+GROUP BY bucket
+ORDER BY bucket;

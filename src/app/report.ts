@@ -1,0 +1,137 @@
+import { open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type Iso, iso } from '../base/clock.js';
+import { type Problem, UsageError } from '../base/errors.js';
+import { readReport } from '../report/read.js';
+import { writeSheetFile } from '../sheet/write-file.js';
+import { snapshotVersion } from './facts.js';
+import type { Setup } from './setup.js';
+import { withSnapshot } from './snapshot.js';
+
+/** The HTML report of the published file, for the command and for `serve`. */
+
+export interface WrittenReport {
+  readonly path: string;
+  readonly bytes: number;
+  /** Up to when there are data; null before the first sync brought any. */
+  readonly asOf: Iso | null;
+  /** From when on changes are shown. */
+  readonly since: Iso | null;
+}
+
+interface Report {
+  readonly html: string;
+  /** What a browser may do with it, for the header Content-Security-Policy. */
+  readonly policy: string;
+  readonly asOf: Iso | null;
+  readonly since: Iso | null;
+}
+
+/**
+ * Writes the report to a file, which appears whole or not at all. A report that is there already is replaced, any other
+ * file only with `force`. Raises UsageError for a place that cannot be written to, and StorageError when nothing was
+ * published yet.
+ */
+export async function writeReport(
+  setup: Setup,
+  { out, since, force }: { readonly out: string; readonly since: Iso | null; readonly force: boolean },
+): Promise<WrittenReport> {
+  const path = resolve(out);
+  await refuseOther(path, force);
+  const { html, asOf, since: from } = await makeReport(setup, since);
+  await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(html));
+  return { path, bytes: Buffer.byteLength(html), asOf, since: from };
+}
+
+/** What tells a report from other files. */
+const generator = '<meta name="generator" content="Signalhouse report">';
+
+async function refuseOther(path: string, force: boolean): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) {
+    const folder = await stat(dirname(path)).catch(() => null);
+    if (!folder?.isDirectory()) throw notWritten('is in a folder that does not exist', path);
+    return;
+  }
+  if (found.isDirectory()) throw notWritten('is a directory; name a file in it, such as report.html', path);
+  if (force || (await startOf(path)).includes(generator)) return;
+  throw notWritten('exists and is not a report; name another file, or pass --force to replace it', path);
+}
+
+async function startOf(path: string): Promise<string> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return '';
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function notWritten(problem: string, path: string): UsageError {
+  return new UsageError('The report cannot be written.', [
+    { setting: '--out', problem: `${path} ${problem}` },
+  ]);
+}
+
+async function makeReport(setup: Setup, since: Iso | null): Promise<Report> {
+  // The chart library takes 200 ms to load: only for a report.
+  const { reportPage } = await import('../report/page.js');
+  const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since));
+  const page = await reportPage(data, setup.programVersion);
+  return { ...page, asOf: data.header.as_of, since: data.header.since };
+}
+
+/**
+ * A moment as people write it: a date (the start of that day in UTC), or a date and time with its zone. Throws a
+ * UsageError that names the setting.
+ */
+export function momentFrom(text: string, setting: string): Iso {
+  const [, date, time] =
+    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text.trim()) ??
+    [];
+  const day = Date.parse(`${date}T00:00:00Z`);
+  const at = Date.parse(`${date}${time ?? 'T00:00:00Z'}`);
+  // The 30th of February is a date to JavaScript.
+  if (date !== undefined && !Number.isNaN(at) && iso(day).startsWith(date)) return iso(at);
+  const problem: Problem = {
+    setting,
+    problem: `${JSON.stringify(text)} is not a date; write 2026-11-20, or 2026-11-20T08:00Z`,
+  };
+  throw new UsageError('The date cannot be read.', [problem]);
+}
+
+/** How many reports `serve` remembers: the page without a date, and some with one. */
+const remembered = 8;
+
+/**
+ * The report for a web server: made once for each snapshot and date, and one at a time, because each takes the memory
+ * and the threads of a query. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
+ */
+export function reportSource(setup: Setup): (since: string | null) => Promise<Report | null> {
+  let version = '';
+  let made = new Map<string, Report>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function report(since: Iso | null): Promise<Report | null> {
+    const now = snapshotVersion(setup.config.dataDir);
+    if (now === null) return null;
+    if (now !== version) made = new Map();
+    version = now;
+    const key = since ?? '';
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const fresh = await makeReport(setup, since);
+    if (made.size >= remembered) made.delete(made.keys().next().value ?? '');
+    made.set(key, fresh);
+    return fresh;
+  }
+
+  return (since) => {
+    const from = since === null ? null : momentFrom(since, 'since');
+    const next = last.then(() => report(from));
+    last = next.catch(() => undefined);
+    return next;
+  };
+}

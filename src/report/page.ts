@@ -1,0 +1,472 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { millis } from '../base/clock.js';
+import { Html, html, type Piece } from '../base/html.js';
+import { count, counted } from '../base/units.js';
+import { bars, groupColumns, type Series, weeklyColumns } from './charts.js';
+import type { ReportData } from './read.js';
+
+/**
+ * The report as one HTML file: it has no script and loads nothing. What it may do is in its policy as well, so that no
+ * text from outside can change that. The generator tells it from other files (see app/report.ts).
+ */
+export async function reportPage(
+  data: ReportData,
+  version: string,
+): Promise<{ readonly html: string; readonly policy: string }> {
+  const { header } = data;
+  const title = `${header.organization ?? 'Signalhouse'}: report`;
+  const style = readFileSync(new URL('assets/report.css', import.meta.url), 'utf8');
+  const sections = data.header.as_of === null ? [nothingYet] : await allSections(data);
+  const policy = policyFor(style);
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="Signalhouse report">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<h1>${header.organization ?? 'Signalhouse'}</h1>
+<p>${dates(data)}</p>
+</header>
+<main id="main" tabindex="-1">
+${sections.map(({ id, heading, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>\n`)}</main>
+<footer><p>Made by Signalhouse ${version} from the published file. Dates and weeks are UTC; a week starts on Monday. Every
+number comes from a view that you can query: see docs/schema.md.</p></footer>
+</body>
+</html>
+`;
+  return { html: page.text, policy };
+}
+
+/** The browser may use the report's own style sheet, and nothing else. */
+function policyFor(style: string): string {
+  const hash = createHash('sha256').update(style).digest('base64');
+  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
+}
+
+interface Section {
+  readonly id: string;
+  readonly heading: string;
+  readonly content: Piece;
+}
+
+const nothingYet: Section = {
+  id: 'nothing',
+  heading: 'No data yet',
+  content: html`<p>The published file has no topics, messages or histories yet. Run <code>signalhouse sync</code>, then make
+the report again.</p>`,
+};
+
+async function allSections(data: ReportData): Promise<Section[]> {
+  const since = day(data.header.since);
+  return [
+    { id: 'summary', heading: 'In short', content: summary(data) },
+    { id: 'backlog', heading: 'The backlog', content: await backlog(data) },
+    { id: 'growing', heading: 'What grew', content: await growing(data) },
+    { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
+    { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
+    { id: 'sources', heading: 'Where people write', content: await sources(data) },
+    { id: 'changes', heading: `What changed since ${since}`, content: await changes(data) },
+    { id: 'pushed', heading: `What was pushed since ${since}`, content: await pushed(data) },
+  ];
+}
+
+function dates({ header: { as_of, last_sync_at } }: ReportData): Piece {
+  if (as_of === null) return 'Report';
+  const synced = last_sync_at === null ? null : html` · last sync ${moment(last_sync_at)}`;
+  return html`Report on the data up to ${moment(as_of)}${synced}`;
+}
+
+function summary({ header, totals, growing, companies, pushed }: ReportData): Html {
+  const applied = pushed.find(({ status }) => status === 'applied')?.changes ?? 0;
+  const facts: readonly (readonly [href: string, value: string, name: string, detail: string])[] = [
+    [
+      'backlog',
+      count(totals.open_topics),
+      'open topics',
+      `${count(totals.urgent_topics)} with priority high or very high`,
+    ],
+    [
+      'growing',
+      count(growing[0]?.found ?? 0),
+      'topics grew',
+      `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`,
+    ],
+    [
+      'waiting',
+      count(totals.waiting),
+      'conversations wait',
+      `${count(totals.waiting_vip)} with a VIP; median ${wait(totals.median_hours ?? 0)}`,
+    ],
+    [
+      'companies',
+      count(companies[0]?.found ?? 0),
+      'companies at risk',
+      `of ${counted(totals.companies, 'company', 'companies')}`,
+    ],
+    ['pushed', count(applied), 'changes pushed', `since ${day(header.since)}`],
+  ];
+  return html`<ul class="tiles">${facts.map(
+    ([href, value, name, detail]) =>
+      html`<li><a href="#${href}"><strong>${value}</strong> ${name}</a><span>${detail}</span></li>`,
+  )}</ul>`;
+}
+
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
+
+async function backlog({ backlog: rows, totals }: ReportData): Promise<Html> {
+  if (rows.length === 0) return quiet('No topic is open.');
+  const states = [...new Set(rows.map(({ state }) => state))].sort((a, b) => stateRank(a) - stateRank(b));
+  const shown = [...priorities, null].filter((one) => rows.some(({ priority }) => priority === one));
+  const topics = (one: string | null, state: string) =>
+    rows.find((row) => row.priority === one && row.state === state)?.topics ?? 0;
+  const series = states.map((state, index) => ({
+    name: plain(state),
+    color: stateColors[state] ?? colorAt(index + 3),
+    values: shown.map((one) => topics(one, state)),
+  }));
+  const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
+  return figure({
+    lead: `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open; ${count(totals.urgent_topics)} of them have priority high or very high.`,
+    chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
+    series,
+    table: table(
+      'Open topics by priority and state',
+      ['priority', ...states.map((state) => `${plain(state)}#`), 'all#'],
+      shown.map((one) => [plain(one), ...states.map((state) => topics(one, state)), total(one)]),
+    ),
+  });
+}
+
+async function growing({ growing: rows }: ReportData): Promise<Html> {
+  const [first] = rows;
+  if (!first) return quiet('No open topic got more messages in the last 7 days than in the 7 days before.');
+  return figure({
+    lead: `${counted(first.found, 'open topic')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
+    chart: await bars(
+      'Messages of the topics that grew most',
+      rows.map(({ title, topic_id, messages, before }) => ({
+        label: title ?? topic_id,
+        parts: [
+          { value: before, color: 'before' },
+          { value: messages - before, color: 'accent' },
+        ],
+        note: `${count(messages)}, was ${count(before)}`,
+      })),
+    ),
+    series: [
+      { name: 'as many as in the 7 days before', color: 'before' },
+      { name: 'more than before', color: 'accent' },
+    ],
+    table: table(
+      'Topics that grew most, by messages from outside',
+      ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
+      rows.map((row) => [
+        row.title ?? row.topic_id,
+        plain(row.priority),
+        row.messages,
+        row.before,
+        row.momentum,
+        row.companies,
+      ]),
+    ),
+  });
+}
+
+const buckets = ['under 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
+
+async function waiting({ waiting: rows, longestWaiting, totals }: ReportData): Promise<Html> {
+  if (totals.waiting === 0) return quiet('Nobody waits for an answer.');
+  const of = (index: number) =>
+    rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
+  const series = [
+    { name: 'a VIP waits', color: 'bad', values: buckets.map((_, index) => of(index).vip) },
+    { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
+  ];
+  return html`${figure({
+    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for an answer from staff, ${count(totals.waiting_vip)} of them with a VIP.`,
+    chart: await groupColumns('Waiting conversations by how long they wait', buckets, series),
+    series,
+    table: table(
+      'Waiting conversations by how long they wait',
+      ['for', 'with a VIP#', 'others#', 'all#'],
+      buckets.map((name, index) => [name, of(index).vip, of(index).others, of(index).vip + of(index).others]),
+    ),
+  })}${table(
+    `VIPs and urgent topics first, then the longest wait${shownOf(longestWaiting)}`,
+    ['conversation', 'VIP', 'priority', 'waits', 'people#', 'source'],
+    longestWaiting.map((row) => [
+      linked(row.title ?? row.group_id, row.url),
+      row.is_vip ? 'VIP' : '',
+      plain(row.priority),
+      wait(row.hours),
+      row.people,
+      row.source,
+    ]),
+  )}`;
+}
+
+async function companies({ companies: rows }: ReportData): Promise<Html> {
+  const [first] = rows;
+  if (!first)
+    return quiet(
+      'No company writes much less than before while something of theirs is open, and no VIP waits.',
+    );
+  return figure({
+    lead: `${counted(first.found, 'company', 'companies')} ${first.found === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open, or ${first.found === 1 ? 'is a VIP that waits' : 'are VIPs that wait'} for an answer. ${most(rows, 'The most important ones:')}`,
+    chart: await bars(
+      'Messages of companies at risk',
+      rows.map(({ name, company_id, is_vip, messages, before }) => ({
+        label: `${name ?? company_id}${is_vip ? ' (VIP)' : ''}`,
+        parts: [
+          { value: messages, color: 'accent' },
+          { value: Math.max(0, before - messages), color: 'lost' },
+        ],
+        note: `${count(messages)}, was ${count(before)}`,
+      })),
+    ),
+    series: [
+      { name: 'messages in the last 28 days', color: 'accent' },
+      { name: 'fewer than in the 28 days before', color: 'lost' },
+    ],
+    table: table(
+      'Companies at risk',
+      ['company', 'VIP', 'trend', 'last 28 days#', '28 days before#', 'open topics#', 'urgent#', 'waiting#'],
+      rows.map((row) => [
+        row.name ?? row.company_id,
+        row.is_vip ? 'VIP' : '',
+        row.trend,
+        row.messages,
+        row.before,
+        row.open_topics,
+        row.urgent_topics,
+        row.waiting,
+      ]),
+    ),
+  });
+}
+
+/** A source of its own colour each; what is beyond them is one series. */
+const mostSources = 6;
+
+async function sources({ sources: rows }: ReportData): Promise<Html> {
+  if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
+  const totals = new Map<string, number>();
+  for (const { source, messages } of rows)
+    totals.set(source ?? 'unknown', (totals.get(source ?? 'unknown') ?? 0) + messages);
+  const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
+  const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
+  const shown = own.length < names.length ? [...own, 'all others'] : own;
+  const weeks = everyWeek(rows.map(({ week }) => week));
+  const values = new Map(shown.map((name) => [name, weeks.map(() => 0)]));
+  for (const { week, source, messages } of rows) {
+    const name = own.includes(source ?? 'unknown') ? (source ?? 'unknown') : 'all others';
+    const list = values.get(name);
+    const at = weeks.indexOf(week);
+    if (list) list[at] = (list[at] ?? 0) + messages;
+  }
+  const series = shown.map((name, index) => ({
+    name,
+    color: colorAt(index),
+    values: values.get(name) ?? [],
+  }));
+  const all = [...totals.values()].reduce((sum, one) => sum + one, 0);
+  const [largest] = names;
+  return figure({
+    lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}.`,
+    chart: await weeklyColumns('Messages from outside by week and source', weeks, series),
+    series,
+    table: table(
+      'Messages from outside by week and source',
+      ['week of', ...shown.map((name) => `${name}#`), 'all#'],
+      weeks
+        .map((week, at) => [
+          day(week),
+          ...series.map((one) => one.values[at] ?? 0),
+          series.reduce((sum, one) => sum + (one.values[at] ?? 0), 0),
+        ])
+        .reverse(),
+    ),
+  });
+}
+
+async function changes({ changes: rows, latestChanges }: ReportData): Promise<Html> {
+  const happened = rows.filter(({ times }) => times > 0);
+  const list = table(
+    `The latest changes of priority and state${shownOf(latestChanges)}`,
+    ['topic', 'what', 'from', 'to', 'by', 'on'],
+    latestChanges.map((row) => [
+      row.title ?? row.topic_id,
+      row.field,
+      plain(row.before),
+      plain(row.after),
+      row.changed_by,
+      day(row.changed_at),
+    ]),
+  );
+  if (happened.length === 0) return quiet('Nothing changed.');
+  return html`${figure({
+    lead: null,
+    chart: await bars(
+      'How often what happened',
+      rows.map(({ what, times }) => ({
+        label: what,
+        parts: [{ value: times, color: 'accent' }],
+        note: count(times),
+      })),
+    ),
+    series: [],
+    table: table(
+      'How often what happened',
+      ['what', 'times#'],
+      rows.map(({ what, times }) => [what, times]),
+    ),
+  })}${latestChanges.length > 0 ? list : null}`;
+}
+
+const statusColors: Readonly<Record<string, string>> = { applied: 'good', conflict: 'bad', failed: 'bad' };
+
+async function pushed({ pushed: rows, latestPushed }: ReportData): Promise<Html> {
+  if (rows.length === 0)
+    return html`<p class="quiet">No changes were queued or pushed. <code>signalhouse changes sheet</code> writes a spreadsheet
+to edit.</p>`;
+  return html`${figure({
+    lead: null,
+    chart: await bars(
+      'Changes by what became of them',
+      rows.map(({ status, changes: times }) => ({
+        label: plain(status),
+        parts: [{ value: times, color: statusColors[status] ?? 'accent' }],
+        note: count(times),
+      })),
+    ),
+    series: [],
+    table: table(
+      'Changes by what became of them',
+      ['status', 'changes#'],
+      rows.map(({ status, changes: times }) => [plain(status), times]),
+    ),
+  })}${table(
+    `The latest changes${shownOf(latestPushed)}`,
+    ['topic or company', 'what', 'from', 'to', 'status', 'by', 'on'],
+    latestPushed.map((row) => [
+      row.title ?? row.entity_id,
+      plain(row.field),
+      plain(row.before),
+      plain(row.after),
+      row.error === null ? plain(row.status) : `${plain(row.status)}: ${row.error}`,
+      row.requested_by,
+      day(row.changed_at),
+    ]),
+  )}`;
+}
+
+/** A chart with its legend, and with a table of the same numbers below it. */
+function figure(parts: {
+  readonly lead: string | null;
+  readonly chart: Html;
+  readonly series: readonly Pick<Series, 'name' | 'color'>[];
+  readonly table: Html;
+}): Html {
+  const { lead, chart, series, table: numbers } = parts;
+  return html`${lead === null ? null : html`<p>${lead}</p>`}<figure>${
+    series.length === 0
+      ? null
+      : html`<ul class="legend">${series.map(({ name, color }) => html`<li class="c-${color}">${name}</li>`)}</ul>`
+  }${chart}<details><summary>The same as a table</summary>${numbers}</details></figure>`;
+}
+
+/** A table; a column whose name ends in # holds numbers. When it is too wide, it scrolls, also with the keyboard. */
+function table(caption: string, columns: readonly string[], rows: readonly (readonly Piece[])[]): Html {
+  const kinds = columns.map((name) => (name.endsWith('#') ? 'number' : 'text'));
+  const cell = (piece: Piece, at: number) => {
+    const shown = typeof piece === 'number' ? count(piece) : piece;
+    return at === 0
+      ? html`<th scope="row">${shown}</th>`
+      : html`<td class="${kinds[at] ?? 'text'}">${shown}</td>`;
+  };
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption>${caption}</caption>
+<thead><tr>${columns.map((name, at) => html`<th scope="col" class="${kinds[at] ?? 'text'}">${name.replace(/#$/, '')}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
+</table></div>`;
+}
+
+function quiet(text: string): Html {
+  return html`<p class="quiet">${text}</p>`;
+}
+
+/** Only addresses of web pages become links: an address comes from outside. */
+function linked(text: string, url: string | null): Piece {
+  return url !== null && /^https?:\/\//i.test(url) ? html`<a href="${url}" rel="noopener">${text}</a>` : text;
+}
+
+const stateOrder = ['open', 'in_progress', 'unknown', 'completed', 'dismissed'];
+const stateColors: Readonly<Record<string, string>> = {
+  open: 'accent',
+  in_progress: 's2',
+  unknown: 'before',
+};
+
+function stateRank(state: string): number {
+  const at = stateOrder.indexOf(state);
+  return at === -1 ? stateOrder.length : at;
+}
+
+function colorAt(index: number): string {
+  return `s${(index % mostSources) + 1}`;
+}
+
+function plain(value: string | null): string {
+  return value === null ? 'none' : value.replaceAll('_', ' ');
+}
+
+function most(rows: readonly { readonly found: number }[], text: string): string {
+  return (rows[0]?.found ?? 0) > rows.length ? text : '';
+}
+
+function shownOf(rows: readonly { readonly found: number }[]): string {
+  const found = rows[0]?.found ?? 0;
+  return found > rows.length ? ` (${count(rows.length)} of ${count(found)})` : '';
+}
+
+/** `31 h`, `83 days`. */
+function wait(hours: number): string {
+  return hours < 48 ? `${Math.round(hours)} h` : counted(hours / 24, 'day');
+}
+
+/** `17 Nov 2026`. */
+function day(at: string | null): string {
+  const ms = at === null ? null : Date.parse(at);
+  if (ms === null || Number.isNaN(ms)) return 'the start';
+  return new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+  }).format(ms);
+}
+
+function moment(at: string): Html {
+  const ms = millis(at) ?? 0;
+  const text = `${day(at)}, ${new Date(ms).toISOString().slice(11, 16)} UTC`;
+  return html`<time datetime="${new Date(ms).toISOString()}">${text}</time>`;
+}
+
+/** Every Monday from the first to the last of these, also those without a row. */
+function everyWeek(weeks: readonly string[]): string[] {
+  const [first, last] = [weeks[0], weeks.at(-1)].map((week) => Date.parse(week ?? ''));
+  const all: string[] = [];
+  for (let at = first ?? 0; at <= (last ?? -1); at += 7 * 86_400_000)
+    all.push(new Date(at).toISOString().slice(0, 10));
+  return all;
+}

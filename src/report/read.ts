@@ -1,0 +1,147 @@
+import type { Iso } from '../base/clock.js';
+import type { Snapshot } from '../warehouse/read/query.js';
+import { sqlFile } from '../warehouse/sql.js';
+
+/** Everything that the report shows, as the views give it. Rows are in the order in which they are shown. */
+export interface ReportData {
+  readonly header: {
+    readonly organization: string | null;
+    /** Ages and trends count back from here; null when there is no data yet. */
+    readonly as_of: Iso | null;
+    readonly last_sync_at: Iso | null;
+    readonly since: Iso | null;
+  };
+  readonly totals: Totals;
+  readonly backlog: readonly BacklogCount[];
+  readonly growing: readonly GrowingTopic[];
+  readonly waiting: readonly WaitingBucket[];
+  readonly longestWaiting: readonly WaitingConversation[];
+  readonly companies: readonly CompanyAtRisk[];
+  readonly sources: readonly SourceWeek[];
+  readonly changes: readonly { readonly what: string; readonly times: number }[];
+  readonly latestChanges: readonly TopicChange[];
+  readonly pushed: readonly { readonly status: string; readonly changes: number }[];
+  readonly latestPushed: readonly PushedChange[];
+}
+
+interface Totals {
+  readonly open_topics: number;
+  readonly urgent_topics: number;
+  readonly waiting: number;
+  readonly waiting_vip: number;
+  readonly median_hours: number | null;
+  readonly messages: number;
+  readonly messages_before: number;
+  readonly companies: number;
+}
+
+interface BacklogCount {
+  readonly priority: string | null;
+  readonly state: string;
+  readonly topics: number;
+}
+
+/** A list shows its first rows; `found` is how many there are. */
+interface Found {
+  readonly found: number;
+}
+
+interface GrowingTopic extends Found {
+  readonly topic_id: string;
+  readonly title: string | null;
+  readonly priority: string | null;
+  readonly messages: number;
+  readonly before: number;
+  readonly momentum: number;
+  readonly companies: number;
+}
+
+interface WaitingBucket {
+  /** 1 to 5, see sql/report/waiting.sql. */
+  readonly bucket: number;
+  readonly vip: number;
+  readonly others: number;
+}
+
+interface WaitingConversation extends Found {
+  readonly group_id: string;
+  readonly title: string | null;
+  readonly priority: string | null;
+  readonly hours: number;
+  readonly is_vip: boolean;
+  readonly people: number;
+  readonly source: string | null;
+  readonly url: string | null;
+}
+
+interface CompanyAtRisk extends Found {
+  readonly company_id: string;
+  readonly name: string | null;
+  readonly is_vip: boolean;
+  readonly trend: string;
+  readonly messages: number;
+  readonly before: number;
+  readonly days_silent: number | null;
+  readonly open_topics: number;
+  readonly urgent_topics: number;
+  readonly waiting: number;
+}
+
+interface SourceWeek {
+  /** Its Monday. */
+  readonly week: string;
+  readonly source: string | null;
+  readonly messages: number;
+  readonly people: number;
+  readonly conversations: number;
+}
+
+interface TopicChange extends Found {
+  readonly title: string | null;
+  readonly topic_id: string;
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly changed_at: Iso;
+  readonly changed_by: string | null;
+}
+
+interface PushedChange extends Found {
+  readonly title: string | null;
+  readonly entity_id: string;
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly status: string;
+  readonly error: string | null;
+  readonly requested_by: string | null;
+  readonly changed_at: Iso;
+}
+
+/**
+ * Reads the report's numbers from a snapshot. `since` is where "what changed" starts: by default seven days before the
+ * end of the data.
+ */
+export async function readReport(snapshot: Snapshot, since: Iso | null): Promise<ReportData> {
+  const rows = <T>(name: string, values?: { since: string | null }) =>
+    snapshot.rows<T>(sqlFile(`report/${name}`), values);
+  await snapshot.all(sqlFile('report/prepare'));
+  const [header] = await rows<ReportData['header']>('header', { since });
+  const [totals] = await rows<Totals>('totals');
+  if (!header || !totals) throw new Error('the report has no header');
+  const from = { since: header.since };
+  return {
+    header,
+    totals,
+    backlog: await rows('backlog'),
+    growing: await rows('growing'),
+    waiting: await rows('waiting'),
+    longestWaiting: await rows('longest_waiting'),
+    companies: await rows('companies'),
+    sources: await rows('sources'),
+    changes: await rows('changes', from),
+    latestChanges: await rows('latest_changes', from),
+    pushed: await rows('pushed', from),
+    latestPushed: await rows('latest_pushed', from),
+  };
+}

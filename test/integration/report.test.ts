@@ -1,0 +1,161 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reportSource } from '../../src/app/report.js';
+import type { Row } from '../support/expected/row.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+import { setupOf } from '../unit/app/support.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/report.js'));
+
+const folders = new Folders();
+let pulling: Pulling;
+let dir: string;
+let html: string;
+const since = '2026-10-01';
+
+beforeAll(async () => {
+  // In these weeks some topics grow, and a company falls silent.
+  const sandbox = await startTown({ sizes: { weeks: 16 } });
+  pulling = await Pulling.filled(folders, sandbox);
+  await sandbox.stop();
+  dir = folders.make();
+  const { code, stdout } = await make(['--since', since, '--json']);
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    { path: join(dir, 'report.html'), since: '2026-10-01T00:00:00.000Z' },
+  ]);
+  html = readFileSync(join(dir, 'report.html'), 'utf8');
+});
+afterAll(() => folders.remove());
+
+const make = (args: string[], out = join(dir, 'report.html')) =>
+  pulling.run(['report', '--out', out, ...args]);
+const rows = (sql: string) => read(pulling.dataDir, (reader) => reader.rows(sql));
+
+/** The cells of the table with this caption, as a person reads them; numbers without their commas. */
+function tableOf(caption: string): string[][] {
+  const at = html.indexOf(`<caption>${caption}`);
+  if (at < 0) throw new Error(`the report has no table ${caption}`);
+  const body = html.slice(html.indexOf('<tbody>', at), html.indexOf('</tbody>', at));
+  return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
+      cell.replace(/<[^>]+>/g, '').replace(/(?<=\d),(?=\d{3})/g, ''),
+    ),
+  );
+}
+
+const words = (value: unknown) => (value === null ? 'none' : String(value).replaceAll('_', ' '));
+const texts = (all: readonly Row[]) => all.map((row) => Object.values(row).map(words));
+
+describe('the numbers of the report are those of the views', () => {
+  it('the backlog by priority', async () => {
+    const expected = await rows(
+      'SELECT priority, count(*) AS n FROM backlog GROUP BY ALL ORDER BY any_value(priority_rank)',
+    );
+    const shown = tableOf('Open topics by priority and state').map((row) => [row[0], row.at(-1)]);
+    expect(shown).toEqual(texts(expected));
+    expect(html).toContain(`<strong>${(await rows('FROM backlog')).length}</strong> open topics`);
+  });
+
+  it('what grew', async () => {
+    const expected = await rows(`SELECT messages_last_7_days, messages_7_days_before, momentum, companies
+      FROM backlog WHERE momentum > 0 ORDER BY momentum DESC, messages_last_7_days DESC, topic_id LIMIT 10`);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(tableOf('Topics that grew most').map((row) => row.slice(2))).toEqual(texts(expected));
+  });
+
+  it('who is waiting, and how long', async () => {
+    const waiting = await rows('SELECT waiting_hours AS hours, is_vip FROM unanswered_groups');
+    const between = (from: number, to: number) =>
+      waiting.filter(({ hours }) => Number(hours) >= from && Number(hours) < to);
+    const bounds = [0, 24, 72, 168, 672, Number.POSITIVE_INFINITY];
+    const expected = bounds.slice(1).map((to, index) => {
+      const all = between(bounds[index]!, to);
+      const vip = all.filter(({ is_vip }) => is_vip).length;
+      return [vip, all.length - vip, all.length].map(String);
+    });
+    expect(tableOf('Waiting conversations').map((row) => row.slice(1))).toEqual(expected);
+  });
+
+  it('companies at risk', async () => {
+    const all = await rows('FROM company_health');
+    const atRisk = all.filter(
+      (one) =>
+        (['fading', 'silent'].includes(String(one.trend)) &&
+          Number(one.messages) > 0 &&
+          Number(one.open_topics) + Number(one.unanswered_groups) > 0) ||
+        (one.is_vip === true && Number(one.unanswered_groups) > 0),
+    );
+    expect(html).toContain(`<strong>${atRisk.length}</strong> companies at risk`);
+    const shown = tableOf('Companies at risk').map(([name, , trend, messages]) => [name, trend, messages]);
+    expect(atRisk.map((one) => [one.name, one.trend, String(one.messages_last_28_days)])).toEqual(
+      expect.arrayContaining(shown),
+    );
+    expect(shown).toHaveLength(Math.min(12, atRisk.length));
+  });
+
+  it('sources by week', async () => {
+    const expected = await rows(`SELECT sum(messages)::BIGINT AS n FROM source_mix, data_as_of
+      WHERE week > as_of::DATE - 182 AND week <= as_of::DATE GROUP BY week ORDER BY week DESC`);
+    const shown = tableOf('Messages from outside by week and source').map((row) => row.at(-1));
+    expect(shown.filter((n) => n !== '0')).toEqual(expected.map(({ n }) => String(n)));
+  });
+
+  it('what changed since the date', async () => {
+    const [expected] = await rows(`SELECT
+      (SELECT count(*) FROM topics WHERE created_at >= '${since}' AND deleted_at IS NULL) AS opened,
+      (SELECT count(*) FROM priority_transitions
+       WHERE changed_at >= '${since}' AND direction = 'raised') AS raised`);
+    const times = Object.fromEntries(tableOf('How often what happened'));
+    expect([times['Topics opened'], times['Priorities raised']]).toEqual(
+      [expected?.opened, expected?.raised].map(String),
+    );
+  });
+});
+
+describe('the command', () => {
+  it('replaces a report, and another file only with --force', async () => {
+    const other = join(dir, 'other.html');
+    writeFileSync(other, 'mine');
+    const refused = await make([], other);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--force');
+    expect(readFileSync(other, 'utf8')).toBe('mine');
+    expect((await make(['--force'], other)).code).toBe(0);
+    expect((await make([], other)).code).toBe(0);
+    expect(statSync(other).size).toBeGreaterThan(10_000);
+    expect(readdirSync(dir).sort()).toEqual(['other.html', 'report.html']);
+  });
+
+  it.each([
+    ['a directory', '.', [], 'is a directory'],
+    ['a file in a folder that is not there', 'none/r.html', [], 'folder'],
+    ['a day that there is not', 'r.html', ['--since', '2026-02-30'], '--since'],
+    ['what is no date', 'r.html', ['--since', 'yesterday'], '2026-11-20'],
+  ])('refuses %s', async (_, out, more, said) => {
+    const { code, stderr } = await make(more, join(dir, out));
+    expect(code).toBe(2);
+    expect(stderr).toContain(said);
+  });
+
+  it('says what to do before the first sync', async () => {
+    const empty = join(folders.make(), 'data');
+    mkdirSync(empty);
+    const { code, stderr } = await make(['--data-dir', empty]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('signalhouse sync');
+  });
+});
+
+it('serve makes a report once for a snapshot and a date, and none before the first sync', async () => {
+  const report = reportSource(setupOf(pulling.dataDir));
+  const [first, second] = await Promise.all([report(since), report(since)]);
+  expect(first?.html).toContain('What changed since 1 Oct 2026');
+  expect(second).toBe(first);
+  await expect(async () => report('soon')).rejects.toThrow('date');
+  expect(await reportSource(setupOf(join(folders.make(), 'data')))(null)).toBe(null);
+});

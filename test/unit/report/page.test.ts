@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { reportPage } from '../../../src/report/page.js';
+import { emptyReport, someReport } from './some-report.js';
+
+const page = async (...given: Parameters<typeof someReport>) =>
+  (await reportPage(someReport(...given), '1.2.3')).html;
+
+describe('the report', () => {
+  it('has a table of the same numbers below each chart, and says what each chart shows', async () => {
+    const html = await page();
+    const figures = [...html.matchAll(/<figure>(.*?)<\/figure>/gs)].map(([, figure = '']) => figure);
+    expect(figures).toHaveLength(7);
+    for (const figure of figures) {
+      const label = /role="img" aria-label="([^"]+)"/.exec(figure)?.[1];
+      expect(label?.length).toBeGreaterThan(10);
+      expect(figure).toMatch(/<details><summary>The same as a table<\/summary>.*<caption>/s);
+      // For a laptop and for a phone.
+      expect(figure.match(/<svg/g)).toHaveLength(2);
+    }
+  });
+
+  it('is one file: no script, nothing from elsewhere, and its policy knows its style sheet', async () => {
+    const { html, policy } = await reportPage(someReport(), '1.2.3');
+    expect(html).not.toMatch(/<script|<link|<img|@import|url\(|\sstyle="|\son\w+=/i);
+    const style = /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(policy).toContain(`default-src 'none'; style-src 'sha256-${hash}'`);
+    expect(html).toContain(`content="${policy.replaceAll("'", '&#39;')}"`);
+  });
+
+  it('shows text from outside as text, in charts as well', async () => {
+    const hostile = `</style><script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
+    const html = await page(hostile);
+    expect(html).not.toMatch(/<script|<img/i);
+    expect(html.match(/<\/style>/g)).toHaveLength(1);
+    // In a table, and within an SVG.
+    expect(html).toContain('&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;&lt;img');
+    expect(html).toMatch(/<text[^>]*>&lt;\/style&gt;&lt;script&gt;/);
+  });
+
+  it('makes links only to web pages', async () => {
+    const html = await page();
+    expect(html).toContain('<a href="https://chat.example/1" rel="noopener">Boards load slowly</a>');
+    expect(html).not.toContain('javascript:');
+  });
+
+  it('says how many there are where it shows only some', async () => {
+    const html = await page();
+    expect(html).toContain('30 open topics got more messages');
+    expect(html).toContain('then the longest wait (2 of 30)');
+  });
+
+  it('says so when there is nothing to show, with what to do', async () => {
+    const { html } = await reportPage(emptyReport, '1.2.3');
+    expect(html).toContain('No data yet');
+    expect(html).toContain('signalhouse sync');
+    expect(html).not.toContain('<svg');
+    const quiet = await reportPage({ ...emptyReport, header: someReport().header }, '1.2.3');
+    expect(quiet.html).not.toContain('<svg');
+    for (const text of ['No topic is open.', 'Nobody waits', 'Nothing changed.', 'No changes were queued'])
+      expect(quiet.html).toContain(text);
+  });
+
+  it('draws one company, one week and one topic as well', async () => {
+    const all = someReport();
+    const few = { ...all, sources: all.sources.slice(0, 1), backlog: all.backlog.slice(0, 1) };
+    expect((await reportPage(few, '1.2.3')).html).not.toContain('NaN');
+  });
+});
