@@ -137,6 +137,57 @@ export function matchRows(
   });
 }
 
+/** The rows of a file, those about something that was merged as rows about its survivor. */
+interface FollowedRows {
+  readonly rows: readonly RowEdits[];
+  /** The rows that change a survivor, and what was merged into it. */
+  readonly followed: readonly { readonly row: number; readonly merged: StoredEntity }[];
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Makes rows about something that was merged into rows about its survivor. */
+export function followMerges(
+  rows: readonly RowEdits[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): FollowedRows {
+  const followed: { row: number; merged: StoredEntity }[] = [];
+  const problems: ImportProblem[] = [];
+  const result = rows.flatMap((row) => {
+    const merged = stored.get(row.id);
+    if (!merged?.survivor) return [row];
+    const { edits, unknown } = editsOfMerged(row, merged);
+    if (unknown.length > 0) {
+      const problem = `may be old: the warehouse does not know what it was before ${row.id} was merged; empty the cell, or use the id ${merged.survivor.id}`;
+      problems.push(
+        ...unknown.map(({ header, text }) => ({ row: row.row, column: header, value: text, problem })),
+      );
+      return [];
+    }
+    if (Object.keys(edits).length === 0) return [{ ...row, edits }];
+    followed.push({ row: row.row, merged });
+    return [{ ...row, id: merged.survivor.id, edits, baseValues: {}, baseAt: null }];
+  });
+  return { rows: result, followed, problems };
+}
+
+/**
+ * What a row about something merged asks of the survivor. Its base values describe the one that was merged, so they do not
+ * count for the survivor: its own row or the warehouse says what was there. A list without base columns repeats values
+ * that nobody edited: those that the merged one had are left out, and `unknown` are those that cannot be compared.
+ */
+function editsOfMerged(
+  { edits }: RowEdits,
+  { values }: StoredEntity,
+): { edits: RowEdits['edits']; unknown: Edit[] } {
+  const unknown: Edit[] = [];
+  const wanted = Object.entries(edits).flatMap(([name, { base: _, ...edit }]): [string, Edit][] => {
+    if (!edit.fromFile && !(name in values)) unknown.push(edit);
+    if (!edit.fromFile && isSameCell(values[name], edit.value)) return [];
+    return [[name, { ...edit, fromFile: false }]];
+  });
+  return { edits: Object.fromEntries(wanted), unknown };
+}
+
 /** Whether a stored value is the one of a cell, which is read without the spaces around it. */
 function isSameCell(stored: Value | undefined, cell: Value | undefined): boolean {
   return isSame(typeof stored === 'string' ? stored.trim() : stored, cell);

@@ -12,6 +12,7 @@ import {
   blockedProblem,
   blockedReason,
   compareWithWarehouse,
+  followMerges,
   matchRows,
   type RequestedChange,
   type StoredEntity,
@@ -28,7 +29,7 @@ import {
   previewOf,
   type RowOutcome,
 } from './report.js';
-import { combineRows, type EntityEdits, forSurvivor, parseRows } from './rows.js';
+import { combineRows, type EntityEdits, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
 
 export interface ImportParts {
@@ -77,7 +78,7 @@ interface EntityOutcome {
 export async function prepareImport(
   { store, queue, settings }: ImportParts,
   source: ImportSource,
-  { requestedBy, skipInvalid = false, followMerges = false }: ImportOptions,
+  { requestedBy, skipInvalid = false, followMerges: isFollowing = false }: ImportOptions,
 ): Promise<PreparedImport> {
   const header = parseHeader(source.grid.columns, source.name);
   const { entityType } = header;
@@ -89,13 +90,10 @@ export async function prepareImport(
   );
   const stored = await storedEntities(store, entityType, [...new Set(ids)]);
   const matched = matchRows(parsed, stored);
-  const survivorOf = (id: string) => (followMerges ? (stored.get(id)?.survivor ?? null) : null);
+  const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
   const valid = matched.flatMap((one) => one.valid ?? []);
-  const followed = valid.filter(({ id, edits }) => Object.keys(edits).length > 0 && survivorOf(id) !== null);
-  const isFollowed = new Set(followed);
-  const combined = combineRows(
-    valid.map((row) => (isFollowed.has(row) ? forSurvivor(row, survivorOf(row.id)?.id ?? row.id) : row)),
-  );
+  const following = isFollowing ? followMerges(valid, stored) : { rows: valid, followed: [], problems: [] };
+  const combined = combineRows(following.rows);
   // A row with a wrong cell reports everything that is wrong with it at once, including its id.
   const invalid = matched.filter(({ valid, id }) => valid === null && id !== null);
   const sameType = queue.all().filter((change) => change.entityType === entityType);
@@ -108,6 +106,7 @@ export async function prepareImport(
       if (blockedReason(found) === null) return [];
       return [{ row, ...blockedProblem(found, header.id.header, id as string) }];
     }),
+    ...following.problems,
     ...combined.problems,
   ];
   const outcomes = combined.entities.flatMap((entity) => {
@@ -140,10 +139,7 @@ export async function prepareImport(
     changes: shown,
     problems: inOrder(problems, header),
     rows,
-    notes: [
-      ...followed.map(({ id, row }) => followedText(row, stored.get(id))),
-      ...notesOf(source, header, combined.repeated, shown),
-    ],
+    notes: [...following.followed.map(followedText), ...notesOf(source, header, combined.repeated, shown)],
   };
 }
 
@@ -250,8 +246,8 @@ function conflictText({ id, settledAt, queuedAt }: Change): string {
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
 }
 
-function followedText(row: number, merged: StoredEntity | undefined): string {
-  const [from, into] = [merged, merged?.survivor].map((one) => (one ? named(one.id, one.title) : ''));
+function followedText({ row, merged }: { readonly row: number; readonly merged: StoredEntity }): string {
+  const [from, into] = [merged, merged.survivor].map((one) => one && named(one.id, one.title));
   return `Row ${row}: ${from} was merged into ${into}, which is changed instead.`;
 }
 

@@ -136,18 +136,6 @@ function timeOf(text: string | null): string | null {
   return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-/**
- * The row as one about the survivor of a merge. Its base values describe the one that was merged, so they do not count:
- * the survivor's own row or the warehouse says what was there.
- */
-export function forSurvivor(row: RowEdits, survivorId: string): RowEdits {
-  const edits = Object.entries(row.edits).map(([name, { base: _, ...edit }]): [string, Edit] => [
-    name,
-    { ...edit, fromFile: false },
-  ]);
-  return { ...row, id: survivorId, edits: Object.fromEntries(edits), baseValues: {}, baseAt: null };
-}
-
 /** What all rows of a file together say about one topic or company. */
 export interface EntityEdits {
   readonly id: string;

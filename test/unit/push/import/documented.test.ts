@@ -41,7 +41,15 @@ describe('docs/spreadsheets.md', () => {
   });
   afterAll(() => warehouse.close());
 
-  async function problemsOf(columns: readonly string[], ...rows: readonly (readonly Cell[])[]) {
+  function problemsOf(columns: readonly string[], ...rows: readonly (readonly Cell[])[]) {
+    return problemsOfRows(columns, rows, false);
+  }
+
+  async function problemsOfRows(
+    columns: readonly string[],
+    rows: readonly (readonly Cell[])[],
+    followMerges: boolean,
+  ) {
     const grid = {
       columns,
       headerRow: 1,
@@ -49,7 +57,11 @@ describe('docs/spreadsheets.md', () => {
       rows: rows.map((cells, at) => ({ number: at + 2, cells })),
     };
     const importing = await Importing.on(warehouse);
-    const { problems, rows: outcomes } = await importing.prepare({ grid, name: 'list.csv', hash: null });
+    const { problems, rows: outcomes } = await importing.prepare(
+      { grid, name: 'list.csv', hash: null },
+      false,
+      followMerges,
+    );
     return [
       ...problems.map(({ problem }) => problem),
       ...outcomes.flatMap(({ text }) => (text?.startsWith('Another') ? [text] : [])),
@@ -81,6 +93,7 @@ describe('docs/spreadsheets.md', () => {
         ['t2', 'low', true, 'low', 'perhaps'],
       )),
       ...(await problemsOf(['company_id', 'logo_url'], ['1', 'acme.example'])),
+      ...(await problemsOfRows(['topic_id', 'archived'], [['unread', false]], true)),
     ];
     expectSame(messages, documented('When rows are wrong'));
   });

@@ -460,6 +460,31 @@ describe('--follow-merges', () => {
     ]);
   });
 
+  it('of a list without base columns, carries no old value of a merged topic onto its survivor', async () => {
+    const list = 'topic_id,priority,lifecycle_state,archived\nfolded,low,completed,no\n';
+    expect(await follow(list)).toMatchObject({
+      newChanges: [],
+      problems: [],
+      rows: [{ outcome: 'unchanged' }],
+      notes: [],
+    });
+    // The survivor's own row counts alone, and of the merged one only what was edited.
+    const edited = 'topic_id,priority,lifecycle_state\nfolded,low,in_progress\nt2,high,\n';
+    const { newChanges, notes } = await follow(edited);
+    expect(newChanges.map(({ change, rows }) => [change.entityId, change.wanted, rows])).toEqual([
+      ['t2', { priority: 'high', lifecycle_state: 'in_progress' }, [2, 3]],
+    ]);
+    expect(notes).toContain('Row 2: Folded (folded) was merged into Topic 2 (t2), which is changed instead.');
+  });
+
+  it('refuses a value of which nobody knows whether it was edited', async () => {
+    const { problems } = await follow('topic_id,priority,archived\nunread,low,no\n');
+    expect(problems).toMatchObject([{ row: 2, column: 'archived', value: 'no' }]);
+    expect(problems[0]?.problem).toBe(
+      'may be old: the warehouse does not know what it was before unread was merged; empty the cell, or use the id t2',
+    );
+  });
+
   it('a row of a merged topic that asks for nothing is left alone', async () => {
     expect((await follow('topic_id,priority\nmerged,\n')).rows).toMatchObject([{ outcome: 'unchanged' }]);
   });

@@ -38,8 +38,13 @@ export async function town(dataDir?: string): Promise<Warehouse> {
             ('listed', 'Listed only', NULL, NULL, NULL, NULL, NULL, NULL, ${at})`,
   );
   await warehouse.run(
+    `INSERT INTO topics BY NAME
+     SELECT unnest(['folded', 'unread']) AS id, unnest(['Folded', 'Unread']) AS title, 'low' AS priority,
+       'completed' AS lifecycle_state, ${at} AS deleted_at, 't2' AS merged_into_id, ${at} AS synced_at`,
+  );
+  await warehouse.run(
     `INSERT INTO raw.documents (endpoint, id, body, body_hash, fetched_at, run_id)
-     SELECT 'topic', id, '{}', '', ${at}, 'r1' FROM topics WHERE id <> 'listed'`,
+     SELECT 'topic', id, '{}', '', ${at}, 'r1' FROM topics WHERE id NOT IN ('listed', 'unread')`,
   );
   await warehouse.run(
     `INSERT INTO companies (id, name, primary_domain, is_vip, connections_phone, synced_at)
