@@ -3,12 +3,13 @@ import { systemClock } from '../base/clock.js';
 import type { Change } from '../push/change.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
 import { withFacts } from '../push/entities.js';
+import { storedEntitiesOf } from '../push/import/compare-with-warehouse.js';
 import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
 import { saveImportCopy } from '../push/import/import-copies.js';
 import { type ImportOptions, type PreparedImport, prepareImport } from '../push/import/prepare.js';
 import type { ImportReport } from '../push/import/report.js';
 import { fromSheet, fromSql, fromStream, type ImportSource } from '../push/import/source.js';
-import { cancel, type Decision, retry, type Selection } from '../push/queue/decide.js';
+import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/queue/decide.js';
 import { type Queue, readQueue } from '../push/queue/queue.js';
 import {
   attemptsOf,
@@ -88,9 +89,12 @@ export function cancelChanges(
 export function retryChanges(
   setup: Setup,
   selection: Selection,
-  options: WorkerOptions & { readonly overwrite: boolean },
+  options: WorkerOptions & RetryOptions,
 ): Promise<Decision[]> {
-  return changeQueue(setup, options, async (queue) => retry(queue, selection, options.overwrite));
+  return changeQueue(setup, options, async (queue, warehouse) => {
+    const storedOf = await storedEntitiesOf(warehouse, queue.withStatus('failed', 'conflict'));
+    return retry(queue, selection, options, storedOf);
+  });
 }
 
 /**

@@ -9,14 +9,17 @@ type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 /** The source of changes that come over HTTP, in messages and in the queue. */
 const name = 'HTTP';
 
+const howToFollow = 'send the same with POST /changes?followMerges=true';
+
 /**
  * `POST /changes`: the rules of `changes import`, under the same lock. Rows of JSON are numbered from 1, rows of CSV as in
  * a spreadsheet program.
  */
 export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
-  return async (sheet, by) => {
+  return async (sheet, by, { followMerges } = {}) => {
+    const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
     const run = async (source: ImportSource) => {
-      const { queued, problems } = await importChanges(setup, { source }, { requestedBy: by, dryRun: false });
+      const { queued, problems } = await importChanges(setup, { source }, options);
       return { queued: queued.length, problems };
     };
     if (sheet.kind === 'csv') {

@@ -170,6 +170,12 @@ const push = section({
     .describe(
       'What to do when somebody else changed the same field: report it (exit 3), overwrite it, or skip the change.',
     ),
+  followMerges: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether every import, also of the drop folder, changes what a topic or company was merged into (--follow-merges).',
+    ),
   companiesPerRequest: positive
     .max(1_000)
     .default(50)

@@ -8,9 +8,10 @@ import {
   realpathSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
+import { shellWord } from '../base/command-line.js';
 import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
@@ -45,6 +46,8 @@ export interface InboxFile {
   readonly problems: number;
   /** Where it is now. */
   readonly path: string;
+  /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
+  readonly next: string | null;
 }
 
 interface ImportedFile {
@@ -91,9 +94,12 @@ export class Inbox {
     const source = await fromSheet({ path });
     // Reading the files before it may have taken a while.
     if (stateOf(path)?.text !== state.text) return this.#leave(path, 'being_written');
-    const prepared = await prepareImport({ store: warehouse, queue, settings }, source, { requestedBy });
+    const [rejected] = freePaths(foldersOf(dataDir).rejected, path, resultBeside);
+    const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
+    const options = { requestedBy, howToFollow: `run ${command}` };
+    const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
-    if (report.outcome === 'refused') return this.#rejectRows(path, source, report);
+    if (report.outcome === 'refused') return this.#rejectRows(path, source, report, command);
     saveImportCopy(dataDir, source, report);
     this.#imported.push({ path, source, report });
     log.info({ file: basename(path), queued: report.queued.length }, 'imported from the drop folder');
@@ -114,19 +120,19 @@ export class Inbox {
         continue;
       }
       const to = await this.#handBack(foldersOf(dataDir).done, path, source, report);
-      this.#files.push({ name, outcome: 'done', queued, problems: 0, path: to });
+      this.#files.push({ name, outcome: 'done', queued, problems: 0, path: to, next: null });
     }
     return this.#files;
   }
 
   #leave(path: string, outcome: 'waiting' | 'being_written', queued = 0): void {
-    this.#files.push({ name: basename(path), outcome, queued, problems: 0, path });
+    this.#files.push({ name: basename(path), outcome, queued, problems: 0, path, next: null });
   }
 
   /** Moves an imported file to a folder, beside its result. Returns where it is. */
   async #handBack(folder: string, path: string, source: ImportSource, report: ImportReport): Promise<string> {
     const { log } = this.#parts;
-    const [to, result] = freePaths(folder, path, (one) => pathBeside(one, 'result'));
+    const [to, result] = freePaths(folder, path, resultBeside);
     await this.#writeResult(result, source, report);
     inFolder(() => {
       if (isUnchanged(path, source)) return moveFile(path, to);
@@ -137,13 +143,26 @@ export class Inbox {
     return to;
   }
 
-  /** Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there. */
-  async #rejectRows(path: string, source: ImportSource, report: ImportReport): Promise<void> {
+  /**
+   * Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there.
+   * `command` imports it from there with --follow-merges.
+   */
+  async #rejectRows(
+    path: string,
+    source: ImportSource,
+    report: ImportReport,
+    command: string,
+  ): Promise<void> {
     const { dataDir, log } = this.#parts;
     const to = await this.#handBack(foldersOf(dataDir).rejected, path, source, report);
     const problems = report.problems.length;
-    this.#files.push({ name: basename(path), outcome: 'rejected', queued: 0, problems, path: to });
-    log.warn({ file: basename(path), problems }, 'rejected from the drop folder: rows are wrong');
+    const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
+    const [name, outcome] = [basename(path), 'rejected' as const];
+    this.#files.push({ name, outcome, queued: 0, problems, path: to, next });
+    log.warn(
+      { file: name, problems, ...(next && { next }) },
+      'rejected from the drop folder: rows are wrong',
+    );
   }
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
@@ -156,8 +175,9 @@ export class Inbox {
       writeFileSync(reason, `${lines.join('\n')}\n`, { flag: 'wx' });
       moveFile(path, to);
     });
-    this.#files.push({ name: basename(path), outcome: 'rejected', queued: 0, problems: 1, path: to });
-    log.warn({ file: basename(path), reason: error.message }, 'rejected from the drop folder');
+    const [name, outcome] = [basename(path), 'rejected' as const];
+    this.#files.push({ name, outcome, queued: 0, problems: 1, path: to, next: null });
+    log.warn({ file: name, reason: error.message }, 'rejected from the drop folder');
   }
 
   async #writeResult(out: string, { grid }: ImportSource, report: ImportReport): Promise<void> {
@@ -314,9 +334,9 @@ function freePaths(folder: string, path: string, companionOf: (path: string) => 
   }
 }
 
-/** The path of a companion file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */
-function pathBeside(path: string, what: string): string {
+/** The path of the result of a file: `list.csv` has `list.result.csv`. What is read as .ods is written as .xlsx. */
+function resultBeside(path: string): string {
   const ending = extname(path);
   const written = ending.toLowerCase() === '.ods' ? '.xlsx' : ending;
-  return `${path.slice(0, path.length - ending.length)}.${what}${written}`;
+  return `${path.slice(0, path.length - ending.length)}.result${written}`;
 }

@@ -26,6 +26,8 @@ export interface ChangeResult {
   readonly source: string;
   readonly sourceRow: number | null;
   readonly importId: string;
+  /** The changes that it puts back; empty for a change that undoes none. */
+  readonly undoes: readonly string[];
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
   /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
@@ -86,9 +88,10 @@ export interface PushPreview {
 /** A change as reports have it. */
 export function changeResult(change: Change & ChangeFacts): ChangeResult {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
-  const { errorCode, error, source, sourceRow, importId, title, note, mergedInto, changedBy } = change;
+  const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
+    change;
   return {
     ...{ id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter },
-    ...{ errorCode, error, source, sourceRow, importId, title, note, mergedInto, changedBy },
+    ...{ errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy },
   };
 }

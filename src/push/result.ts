@@ -29,8 +29,23 @@ export function rowResults(
   return (number) => {
     const row = byNumber.get(number);
     const change = row?.changeId ? changeOf(row.changeId) : undefined;
-    return row && resultOf(row, change, change ? noteOf(change.id) : null);
+    if (!row || !change) return row && resultOf(row, undefined, null);
+    const successor = survivorChange(change, changeOf);
+    if (!successor) return resultOf(row, change, noteOf(change.id));
+    const note = noteOf(successor.id);
+    const merged = `was merged into ${successor.entityId}, which is changed instead`;
+    return resultOf(row, successor, note === null ? merged : `${merged} and ${note}`);
   };
+}
+
+/** The change of a survivor that replaces one of what was merged into it (`changes retry --follow-merges`). */
+function survivorChange(
+  { status, supersededBy, importId, entityId }: Change,
+  changeOf: (id: string) => Change | undefined,
+): Change | undefined {
+  const next = status === 'superseded' && supersededBy !== null ? changeOf(supersededBy) : undefined;
+  if (!next || next.importId !== importId || next.entityId === entityId) return undefined;
+  return survivorChange(next, changeOf) ?? next;
 }
 
 /** Base columns are for the import; in a result they would stand between the rows and their results. */
@@ -54,8 +69,8 @@ export function resultColumns(resultOfRow: (row: number) => RowResult | undefine
 function resultOf({ outcome, text }: ImportRow, change: Change | undefined, note: string | null): RowResult {
   if (!change) return { result: outcome.replaceAll('_', ' '), error: text, remoteValue: null };
   const error = change.status === 'superseded' ? supersededText(change) : change.error;
-  // The change itself does not say what to do about a conflict that an earlier import met.
-  const more = outcome === 'conflict' && change.status === 'conflict' ? text : null;
+  // The change itself does not say that it follows a merge, or what to do about a conflict that an earlier import met.
+  const more = outcome === 'queued' || (outcome === 'conflict' && change.status === 'conflict') ? text : null;
   return {
     result: change.status,
     error: [error, more, note && `the ${change.entityType} ${note}`].filter(Boolean).join('; ') || null,

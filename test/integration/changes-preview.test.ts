@@ -67,9 +67,11 @@ describe('a conflict', () => {
   it('is named by its title, with the commands that decide it, and after a sync with who changed the value', async () => {
     const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
     const theirs = first.priority === 'low' ? 'very_low' : 'low';
-    folder.write('one.csv', [`${first.id},very_high`]);
+    const [late] = mergedLater();
+    folder.write('one.csv', [`${first.id},very_high`, `${late.id},${other(late.priority)}`]);
     const { queued } = await folder.json<ImportReport>(['changes', 'import', 'one.csv', '--yes']);
     sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
+    happened();
     const planned = await dryRun(pulling);
     expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
     const pushed = await folder.run(['push']);
@@ -77,7 +79,6 @@ describe('a conflict', () => {
     expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
     expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
     expect(pushed.stdout).toContain(`\n  signalhouse changes retry ${queued[0]} --overwrite\n`);
-    happened();
     expect((await pulling.sync(['--only', 'topics,topic,topic_history'])).code).toBe(0);
     const [member] = sandbox.world.members.values();
     const [conflict] = await list('--status', 'conflict');
@@ -98,8 +99,13 @@ describe('a conflict', () => {
   });
 });
 
-/** What happens after the sheets of the next test were written. */
+/** A topic that is merged between its import and its push, and its survivor. */
+const mergedLater = () => topics.slice(9, 11) as [StoredTopic, StoredTopic];
+
+/** What happens after the sheets of the next tests were written. */
 function happened(): void {
+  const [late, into] = mergedLater();
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [late.id], targetId: into.id });
   const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
   sandbox.change({ kind: 'mergeTopics', sourceIds: [merged.id], targetId: survivor.id });
   sandbox.change({ kind: 'archiveTopic', topicId: archived.id, reason: 'done' });
@@ -108,7 +114,10 @@ function happened(): void {
 describe('a sheet that is older than a merge or an archiving', () => {
   it('names the survivor, changes it with --follow-merges, and says what was archived', async () => {
     const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
-    const wanted = other(survivor.priority);
+    // A value that neither had: what the merged topic had is not carried over.
+    const wanted = (['very_low', 'low', 'high'] as const).find(
+      (value) => value !== survivor.priority && value !== merged.priority,
+    );
     folder.write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
     const refused = await folder.run(['changes', 'import', 'old sheet.csv']);
     expect(refused.code).toBe(3);
@@ -165,5 +174,23 @@ describe('push --dry-run', () => {
       `${topic.title} priority: ${topic.priority} -> ${other(topic.priority)} PATCH /topics/${topic.id} `,
     );
     expect((await push(pulling)).report.changes).toMatchObject([{ title: topic.title, status: 'applied' }]);
+  });
+});
+
+describe('a change whose topic was merged after the import', () => {
+  it('is listed with the command that changes the survivor instead', async () => {
+    const [late, into] = mergedLater();
+    const [failed] = await list('--status', 'failed');
+    expect(failed).toMatchObject({ entityId: late.id, mergedInto: { id: into.id } });
+    const command = `signalhouse changes retry ${failed?.id} --follow-merges`;
+    expect((await folder.run(['changes', 'list'])).stdout).toContain(`\n  ${command}`);
+    const refused = await folder.run(['changes', 'retry', failed?.id ?? '']);
+    expect(refused).toMatchObject({ code: 3, stdout: expect.stringContaining('--follow-merges') });
+    const retried = await folder.run(command.split(' ').slice(1));
+    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining(`(${into.id})`) });
+    expect((await push(pulling)).report.changes).toMatchObject([
+      { entityId: into.id, status: expect.stringMatching(/^(applied|unchanged)$/) },
+    ]);
+    expect(sandbox.world.topics.get(into.id)?.priority).toBe(other(late.priority));
   });
 });

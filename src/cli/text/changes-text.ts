@@ -19,7 +19,7 @@ export function changesTable({
   if (total === 0) return 'no changes';
   const width = tableWidth();
   const more = total - changes.length;
-  const conflicts = changes.filter(({ status }) => status === 'conflict');
+  const conflicts = changes.filter((change) => change.status === 'conflict' && !isFollowable(change));
   return [
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
@@ -95,23 +95,22 @@ export function nextCommands(conflicts: readonly { readonly id: string }[]): str
 /** What the command of `followCommands` does. */
 export const followHeading = 'Merged: change what it was merged into instead';
 
-/** The commands that import the files of failed changes again, for the survivors of merges. */
-export function followCommands(
-  changes: readonly Pick<TitledChange, 'status' | 'mergedInto' | 'source' | 'sourceRow'>[],
-): string {
-  const files = changes.flatMap(({ status, mergedInto, source, sourceRow }) =>
-    status === 'failed' && mergedInto !== null && sourceRow !== null ? [source] : [],
-  );
-  return [...new Set(files)].map(followCommand).join('\n');
+type Followable = Pick<TitledChange, 'id' | 'status' | 'mergedInto' | 'undoes'>;
+
+/** Whether `--follow-merges` makes it a change of what its topic or company was merged into. */
+function isFollowable({ status, mergedInto, undoes }: Followable): boolean {
+  return (status === 'failed' || status === 'conflict') && mergedInto !== null && undoes.length === 0;
 }
 
-export function followCommand(file: string): string {
-  return `signalhouse changes import ${shellWord(file)} --follow-merges`;
-}
+/** Above this many ids a command is not worth copying. */
+const mostIds = 5;
 
-/** A word of a command line as a shell takes it. */
-function shellWord(text: string): string {
-  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+/** The command that queues changes of something that was merged for its survivors; none when there are none. */
+export function followCommands(changes: readonly Followable[]): string {
+  const ids = changes.filter(isFollowable).map(({ id }) => id);
+  if (ids.length === 0) return '';
+  const which = ids.length > mostIds ? '--status failed,conflict' : ids.join(' ');
+  return `signalhouse changes retry ${which} --follow-merges`;
 }
 
 /** The most changes that a preview shows unless all are asked for. */
@@ -184,7 +183,10 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   return sections([
     [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
     ['Requests', attemptsText(change.attempted)],
-    [decisionHeading, change.status === 'conflict' ? decisionCommands(change.id) : ''],
+    [
+      decisionHeading,
+      change.status === 'conflict' && !isFollowable(change) ? decisionCommands(change.id) : '',
+    ],
     [followHeading, followCommands([change])],
   ]);
 }
@@ -194,7 +196,13 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
   if (decisions.length === 0) return 'no matching changes';
   const refused = decisions.filter((one) => !one.done);
   const lines = refused.map(({ id, reason }) => `${id}: ${reason ?? 'not possible'}`);
-  const text = `${counted(decisions.length - refused.length, 'change')} ${done}`;
+  const followed = decisions.flatMap(({ id, followed: one }) =>
+    one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
+  );
+  const text = [
+    `${counted(decisions.length - refused.length, 'change')} ${done}`,
+    ...(followed.length > 0 ? [list(followed)] : []),
+  ].join('\n\n');
   return refused.length === 0
     ? text
     : `${text}\n\n${counted(refused.length, 'change')} not ${done}\n${list(lines)}`;

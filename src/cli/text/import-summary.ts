@@ -1,31 +1,30 @@
 import { ago, count, counted, duration } from '../../base/units.js';
 import type { PreparedImport } from '../../push/import/prepare.js';
 import type { ChangeKind, ImportProblem, ImportReport } from '../../push/import/report.js';
-import {
-  companiesText,
-  decisionCommands,
-  followCommand,
-  followHeading,
-  previewTable,
-} from './changes-text.js';
+import { companiesText, decisionCommands, followHeading, previewTable } from './changes-text.js';
 import { indent, list, pairs, sections, table } from './layout.js';
 import { most, some, wide } from './sync-summary.js';
 
-/** What an import would do, for the question whether to do it. */
-export function previewText(prepared: PreparedImport, isFull: boolean): string {
+/** What an import would do, for the question whether to do it. `followCommand` is the import that follows merges. */
+export function previewText(prepared: PreparedImport, isFull: boolean, followCommand: string): string {
   return sections([
     [`${prepared.source}: what would be queued`, pairs(facts(prepared))],
-    ...bodyOf(prepared, isFull),
+    ...bodyOf(prepared, isFull, followCommand),
   ]);
 }
 
 /** What an import did. Without the preview when that was printed before. */
-export function importSummary(report: ImportReport, isPreviewShown: boolean, isFull: boolean): string {
+export function importSummary(
+  report: ImportReport,
+  isPreviewShown: boolean,
+  isFull: boolean,
+  followCommand: string,
+): string {
   const head = `${report.source}: ${outcomeText(report)}`;
   if (isPreviewShown) return head;
   return sections([
     [head, pairs(facts(report))],
-    ...bodyOf(report, isFull),
+    ...bodyOf(report, isFull, followCommand),
     ['What next', list(nextSteps(report))],
   ]);
 }
@@ -35,13 +34,13 @@ type Shown = Pick<
   'source' | 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'requestedBy'
 >;
 
-function bodyOf(shown: Shown, isFull: boolean): [string, string][] {
+function bodyOf(shown: Shown, isFull: boolean, followCommand: string): [string, string][] {
   return [
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
     ['Already in conflict', conflictsText(shown)],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
-    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand(shown.source) : ''],
+    [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : ''],
     ['Notes', list(shown.notes)],
   ];
 }

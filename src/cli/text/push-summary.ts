@@ -169,5 +169,6 @@ export function inboxText(files: readonly InboxFile[]): string {
   };
   return sections([
     ['Drop folder', list(files.map((file) => `${file.name}: ${describe[file.outcome](file)}`))],
+    [followHeading, files.flatMap(({ next }) => next ?? []).join('\n')],
   ]);
 }

@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
+import { named } from '../entities.js';
 import { archivedReason, type EntityType, type Field, type Value, type Values } from '../fields.js';
 import { isSame } from '../reconcile.js';
 import { folded } from './cells.js';
@@ -19,6 +20,12 @@ export interface StoredEntity {
   /** The topic or company that it was merged into, after any number of merges; null when it was not. */
   readonly survivor: { readonly id: string; readonly title: string | null } | null;
   readonly title: string | null;
+}
+
+/** A topic or company by its id. */
+export interface Reference {
+  readonly entityType: EntityType;
+  readonly entityId: string;
 }
 
 interface Row {
@@ -56,6 +63,19 @@ export async function storedEntities(
   return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
 }
 
+/** Looks topics and companies up, and what they were merged into; the result is asked for one of them. */
+export async function storedEntitiesOf(
+  store: Pick<Warehouse, 'all'>,
+  references: readonly Reference[],
+): Promise<(reference: Reference) => StoredEntity | undefined> {
+  const found = new Map<EntityType, Map<string, StoredEntity>>();
+  for (const [type, sameType] of groupBy(references, ({ entityType }) => entityType)) {
+    const ids = new Set(sameType.map(({ entityId }) => entityId));
+    found.set(type, await storedEntities(store, type, [...ids]));
+  }
+  return ({ entityType, entityId }) => found.get(entityType)?.get(entityId);
+}
+
 function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['survivor'] {
   let id = row.merged_into_id;
   for (let step = 0; step < mostMerges && id !== null; step += 1) {
@@ -85,7 +105,7 @@ function blockedReasonOf(
 ): string | null {
   if (row.merged_into_id !== null) {
     const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
-    return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead, or import with --follow-merges`;
+    return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
   }
   if (row.is_deleted) {
     const reason = row.deleted_reason === null ? '' : ` (${row.deleted_reason})`;
@@ -140,8 +160,8 @@ export function matchRows(
 /** The rows of a file, those about something that was merged as rows about its survivor. */
 interface FollowedRows {
   readonly rows: readonly RowEdits[];
-  /** The rows that change a survivor, and what was merged into it. */
-  readonly followed: readonly { readonly row: number; readonly merged: StoredEntity }[];
+  /** What the user should know, by row: what is changed instead, and which values are not. */
+  readonly texts: ReadonlyMap<number, string>;
   readonly problems: readonly ImportProblem[];
 }
 
@@ -150,24 +170,34 @@ export function followMerges(
   rows: readonly RowEdits[],
   stored: ReadonlyMap<string, StoredEntity>,
 ): FollowedRows {
-  const followed: { row: number; merged: StoredEntity }[] = [];
+  const texts = new Map<number, string>();
   const problems: ImportProblem[] = [];
   const result = rows.flatMap((row) => {
     const merged = stored.get(row.id);
     if (!merged?.survivor) return [row];
+    const { id } = merged.survivor;
     const { edits, unknown } = editsOfMerged(row, merged);
     if (unknown.length > 0) {
-      const problem = `may be old: the warehouse does not know what it was before ${row.id} was merged; empty the cell, or use the id ${merged.survivor.id}`;
+      const problem = `may be old: the warehouse does not know what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
       problems.push(
         ...unknown.map(({ header, text }) => ({ row: row.row, column: header, value: text, problem })),
       );
       return [];
     }
-    if (Object.keys(edits).length === 0) return [{ ...row, edits }];
-    followed.push({ row: row.row, merged });
-    return [{ ...row, id: merged.survivor.id, edits, baseValues: {}, baseAt: null }];
+    const others = stored.get(id)?.values ?? {};
+    const old = Object.keys(row.edits).filter(
+      (name) => !(name in edits) && !isSameCell(others[name], row.edits[name]?.value),
+    );
+    const isFollowed = Object.keys(edits).length > 0;
+    const [from, into] = [merged, merged.survivor].map((one) => named(one.id, one.title));
+    const parts = [
+      ...(isFollowed ? [', which is changed instead'] : []),
+      ...(old.length > 0 ? [`; what it had itself (${old.join(', ')}) is not carried over`] : []),
+    ];
+    if (parts.length > 0) texts.set(row.row, `${from} was merged into ${into}${parts.join('')}`);
+    return [isFollowed ? { ...row, id, edits, baseValues: {}, baseAt: null } : { ...row, edits }];
   });
-  return { rows: result, followed, problems };
+  return { rows: result, texts, problems };
 }
 
 /**

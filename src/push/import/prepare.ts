@@ -42,8 +42,10 @@ export interface ImportOptions {
   readonly requestedBy: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
-  /** Change what a topic or company was merged into, instead of refusing its row. */
-  readonly followMerges?: boolean;
+  /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
+  readonly followMerges?: boolean | undefined;
+  /** How this file is imported so that it follows merges, as the end of a sentence. */
+  readonly howToFollow?: string;
 }
 
 /** A change to queue. */
@@ -78,8 +80,10 @@ interface EntityOutcome {
 export async function prepareImport(
   { store, queue, settings }: ImportParts,
   source: ImportSource,
-  { requestedBy, skipInvalid = false, followMerges: isFollowing = false }: ImportOptions,
+  options: ImportOptions,
 ): Promise<PreparedImport> {
+  const { requestedBy, skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
+  const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name);
   const { entityType } = header;
   const importId = randomUUID();
@@ -92,19 +96,21 @@ export async function prepareImport(
   const matched = matchRows(parsed, stored);
   const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
   const valid = matched.flatMap((one) => one.valid ?? []);
-  const following = isFollowing ? followMerges(valid, stored) : { rows: valid, followed: [], problems: [] };
+  const following = isFollowing
+    ? followMerges(valid, stored)
+    : { rows: valid, texts: new Map<number, string>(), problems: [] };
   const combined = combineRows(following.rows);
   // A row with a wrong cell reports everything that is wrong with it at once, including its id.
   const invalid = matched.filter(({ valid, id }) => valid === null && id !== null);
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
-  const problems: ImportProblem[] = [
+  const found: ImportProblem[] = [
     ...matched.flatMap((one) => one.problems),
     ...invalid.flatMap(({ row, id }) => {
-      const found = stored.get(survivorOf(id as string)?.id ?? (id as string));
-      if (blockedReason(found) === null) return [];
-      return [{ row, ...blockedProblem(found, header.id.header, id as string) }];
+      const entity = stored.get(survivorOf(id as string)?.id ?? (id as string));
+      if (blockedReason(entity) === null) return [];
+      return [{ row, ...blockedProblem(entity, header.id.header, id as string) }];
     }),
     ...following.problems,
     ...combined.problems,
@@ -112,12 +118,19 @@ export async function prepareImport(
   const outcomes = combined.entities.flatMap((entity) => {
     const earlier = changes.get(entity.id) ?? [];
     const one = outcomeOf(entity, stored.get(entity.id), earlier, header, origin);
-    if ('problems' in one) problems.push(...one.problems);
+    if ('problems' in one) found.push(...one.problems);
     return 'problems' in one ? [] : [one];
   });
 
+  const problems = found.map((one) =>
+    one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
+  );
   const isRefused = problems.length > 0 && !skipInvalid;
-  const rows = rowsOf(source, outcomes, problems, isRefused);
+  const rows = rowsOf(source, outcomes, problems, isRefused).map((row) => {
+    const text = following.texts.get(row.row);
+    const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
+    return isExplained ? { ...row, text } : row;
+  });
   const newChanges = outcomes.flatMap((one) => one.newChange ?? []);
   const counts = await storedCounts(store);
   const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
@@ -139,7 +152,10 @@ export async function prepareImport(
     changes: shown,
     problems: inOrder(problems, header),
     rows,
-    notes: [...following.followed.map(followedText), ...notesOf(source, header, combined.repeated, shown)],
+    notes: [
+      ...[...following.texts].map(([row, text]) => `Row ${row}: ${text}.`),
+      ...notesOf(source, header, combined.repeated, shown),
+    ],
   };
 }
 
@@ -244,11 +260,6 @@ function duplicateText({ id, queuedAt, source }: Change): string {
 
 function conflictText({ id, settledAt, queuedAt }: Change): string {
   return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
-}
-
-function followedText({ row, merged }: { readonly row: number; readonly merged: StoredEntity }): string {
-  const [from, into] = [merged, merged.survivor].map((one) => one && named(one.id, one.title));
-  return `Row ${row}: ${from} was merged into ${into}, which is changed instead.`;
 }
 
 function notesOf(

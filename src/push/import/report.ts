@@ -107,11 +107,11 @@ export interface ImportReport {
   readonly exitCode: 0 | 3;
 }
 
-/** The settings that decide what a push costs, in the shape of the configuration. */
+/** The settings of an import and of what its push costs, in the shape of the configuration. */
 export interface CostSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
   readonly api: { readonly paging: { readonly pageSize: number } };
-  readonly push: { readonly companiesPerRequest: number };
+  readonly push: { readonly companiesPerRequest: number; readonly followMerges?: boolean };
 }
 
 /** A change that would be queued. */

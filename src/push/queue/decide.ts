@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../../base/errors.js';
 import { type Change, mayBecome, type Status } from '../change.js';
+import { named } from '../entities.js';
 import { groupOf } from '../fields.js';
-import type { Queue } from './queue.js';
+import { blockedReason, type Reference, type StoredEntity } from '../import/compare-with-warehouse.js';
+import type { NewChange, Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
 
 /** Changes selected by id, or by a filter. */
@@ -20,9 +22,21 @@ export interface Decision {
   readonly done: boolean;
   /** Why it was not done; null when it was. */
   readonly reason: string | null;
+  /** The change of the survivor that replaces it, when its topic or company was merged (`retry --follow-merges`). */
+  readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
 
 type DecisionQueue = Pick<Queue, 'all' | 'get' | 'move'>;
+
+/** What the warehouse knows about the topic or company of a change, and about what it was merged into. */
+type StoredOf = (reference: Reference) => StoredEntity | undefined;
+
+export interface RetryOptions {
+  /** Replace the value that the API had when a conflict was found. */
+  readonly overwrite?: boolean;
+  /** Change what a topic or company was merged into, instead of refusing the change. */
+  readonly followMerges?: boolean;
+}
 
 /** Cancels changes that were not sent, or that failed or met a conflict. */
 export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
@@ -33,18 +47,33 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
 
 /**
  * Queues changes that failed or met a conflict again, under a new key. With `overwrite` they replace the value that the
- * API had when the conflict was found; without it they meet the same conflict, unless the other change was undone.
+ * API had when the conflict was found; without it they meet the same conflict, unless the other change was undone. The
+ * change of something that was merged is refused, or replaced by a new change of the survivor.
  */
-export function retry(queue: DecisionQueue, selection: Selection, overwrite: boolean): Decision[] {
+export function retry(
+  queue: DecisionQueue & Pick<Queue, 'add'>,
+  selection: Selection,
+  { overwrite = false, followMerges = false }: RetryOptions,
+  storedOf: StoredOf = () => undefined,
+): Decision[] {
   const chosen = select(queue, selection, 'queued');
   const open = queue.all().filter(({ status }) => status === 'queued' || status === 'sending');
   const refusals = new Map<string, string | null>();
+  const survivors = new Map<string, StoredEntity>();
   for (const change of chosen) {
-    const refusal = retryRefusal(change, open);
+    const merged = mayBecome(change.status, 'queued') ? storedOf(change)?.survivor : undefined;
+    const survivor = merged ? storedOf({ ...change, entityId: merged.id }) : undefined;
+    const now = merged ? { ...change, entityId: merged.id } : change;
+    const refusal =
+      (merged && mergedRefusal(change, merged, survivor, followMerges)) || retryRefusal(now, open);
     refusals.set(change.id, refusal);
-    if (refusal === null) open.push(change);
+    if (refusal !== null) continue;
+    open.push(now);
+    if (survivor) survivors.set(change.id, survivor);
   }
-  return applyDecision(queue, chosen, refusals, 'queued', (change) => ({
+  const followed = follow(queue, chosen, survivors, overwrite);
+  const plain = chosen.filter(({ id }) => !followed.has(id));
+  const decisions = applyDecision(queue, plain, refusals, 'queued', (change) => ({
     idempotencyKey: randomUUID(),
     body: null,
     firstSentAt: null,
@@ -53,6 +82,65 @@ export function retry(queue: DecisionQueue, selection: Selection, overwrite: boo
     error: null,
     ...(overwrite && { overwrite: true, base: change.remoteBefore ?? change.base }),
   }));
+  const byId = new Map([...decisions, ...followed.values()].map((one) => [one.id, one]));
+  return chosen.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+/** Why the change of something that was merged is not queued for the survivor. */
+function mergedRefusal(
+  { entityType, undoes }: Change,
+  { id, title }: NonNullable<StoredEntity['survivor']>,
+  survivor: StoredEntity | undefined,
+  followMerges: boolean,
+): string | null {
+  const name = named(id, title);
+  if (undoes.length > 0)
+    return `it undoes a change of the ${entityType} that was merged into ${name}, and would set an old value there: cancel it`;
+  if (!followMerges)
+    return `the ${entityType} was merged into ${name}: pass --follow-merges to change that, or cancel the change`;
+  const reason = blockedReason(survivor);
+  return reason && `the ${entityType} was merged into ${name}, which ${reason}`;
+}
+
+/** Queues changes for the survivors of merges, each in place of the change that it replaces. */
+function follow(
+  queue: DecisionQueue & Pick<Queue, 'add'>,
+  chosen: readonly Change[],
+  survivors: ReadonlyMap<string, StoredEntity>,
+  overwrite: boolean,
+): Map<string, Decision> {
+  const replaced = chosen.flatMap((change) => {
+    const survivor = survivors.get(change.id);
+    return survivor ? [{ change, survivor }] : [];
+  });
+  const added = queue.add(
+    replaced.map(({ change, survivor }) => changeOfSurvivor(change, survivor, overwrite)),
+  );
+  const successors = new Map(replaced.map(({ change }, at) => [change.id, added[at]?.id ?? null]));
+  queue.move(
+    replaced.map(({ change }) => change),
+    'superseded',
+    ({ id }) => ({ supersededBy: successors.get(id) ?? null }),
+  );
+  return new Map(
+    replaced.map(({ change: { id, entityType, entityId }, survivor }): [string, Decision] => {
+      const followed = { id: successors.get(id) ?? '', entityId: survivor.id, title: survivor.title };
+      return [id, { id, entityType, entityId, status: 'superseded', done: true, reason: null, followed }];
+    }),
+  );
+}
+
+/** The same change for the survivor: what it has in the warehouse is the base, because nobody saw it in the sheet. */
+function changeOfSurvivor(
+  { entityType, wanted, requestedBy, source, sourceHash, sourceRow, importId }: Change,
+  { id, values, syncedAt }: StoredEntity,
+  overwrite: boolean,
+): NewChange {
+  const base = Object.fromEntries(Object.entries(values).filter(([name]) => name in wanted));
+  return {
+    ...{ entityType, entityId: id, wanted, base, baseFrom: 'warehouse', baseAt: syncedAt, overwrite },
+    ...{ requestedBy, source, sourceHash, sourceRow, importId },
+  };
 }
 
 function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): Change[] {

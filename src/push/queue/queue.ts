@@ -26,7 +26,7 @@ export type NewChange = Pick<
   | 'sourceRow'
   | 'importId'
 > &
-  Partial<Pick<Change, 'undoes'>>;
+  Partial<Pick<Change, 'undoes' | 'overwrite'>>;
 
 /**
  * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call

@@ -6,8 +6,7 @@ import type { Warehouse } from '../../warehouse/warehouse.js';
 import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
 import { type AffectedCompanies, factsAbout, named } from '../entities.js';
-import type { EntityType } from '../fields.js';
-import { storedEntities } from '../import/compare-with-warehouse.js';
+import { storedEntitiesOf } from '../import/compare-with-warehouse.js';
 import {
   type ChangeKind,
   type CostSettings,
@@ -177,16 +176,10 @@ async function blockedReasons(
   store: Pick<Warehouse, 'all'>,
   selected: readonly Change[],
 ): Promise<(change: Change) => string | null> {
-  const reasons = new Map<string, string | null>();
-  for (const type of ['topic', 'company'] satisfies EntityType[]) {
-    const ids = selected.filter(({ entityType }) => entityType === type).map(({ entityId }) => entityId);
-    if (ids.length === 0) continue;
-    for (const { id, blockedReason, survivor } of (
-      await storedEntities(store, type, [...new Set(ids)])
-    ).values()) {
-      const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
-      reasons.set(`${type} ${id}`, blockedReason && `the ${type} ${merged ?? blockedReason}`);
-    }
-  }
-  return ({ entityType, entityId }) => reasons.get(`${entityType} ${entityId}`) ?? null;
+  const storedOf = await storedEntitiesOf(store, selected);
+  return (change) => {
+    const { blockedReason = null, survivor = null } = storedOf(change) ?? {};
+    const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
+    return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
+  };
 }

@@ -18,7 +18,12 @@ interface IntakeAnswer {
 }
 
 /** Imports a sheet. Throws UsageError for one that cannot be read, LockedError while the warehouse is in use. */
-export type Intake = (sheet: Sheet, by: string) => Promise<IntakeAnswer>;
+export type Intake = (sheet: Sheet, by: string, options?: IntakeOptions) => Promise<IntakeAnswer>;
+
+export interface IntakeOptions {
+  /** Change what a topic or company was merged into; by default the setting decides. */
+  readonly followMerges?: boolean;
+}
 
 export interface WriteOptions {
   readonly token: string;
@@ -51,12 +56,12 @@ export function writes({ token, ask, intake, maxSheetBytes }: WriteOptions) {
 function sheets(intake: Intake, bodyLimit: number): FastifyPluginCallback {
   return (app, _options, ready) => {
     readSheets(app);
-    app.post<{ Body: Sheet | undefined; Querystring: { by?: string | string[] } }>(
+    app.post<{ Body: Sheet | undefined; Querystring: Record<string, string | string[]> }>(
       '/changes',
       { bodyLimit },
       async ({ body, query }, reply) => {
         if (!body) throw new HttpError(400, 'bad_request', 'Send a JSON array of rows, or CSV.');
-        const answer = await intake(body, author(query.by));
+        const answer = await intake(body, author(query.by), followMerges(query.followMerges));
         // Nothing was queued: a script must not take that for a success.
         const refused = answer.queued === 0 && answer.problems.length > 0;
         return reply.code(refused ? 422 : 200).send(answer);
@@ -81,6 +86,12 @@ function readSheets(app: FastifyInstance): void {
       done(new HttpError(400, 'bad_request', 'The body must be an array of objects, one per row.'));
     });
   });
+}
+
+function followMerges(given: string | string[] | undefined): IntakeOptions {
+  if (given === undefined) return {};
+  if (given === 'true' || given === 'false') return { followMerges: given === 'true' };
+  throw new HttpError(400, 'bad_request', 'followMerges must be true or false.');
 }
 
 /** The author, for the audit trail: the token does not identify a person. */

@@ -83,6 +83,18 @@ it('rows of JSON come back from push --result like a file', async () => {
   }
 });
 
+it('a row about a merged topic names the survivor and how to change it', async () => {
+  const list = rows({ topic_id: 'merged', priority: 'very_low' });
+  const refused = await intake(list, 'kim');
+  expect(refused).toMatchObject({ queued: 0, problems: [{ row: 1, mergedInto: { id: 't1' } }] });
+  expect(refused.problems).toMatchObject([
+    { problem: expect.stringMatching(/: change that topic instead, or send .*\?followMerges=true$/) },
+  ]);
+  expect(await intake(list, 'kim', { followMerges: true })).toEqual({ queued: 1, problems: [] });
+  const [change] = (await readQueue(null, dataDir)).filter(({ wanted }) => wanted.priority === 'very_low');
+  expect(change).toMatchObject({ entityId: 't1', status: 'queued' });
+});
+
 it('CSV is numbered as a spreadsheet program shows it', async () => {
   const answer = await intake({ kind: 'csv', text: 'topic_id,priority\nt1,urgent\n' }, 'kim');
   expect(answer).toMatchObject({ queued: 0, problems: [{ row: 2, value: 'urgent' }] });

@@ -49,17 +49,32 @@ interface Meanwhile {
   readonly watched?: () => void;
   /** While the changes are pushed. */
   readonly pushed?: () => void;
+  readonly followMerges?: boolean;
 }
 
 /** One run over the drop folder, without the time that it would take. */
-async function night({ watched, pushed }: Meanwhile = {}): Promise<Record<string, InboxFile['outcome']>> {
+async function night(meanwhile: Meanwhile = {}): Promise<Record<string, InboxFile['outcome']>> {
+  const files = await filesOfNight(meanwhile);
+  return Object.fromEntries(files.map(({ name, outcome }) => [name, outcome]));
+}
+
+async function filesOfNight({ watched, pushed, followMerges }: Meanwhile): Promise<readonly InboxFile[]> {
   const clock: Clock = { ...systemClock, sleep: async () => watched?.() };
   const { queue } = importing;
-  const parts = { dataDir, queue, warehouse, settings, clock, log, requestedBy: 'kim' };
+  const push = { ...settings.push, ...(followMerges && { followMerges }) };
+  const parts = {
+    dataDir,
+    queue,
+    warehouse,
+    settings: { ...settings, push },
+    clock,
+    log,
+    requestedBy: 'kim',
+  };
   const folder = new Inbox(parts);
   await folder.importAll();
   pushed?.();
-  return Object.fromEntries((await folder.returnFiles()).map(({ name, outcome }) => [name, outcome]));
+  return folder.returnFiles();
 }
 
 describe('a file that cannot be imported', () => {
@@ -182,5 +197,34 @@ describe('a name that is taken', () => {
     expect(textOf('rejected', 'bad.result.csv')).toBe('mine');
     expect(existsSync(inbox('rejected', 'notes.2.txt.reason.txt'))).toBe(true);
     expect(textOf('rejected', 'bad.2.result.csv')).toContain('nope');
+  });
+});
+
+describe('a file about a topic that was merged', () => {
+  const sheet = 'topic_id,priority\nmerged,low\n';
+
+  it('is rejected with the survivor, and with the command that changes it', async () => {
+    writeFileSync(inbox('rejected', 'my plan.csv'), 'mine');
+    drop('my plan.csv', sheet);
+    const [file] = await filesOfNight({});
+    const command = `signalhouse changes import '${inbox('rejected', 'my plan.2.csv')}' --follow-merges`;
+    expect(file).toMatchObject({
+      outcome: 'rejected',
+      path: inbox('rejected', 'my plan.2.csv'),
+      next: command,
+    });
+    expect(textOf('rejected', 'my plan.2.result.csv')).toContain(
+      `was merged into t1 (Topic 1): change that topic instead, or run ${command}`,
+    );
+    expect(importing.queue.all()).toEqual([]);
+  });
+
+  it('changes the survivor where push.followMerges is set, and the result says so', async () => {
+    drop('list.csv', sheet);
+    const pushed = () => importing.settle('t1', 'applied', { remoteAfter: { priority: 'low' } });
+    expect(await night({ followMerges: true, pushed })).toEqual({ 'list.csv': 'done' });
+    expect(textOf('done', 'list.result.csv')).toContain(
+      'merged,low,applied,"Merged (merged) was merged into Topic 1 (t1), which is changed instead"',
+    );
   });
 });

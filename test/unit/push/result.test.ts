@@ -4,6 +4,7 @@ import { resultColumns, rowResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
 import { writeGrid } from '../../../src/sheet/write.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
 import { csv, Importing, town } from './import/support.js';
 
@@ -71,4 +72,21 @@ it('a superseded change names the change that replaces it', async () => {
   const { queued } = await importing.run('topic_id,priority\nt1,high\n');
   const result = rowResults(rows, (id) => importing.queue.get(id));
   expect(result(2)).toMatchObject({ result: 'superseded', error: expect.stringContaining(queued[0]!) });
+});
+
+it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
+  const importing = await Importing.on(warehouse);
+  const { rows, queued } = await importing.run('topic_id,priority\nt1,low\n');
+  const failed = importing.settle('t1', 'failed', { error: 'HTTP 404' });
+  const [added] = importing.queue.add([
+    { ...newChange({ topic: 't2', wanted: { priority: 'low' }, base: {} }), importId: failed.importId },
+  ]);
+  importing.queue.move([failed], 'superseded', { supersededBy: added?.id ?? null });
+  importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
+  expect(queued).toEqual([failed.id]);
+  expect(rowResults(rows, (id) => importing.queue.get(id))(2)).toEqual({
+    result: 'applied',
+    error: 'the topic was merged into t2, which is changed instead',
+    remoteValue: 'priority: low',
+  });
 });

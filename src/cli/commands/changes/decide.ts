@@ -51,16 +51,26 @@ export const retry = command({
   options: {
     ...selecting,
     overwrite: { type: 'boolean', describe: 'Overwrite what somebody else changed' },
+    'follow-merges': {
+      type: 'boolean',
+      describe: 'If a topic was merged since then, change what it was merged into',
+    },
   },
   examples: [
     ['signalhouse changes retry 20261120101500123-000001-ab12', 'One change'],
     ['signalhouse changes retry --status conflict --overwrite', 'Overwrite what colleagues changed'],
     ['signalhouse changes retry --status failed --source topics.xlsx', 'The failed changes of a file'],
+    ['signalhouse changes retry --status failed --follow-merges', 'Follow merges since the import'],
   ],
-  flags: z.object({ ...selection, overwrite: toggle.default(false) }),
-  async run({ wait, overwrite, ...given }, context) {
+  flags: z.object({
+    ...selection,
+    overwrite: toggle.default(false),
+    followMerges: toggle.default(false),
+  }),
+  async run({ wait, overwrite, followMerges, ...given }, context) {
+    const options = { wait, overwrite, followMerges };
     const { retryChanges } = await import('../../../app/changes.js');
-    const decisions = await retryChanges(setUp(context), selectionOf(given), { wait, overwrite });
+    const decisions = await retryChanges(setUp(context), selectionOf(given), options);
     return report(decisions, 'queued again', context);
   },
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
+import { shellWord } from '../../../base/command-line.js';
 import { type Problem, UsageError } from '../../../base/errors.js';
 import type { PreparedImport } from '../../../push/import/prepare.js';
+import type { ImportReport } from '../../../push/import/report.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
 import { osUser, setUp } from '../../setup.js';
@@ -49,7 +51,7 @@ export const importCommand = command({
     full: toggle.default(false),
     yes: toggle.default(false),
     skipInvalid: toggle.default(false),
-    followMerges: toggle.default(false),
+    followMerges: toggle.optional(),
     dryRun: toggle.default(false),
     wait: toggle.default(false),
   }),
@@ -57,17 +59,23 @@ export const importCommand = command({
     const from = sourceOf(file, sql);
     const { importChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
+    const texts = textsOf(sql === undefined ? [file || '-'] : ['--sql', sql]);
     return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
       importChanges(setUp(context), from, options, confirm),
     );
   },
 });
 
-const texts = {
-  preview: previewText,
-  summary: importSummary,
-  countOf: ({ newChanges }: PreparedImport) => newChanges.length,
-};
+/** The texts of an import; they name the command that imports the same and follows merges. */
+function textsOf(from: readonly string[]) {
+  const follow = ['signalhouse', 'changes', 'import', ...from.map(shellWord), '--follow-merges'].join(' ');
+  return {
+    preview: (prepared: PreparedImport, isFull: boolean) => previewText(prepared, isFull, follow),
+    summary: (report: ImportReport, isShown: boolean, isFull: boolean) =>
+      importSummary(report, isShown, isFull, follow),
+    countOf: ({ newChanges }: PreparedImport) => newChanges.length,
+  };
+}
 
 function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];

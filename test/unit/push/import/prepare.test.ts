@@ -466,7 +466,9 @@ describe('--follow-merges', () => {
       newChanges: [],
       problems: [],
       rows: [{ outcome: 'unchanged' }],
-      notes: [],
+      notes: [
+        'Row 2: Folded (folded) was merged into Topic 2 (t2); what it had itself (priority, lifecycle_state) is not carried over.',
+      ],
     });
     // The survivor's own row counts alone, and of the merged one only what was edited.
     const edited = 'topic_id,priority,lifecycle_state\nfolded,low,in_progress\nt2,high,\n';
@@ -474,7 +476,9 @@ describe('--follow-merges', () => {
     expect(newChanges.map(({ change, rows }) => [change.entityId, change.wanted, rows])).toEqual([
       ['t2', { priority: 'high', lifecycle_state: 'in_progress' }, [2, 3]],
     ]);
-    expect(notes).toContain('Row 2: Folded (folded) was merged into Topic 2 (t2), which is changed instead.');
+    expect(notes).toContain(
+      'Row 2: Folded (folded) was merged into Topic 2 (t2), which is changed instead; what it had itself (priority) is not carried over.',
+    );
   });
 
   it('refuses a value of which nobody knows whether it was edited', async () => {

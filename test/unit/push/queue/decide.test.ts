@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
+import type { Change } from '../../../../src/push/change.js';
+import { storedEntitiesOf } from '../../../../src/push/import/compare-with-warehouse.js';
 import { cancel, retry } from '../../../../src/push/queue/decide.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { Importing, town } from '../import/support.js';
+import { Importing, syncedAt, town } from '../import/support.js';
 
 let warehouse: Warehouse;
 let importing: Importing;
@@ -61,7 +63,7 @@ describe('retry', () => {
       errorCode: 'conflict',
       error: 'it was changed',
     });
-    expect(lines(retry(importing.queue, named('t1'), false))).toEqual(['t1 queued null']);
+    expect(lines(retry(importing.queue, named('t1'), {}))).toEqual(['t1 queued null']);
     const again = importing.queue.get(lost.id)!;
     expect(again).toMatchObject({
       ...{ status: 'queued', base: { priority: 'default' }, overwrite: false },
@@ -72,7 +74,7 @@ describe('retry', () => {
 
   it('with --overwrite, replaces the value that the API had', () => {
     const lost = importing.settle('t1', 'conflict', { remoteBefore: { priority: 'high' } });
-    retry(importing.queue, { ids: [], filter: { status: ['conflict'] } }, true);
+    retry(importing.queue, { ids: [], filter: { status: ['conflict'] } }, { overwrite: true });
     expect(importing.queue.get(lost.id)).toMatchObject({ overwrite: true, base: { priority: 'high' } });
   });
 
@@ -83,7 +85,7 @@ describe('retry', () => {
     importing.settle('t3', 'conflict');
     await importing.run('topic_id,lifecycle_state\nt3,completed\n');
     expect(lost.status).toBe('conflict');
-    expect(lines(retry(importing.queue, named('t1', 't2', 't3', 't4'), false))).toEqual([
+    expect(lines(retry(importing.queue, named('t1', 't2', 't3', 't4'), {}))).toEqual([
       't1 applied it is applied; to apply it again, import it again',
       't2 superseded it is superseded; to apply it again, import it again',
       't3 queued null',
@@ -100,10 +102,68 @@ describe('retry', () => {
       importing.queue.withStatus('queued').filter(({ entityId }) => entityId === 't1'),
       'failed',
     );
-    const decisions = retry(importing.queue, { ids: [], filter: { status: ['failed'] } }, false);
+    const decisions = retry(importing.queue, { ids: [], filter: { status: ['failed'] } }, {});
     expect(decisions.map(({ done }) => done)).toEqual([true, false]);
     expect(decisions[1]?.reason).toBe(
       `change ${first!.id} is open and sets the same field: cancel one of the two`,
     );
+  });
+});
+
+describe('retry of a change whose topic was merged', () => {
+  /** The failed change of a topic that turned out to be merged into t2. */
+  async function failedOf(patch: object = {}): Promise<Change> {
+    const [change] = importing.queue.all() as [Change];
+    const { wanted, base, baseFrom, baseAt, requestedBy, source, sourceHash, importId } = change;
+    const same = { wanted, base, baseFrom, baseAt, requestedBy, source, sourceHash, importId };
+    const [added] = importing.queue.add([
+      { ...same, entityType: 'topic', entityId: 'folded', sourceRow: 7, ...patch },
+    ]);
+    const [failed] = importing.queue.move([added as Change], 'failed', { errorCode: 'not_found' });
+    return failed as Change;
+  }
+  const storedOf = () => storedEntitiesOf(warehouse, importing.queue.withStatus('failed'));
+
+  it('is refused, and the reason names the survivor and the flag', async () => {
+    await failedOf();
+    expect(lines(retry(importing.queue, named('folded'), {}, await storedOf()))).toEqual([
+      'folded failed the topic was merged into Topic 2 (t2): pass --follow-merges to change that, or cancel the change',
+    ]);
+  });
+
+  it('with --follow-merges, queues the same for the survivor, with its values as the base', async () => {
+    cancel(importing.queue, named('t2'));
+    const failed = await failedOf();
+    const decisions = retry(importing.queue, named('folded'), { followMerges: true }, await storedOf());
+    const [added] = importing.queue.withStatus('queued').filter(({ entityId }) => entityId === 't2');
+    expect(decisions).toEqual([
+      {
+        ...{ id: failed.id, entityType: 'topic', entityId: 'folded', status: 'superseded', done: true },
+        ...{ reason: null, followed: { id: added?.id, entityId: 't2', title: 'Topic 2' } },
+      },
+    ]);
+    expect(added).toMatchObject({
+      ...{
+        wanted: { priority: 'low' },
+        base: { priority: 'default' },
+        baseFrom: 'warehouse',
+        baseAt: syncedAt,
+      },
+      ...{ source: failed.source, sourceRow: 7, importId: failed.importId, overwrite: false },
+    });
+    expect(added?.idempotencyKey).not.toBe(failed.idempotencyKey);
+    expect(importing.queue.get(failed.id)).toMatchObject({ status: 'superseded', supersededBy: added?.id });
+  });
+
+  it('is refused when an open change sets the same field of the survivor, or when it is an undo', async () => {
+    await failedOf();
+    const open = lines(retry(importing.queue, named('folded'), { followMerges: true }, await storedOf()));
+    expect(open).toEqual([expect.stringMatching(/^folded failed change .* is open and sets the same field/)]);
+    cancel(importing.queue, named('t2', 'folded'));
+    const undo = await failedOf({ undoes: ['x'] });
+    const selection = { ids: [undo.id], filter: {} };
+    expect(lines(retry(importing.queue, selection, { followMerges: true }, await storedOf()))).toEqual([
+      'folded failed it undoes a change of the topic that was merged into Topic 2 (t2), and would set an old value there: cancel it',
+    ]);
   });
 });

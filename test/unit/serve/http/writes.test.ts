@@ -2,7 +2,7 @@ import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { LockedError, UsageError } from '../../../../src/base/errors.js';
 import { buildServer, type ServerOptions } from '../../../../src/serve/http/server.js';
-import type { Intake, Sheet } from '../../../../src/serve/http/writes.js';
+import type { Intake } from '../../../../src/serve/http/writes.js';
 import type { RequestedRun } from '../../../../src/serve/schedule/scheduler.js';
 import { serving } from '../serving.js';
 
@@ -20,9 +20,9 @@ async function post(url: string, request: InjectOptions = {}, more: Partial<Serv
 
 /** An intake that remembers what it was given. */
 function intake(answer: Awaited<ReturnType<Intake>> = { queued: 2, problems: [] }) {
-  const taken: [Sheet, string][] = [];
-  const take: Intake = async (sheet, by) => {
-    taken.push([sheet, by]);
+  const taken: Parameters<Intake>[] = [];
+  const take: Intake = async (...given) => {
+    taken.push(given);
     return answer;
   };
   return { taken, intake: take };
@@ -96,7 +96,9 @@ describe('POST /changes', () => {
     const rows = [{ id: 't1', priority: 'high' }];
     const answer = await post('/changes?by=anna', { payload: rows }, { token, intake: take });
     expect([answer.statusCode, answer.json()]).toEqual([200, { queued: 2, problems: [] }]);
-    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna']]);
+    expect(taken).toEqual([[{ kind: 'rows', rows }, 'anna', {}]]);
+    await post('/changes?followMerges=true', { payload: rows }, { token, intake: take });
+    expect(taken[1]).toEqual([{ kind: 'rows', rows }, 'http', { followMerges: true }]);
   });
 
   it('hands in CSV as it came', async () => {
@@ -104,7 +106,7 @@ describe('POST /changes', () => {
     const payload = 'id,priority\r\nt1,"hi\ngh"\r\n';
     const request = { payload, headers: { ...headers, 'content-type': 'text/csv; charset=utf-8' } };
     expect((await post('/changes', request, { token, intake: take })).statusCode).toBe(200);
-    expect(taken).toEqual([[{ kind: 'csv', text: payload }, 'http']]);
+    expect(taken).toEqual([[{ kind: 'csv', text: payload }, 'http', {}]]);
   });
 
   it('answers 422 when nothing of it went in', async () => {
@@ -142,7 +144,7 @@ describe('POST /changes', () => {
       { token, intake: take, limits },
     );
     expect([large.statusCode, large.json().code]).toEqual([413, 'too_large']);
-    for (const query of ['by=a%0Ab', `by=${'x'.repeat(101)}`, 'by=a&by=b']) {
+    for (const query of ['by=a%0Ab', `by=${'x'.repeat(101)}`, 'by=a&by=b', 'followMerges=1']) {
       expect((await post(`/changes?${query}`, { payload: [{}] }, { token, intake: take })).statusCode).toBe(
         400,
       );
