@@ -26,7 +26,7 @@ import {
   reportOf,
   type UndoReport,
 } from '../push/undo/prepare.js';
-import { readSheet } from '../sheet/read.js';
+import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
@@ -39,8 +39,8 @@ import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
 /** Where the rows of an import come from. */
 export type ImportFrom =
-  | { readonly path: string }
-  | { readonly stdin: AsyncIterable<Uint8Array> }
+  | ({ readonly path: string } & SheetOptions)
+  | ({ readonly stdin: AsyncIterable<Uint8Array> } & SheetOptions)
   /** Rows that have been read already. */
   | { readonly source: ImportSource }
   | { readonly sql: string };
@@ -60,10 +60,10 @@ export async function importChanges(
     'sql' in from
       ? await withSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
       : 'path' in from
-        ? await fromSheet(from)
+        ? await fromSheet(from, { sheet: from.sheet })
         : 'source' in from
           ? from.source
-          : await fromStream(from.stdin, 'standard input');
+          : await fromStream(from.stdin, 'standard input', { sheet: from.sheet });
   return changeQueue(setup, options, async (queue, warehouse) => {
     const parts = { store: warehouse, queue, settings: setup.config };
     const prepared = await prepareImport(parts, source, options);

@@ -29,6 +29,29 @@ export interface Grid {
   readonly notes: readonly string[];
   /** What separates the cells, in a text file. */
   readonly separator?: Separator;
+  /** The sheet of a workbook that was read, and the visible ones that were not. */
+  readonly sheets?: SheetChoice;
+}
+
+/** The sheet that was read, where a workbook has others. */
+export interface SheetChoice {
+  readonly read: string;
+  readonly others: readonly string[];
+}
+
+/** A sentence that names the other sheets of a workbook; '' when there are none. */
+export function otherSheetsText(sheets: SheetChoice | undefined): string {
+  if (!sheets) return '';
+  return ` Of the workbook, the sheet "${sheets.read}" was read; --sheet chooses another: ${sheetNames(sheets.others.map((name) => ({ name, hidden: false })))}.`;
+}
+
+const mostNames = 20;
+
+/** Names of sheets for a message. */
+export function sheetNames(sheets: readonly { readonly name: string; readonly hidden: boolean }[]): string {
+  const shown = sheets.slice(0, mostNames).map(({ name, hidden }) => `"${name}"${hidden ? ' (hidden)' : ''}`);
+  const more = sheets.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export type Separator = ',' | ';' | '\t' | '|';
@@ -75,7 +98,10 @@ export class GridBuilder {
   readonly #notes: string[] = [];
   #cells = 0;
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly sheets?: SheetChoice,
+  ) {}
 
   note(sentence: string): void {
     this.#notes.push(sentence);
@@ -107,7 +133,7 @@ export class GridBuilder {
     const start = this.#titles(merged);
     const header = this.#rows[start];
     if (!header) {
-      throw sheetError(this.name, 'contains no table', headerHint);
+      throw sheetError(this.name, 'contains no table', `${headerHint}${otherSheetsText(this.sheets)}`);
     }
     this.#refuseMerged(header.number, merged);
     const columns = header.cells.map((cell) => named(cell));
@@ -126,6 +152,7 @@ export class GridBuilder {
       rows,
       notes: this.#notes,
       ...(separator !== undefined && { separator }),
+      ...(this.sheets && { sheets: this.sheets }),
     };
   }
 

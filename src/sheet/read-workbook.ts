@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Grid } from './grid.js';
-import { GridBuilder, saveAsHint, sheetError } from './grid.js';
+import { GridBuilder, saveAsHint, sheetError, sheetNames } from './grid.js';
 import { isOpenDocument, openDocumentSheets, readTable } from './read-opendocument.js';
 import { readDateStyles, readSharedStrings, readWorksheet } from './read-worksheet.js';
 import { howToSheet } from './spec.js';
@@ -32,14 +32,15 @@ interface WorksheetEntry extends SheetEntry {
 }
 
 /**
- * Reads the sheet "Topics" or "Companies" of an .xlsx or .ods workbook, or its first visible sheet with data. A formula
+ * Reads a sheet of an .xlsx or .ods workbook: the one of this name, otherwise "Topics" or "Companies", otherwise the first
+ * visible one that is not known to hold no data. Raises UsageError when there is none of that name. A formula
  * gives the value that the spreadsheet program saved, or `noResult`; an error in a cell (`#REF!`) is given as text. Rows
  * and columns that are hidden or filtered out are read like any other.
  */
-export async function readWorkbook(bytes: Uint8Array, name: string): Promise<Grid> {
+export async function readWorkbook(bytes: Uint8Array, name: string, sheet?: string): Promise<Grid> {
   const zip = await Zip.open(bytes, name);
   try {
-    return await ((await isOpenDocument(zip)) ? readOpenDocument(zip) : readOfficeOpenXml(zip));
+    return await ((await isOpenDocument(zip)) ? readOpenDocument(zip, sheet) : readOfficeOpenXml(zip, sheet));
   } catch (error) {
     if (error instanceof ForbiddenXml) {
       throw sheetError(
@@ -53,16 +54,16 @@ export async function readWorkbook(bytes: Uint8Array, name: string): Promise<Gri
   }
 }
 
-async function readOpenDocument(zip: Zip): Promise<Grid> {
-  const { chosen, builder } = choose(zip, await openDocumentSheets(zip));
+async function readOpenDocument(zip: Zip, sheet: string | undefined): Promise<Grid> {
+  const { chosen, builder } = choose(zip, await openDocumentSheets(zip), sheet);
   return builder.grid(await readTable(zip, chosen.index, builder));
 }
 
-async function readOfficeOpenXml(zip: Zip): Promise<Grid> {
+async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<Grid> {
   const workbook = await workbookPath(zip);
   const parts = await relations(zip, workbook);
   const { sheets, from1904 } = await contents(zip, workbook, parts);
-  const { chosen, builder } = choose(zip, sheets);
+  const { chosen, builder } = choose(zip, sheets, sheet);
   // Both are optional: some writers put all texts into the cells, and use no format but the general one.
   const chunksOf = (type: string) => {
     const path = [...parts.values()].find((part) => part.type === type)?.path;
@@ -78,18 +79,29 @@ async function readOfficeOpenXml(zip: Zip): Promise<Grid> {
 }
 
 /** The sheet to read, and a grid for it that names the others. */
-function choose<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[]) {
+function choose<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[], wanted: string | undefined) {
+  if (wanted !== undefined) return { chosen: named(zip, sheets, wanted), builder: new GridBuilder(zip.name) };
   const candidates = sheets.filter(hasData);
   const chosen =
     preferred.map((wanted) => sheets.find(({ name }) => simple(name) === wanted)).find(Boolean) ??
     candidates.find(({ hidden }) => !hidden) ??
     candidates[0];
   if (!chosen) throw sheetError(zip.name, 'has no sheet with data', saveAsHint);
-  const builder = new GridBuilder(zip.name);
-  if (candidates.some((one) => one !== chosen && !one.hidden)) {
+  const others = candidates.flatMap((one) => (one === chosen || one.hidden ? [] : [one.name]));
+  const builder = new GridBuilder(zip.name, others.length > 0 ? { read: chosen.name, others } : undefined);
+  if (others.length > 0) {
     builder.note(`Only the sheet "${chosen.name}" was read; the workbook has ${sheets.length} sheets.`);
   }
   return { chosen, builder };
+}
+
+/** The sheet of this name: exactly, otherwise in any case and without the spaces around it. */
+function named<Entry extends SheetEntry>(zip: Zip, sheets: readonly Entry[], wanted: string): Entry {
+  const found =
+    sheets.find(({ name }) => name === wanted) ?? sheets.find(({ name }) => simple(name) === simple(wanted));
+  if (found) return found;
+  const names = sheetNames(sheets);
+  throw sheetError(zip.name, `has no sheet "${wanted}": it has ${names}`, 'Pass one of these with --sheet.');
 }
 
 function hasData({ name }: SheetEntry): boolean {

@@ -18,17 +18,25 @@ import { encryptedError } from './zip.js';
 /** A file, or bytes with the name that messages use for them (`standard input`). */
 export type SheetSource = { readonly path: string } | { readonly bytes: Uint8Array; readonly name: string };
 
+export interface SheetOptions {
+  /** The name of the sheet to read; by default it is chosen as `readWorkbook` says. */
+  readonly sheet?: string | undefined;
+}
+
 /**
  * Reads a sheet that a person made: .xlsx, .ods, or text with commas, semicolons, tabs or bars between the cells. The content
  * decides which, not the name. Text that was protected against formula injection comes back as it was; text that looks
  * like a number stays text in a text file. Raises UsageError, with what to do, for a file that is not a spreadsheet, is
  * damaged, or exceeds the limits; memory stays bounded for any file.
  */
-export async function readSheet(source: SheetSource): Promise<Grid> {
+export async function readSheet(source: SheetSource, { sheet }: SheetOptions = {}): Promise<Grid> {
   const name = 'path' in source ? basename(source.path) : source.name;
   const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   if (bytes.length > maxFileBytes) throw tooLarge(name);
-  return formatOf(bytes, name) === 'zip' ? readWorkbook(bytes, name) : readDelimited(bytes, name);
+  if (formatOf(bytes, name) === 'zip') return readWorkbook(bytes, name, sheet);
+  if (sheet !== undefined)
+    throw sheetError(name, 'is not a workbook: it has no sheets to choose from', 'Leave --sheet out.');
+  return readDelimited(bytes, name);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Problem, UsageError } from '../../base/errors.js';
+import { otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
 import { sheetTables } from '../edit-sheet/columns.js';
 import { type EntityType, type Field, fieldsOf } from '../fields.js';
 import { resultNames } from '../result.js';
@@ -56,11 +57,12 @@ const entityTypes = ['topic', 'company'] as const;
  * Finds out from its header what a file changes. Tolerant about spelling, case and order; the notes name columns that
  * are not used. Raises UsageError, with every problem, when it cannot tell.
  */
-export function parseHeader(columns: readonly string[], source: string): Header {
+export function parseHeader(columns: readonly string[], source: string, sheets?: SheetChoice): Header {
+  const file = { source, sheets };
   const named: Column[] = columns.flatMap((header, at) =>
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
-  const { entityType, id } = entityOf(named, source);
+  const { entityType, id } = entityOf(named, file);
   const problems: Problem[] = [];
   const taken = new Set([id.at]);
   const notes: string[] = [];
@@ -84,7 +86,7 @@ export function parseHeader(columns: readonly string[], source: string): Header 
   for (const { name } of fieldsOf[entityType]) columnNamed(`base_${name}`);
 
   if (edited.length === 0 && problems.length === 0) problems.push(nothingToEdit(entityType, named));
-  if (problems.length > 0) throw unclearError(source, problems, entityType);
+  if (problems.length > 0) throw unclearError(file, problems, entityType);
   const generated = new Set(
     [...sheetTables[entityType].context.map(({ key }) => key), ...resultNames].map(folded),
   );
@@ -99,7 +101,7 @@ export function parseHeader(columns: readonly string[], source: string): Header 
   return { entityType, id: position(id), edited, baseAt: baseAt?.at ?? null, notes };
 }
 
-function entityOf(named: readonly Column[], source: string): { entityType: EntityType; id: Column } {
+function entityOf(named: readonly Column[], file: NamedFile): { entityType: EntityType; id: Column } {
   const found = entityTypes.flatMap((entityType) =>
     named
       .filter(({ name }) => name === folded(idNames[entityType]))
@@ -111,7 +113,7 @@ function entityOf(named: readonly Column[], source: string): { entityType: Entit
       first.entityType === second.entityType
         ? `occurs twice, as "${first.setting}" and "${second.setting}"`
         : 'and topic_id are both present: a file changes either topics or companies';
-    throw unclearError(source, [{ setting: second.setting, problem }]);
+    throw unclearError(file, [{ setting: second.setting, problem }]);
   }
   if (first) return first;
   const bare = named.find(({ name }) => name === 'id');
@@ -121,7 +123,7 @@ function entityOf(named: readonly Column[], source: string): { entityType: Entit
   const problem = bare
     ? 'may refer to topics or to companies: rename the column to topic_id or company_id'
     : `is missing: add a column topic_id (or company_id); the columns are ${named.map(({ header }) => header).join(', ') || 'without names'}`;
-  throw unclearError(source, [{ setting: bare?.header ?? 'topic_id', problem }]);
+  throw unclearError(file, [{ setting: bare?.header ?? 'topic_id', problem }]);
 }
 
 /** The columns that only topics or only companies have; `name` does not count, because anything may have one. */
@@ -187,12 +189,18 @@ function nothingToEdit(entityType: EntityType, named: readonly Column[]): Proble
   };
 }
 
+/** What errors say about where a header is. */
+interface NamedFile {
+  readonly source: string;
+  readonly sheets: SheetChoice | undefined;
+}
+
 function unclearError(
-  source: string,
+  { source, sheets }: NamedFile,
   problems: readonly Problem[],
   entityType: EntityType = 'topic',
 ): UsageError {
   return new UsageError(`Cannot tell what ${source} should change.`, problems, {
-    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough; signalhouse changes sheet writes a sheet that is ready to edit.`,
+    hint: `A list with the columns ${idNames[entityType]} and ${entityType === 'topic' ? 'priority' : 'is_vip'} is enough; signalhouse changes sheet writes a sheet that is ready to edit.${otherSheetsText(sheets)}`,
   });
 }

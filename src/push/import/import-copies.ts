@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Grid } from '../../sheet/grid.js';
-import { readSheet } from '../../sheet/read.js';
+import { readSheet, type SheetOptions } from '../../sheet/read.js';
 import type { ImportReport, ImportRow } from './report.js';
 import type { ImportSource } from './source.js';
 
@@ -16,18 +16,18 @@ export interface ImportCopy {
 }
 
 /** What is saved as JSON: the grid only when there is no file beside it. */
-type SavedImport = Omit<ImportCopy, 'grid'> & Partial<Pick<ImportCopy, 'grid'>>;
+type SavedImport = Omit<ImportCopy, 'grid'> & Partial<Pick<ImportCopy, 'grid'>> & SheetOptions;
 
 /** Saves a copy of an imported file, so that a later push can write it back (`push --result`). Removes old copies. */
 export function saveImportCopy(dataDir: string, source: ImportSource, report: ImportReport): void {
-  const { bytes, name, grid } = source;
+  const { bytes, name, grid, sheet } = source;
   // SQL has neither a file nor a hash: its rows have no place to write results to.
   if (source.hash === null) return;
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, report.importId);
   if (bytes) writeFileSync(`${path}.file`, bytes, { mode: 0o600 });
-  const saved: SavedImport = { name, rows: report.rows, ...(!bytes && { grid }) };
+  const saved: SavedImport = { name, sheet, rows: report.rows, ...(!bytes && { grid }) };
   writeFileSync(`${path}.json`, JSON.stringify(saved), { mode: 0o600 });
   removeOldCopies(folder);
 }
@@ -36,8 +36,9 @@ export function saveImportCopy(dataDir: string, source: ImportSource, report: Im
 export async function readImportCopy(dataDir: string, importId: string): Promise<ImportCopy | null> {
   const path = join(folderOf(dataDir), importId);
   if (!statSync(`${path}.json`, { throwIfNoEntry: false })) return null;
-  const { name, rows, grid } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as SavedImport;
-  return { name, rows, grid: grid ?? (await readSheet({ bytes: readFileSync(`${path}.file`), name })) };
+  const { name, sheet, rows, grid } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as SavedImport;
+  const read = () => readSheet({ bytes: readFileSync(`${path}.file`), name }, { sheet });
+  return { name, rows, grid: grid ?? (await read()) };
 }
 
 function folderOf(dataDir: string): string {

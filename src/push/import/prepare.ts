@@ -84,7 +84,7 @@ export async function prepareImport(
 ): Promise<PreparedImport> {
   const { requestedBy, skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
-  const header = parseHeader(source.grid.columns, source.name);
+  const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
   const importId = randomUUID();
   const parsed = parseRows(header, source.grid);

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import type { Cell, Grid } from '../../sheet/grid.js';
 import { maxFileBytes, maxRows } from '../../sheet/grid.js';
-import { readBytes, readRecords, readSheet, type SheetSource } from '../../sheet/read.js';
+import { readBytes, readRecords, readSheet, type SheetOptions, type SheetSource } from '../../sheet/read.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
 
 /** Rows to import, and where they come from. */
@@ -16,14 +16,16 @@ export interface ImportSource {
   readonly hash: string | null;
   /** The file itself, if there is one. */
   readonly bytes?: Uint8Array;
+  /** The sheet of the file that was asked for. */
+  readonly sheet?: string | undefined;
 }
 
 /** Reads a sheet. Raises what `readSheet` raises. */
-export async function fromSheet(source: SheetSource): Promise<ImportSource> {
+export async function fromSheet(source: SheetSource, options: SheetOptions = {}): Promise<ImportSource> {
   const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   const name = 'path' in source ? basename(source.path) : source.name;
   const hash = createHash('sha256').update(bytes).digest('hex');
-  return { grid: await readSheet({ bytes, name }), name, hash, bytes };
+  return { grid: await readSheet({ bytes, name }, options), name, hash, bytes, ...options };
 }
 
 /** Reads JSON objects as rows, numbered from 1. Raises what `readRecords` raises. */
@@ -37,7 +39,11 @@ export function fromRecords(
 }
 
 /** Reads a sheet that is piped in, up to the size limit of a sheet. */
-export async function fromStream(stream: AsyncIterable<Uint8Array>, name: string): Promise<ImportSource> {
+export async function fromStream(
+  stream: AsyncIterable<Uint8Array>,
+  name: string,
+  options: SheetOptions = {},
+): Promise<ImportSource> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -46,7 +52,7 @@ export async function fromStream(stream: AsyncIterable<Uint8Array>, name: string
     // The reader then refuses it, with its own message.
     if (size > maxFileBytes) break;
   }
-  return fromSheet({ bytes: Buffer.concat(chunks), name });
+  return fromSheet({ bytes: Buffer.concat(chunks), name }, options);
 }
 
 /** Reads the rows of one SELECT on the published file, numbered from 1. Raises UsageError. */

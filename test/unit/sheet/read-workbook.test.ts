@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readSheet as otherReader } from 'read-excel-file/node';
 import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../../src/base/errors.js';
+import { readSheet } from '../../../src/sheet/read.js';
 import {
   inline,
   readBytes,
@@ -96,6 +98,39 @@ describe('a workbook', () => {
       ],
     });
     expect(await readBytes(other)).toMatchObject({ columns: ['topic_id', 'priority'], notes: [] });
+  });
+
+  test('a sheet can be chosen by its name, in any case; a name that it does not have is refused with those it has', async () => {
+    const bytes = workbook({
+      name: 'Topics',
+      rows: textRow(1, 'no'),
+      sheets: [
+        ['Plan B', header],
+        ['old', textRow(1, 'no'), 'hidden'],
+        ['PLAN B ', textRow(1, 'shouted')],
+      ],
+    });
+    const read = (sheet: string) => readSheet({ bytes, name: 'x.xlsx' }, { sheet });
+    expect(await read('Plan B')).toMatchObject({ columns: ['topic_id', 'priority'], notes: [] });
+    expect((await read('PLAN B ')).columns).toEqual(['shouted']);
+    expect((await read('plan b')).columns).toEqual(['topic_id', 'priority']);
+    expect((await read('OLD')).columns).toEqual(['no']);
+    const error = await read('Plan C').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UsageError);
+    expect((error as UsageError).message).toBe(
+      'x.xlsx has no sheet "Plan C": it has "Topics", "Plan B", "old" (hidden), "PLAN B "',
+    );
+    const text = readSheet({ bytes: Buffer.from('topic_id'), name: 'x.csv' }, { sheet: 'a' });
+    await expect(text).rejects.toThrow('x.csv is not a workbook: it has no sheets to choose from');
+  });
+
+  test('an error about the header names the other sheets', async () => {
+    const bytes = workbook({ name: 'Empty', rows: '', sheets: [['Mine', header]] });
+    const error = await readBytes(bytes).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('contains no table'),
+      hint: expect.stringContaining('the sheet "Empty" was read; --sheet chooses another: "Mine"'),
+    });
   });
 
   test('a title over merged cells is not the header', async () => {

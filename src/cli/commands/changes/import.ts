@@ -16,6 +16,11 @@ export const importCommand = command({
   summary: 'Queue the changes in a spreadsheet, after a preview',
   positionals: { file: { type: 'string', describe: '.xlsx, .ods, .csv or .tsv; - reads from stdin' } },
   options: {
+    sheet: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'The sheet of a workbook (default: Topics or Companies, else the first visible one)',
+    },
     sql: { type: 'string', requiresArg: true, describe: 'A SELECT instead of a file' },
     by: {
       type: 'string',
@@ -40,12 +45,14 @@ export const importCommand = command({
       'signalhouse changes import --sql "SELECT topic_id, \'low\' AS priority FROM backlog WHERE companies = 0"',
       'A decision as SQL',
     ],
+    ['signalhouse changes import plan.xlsx --sheet "Q3 plan"', 'One sheet of a workbook with several'],
     ['signalhouse changes import old.xlsx --follow-merges', 'Follow merges since the sheet was written'],
     ['cat list.csv | signalhouse changes import - --yes', 'From stdin'],
   ],
   flags: z.object({
     // yargs hands a lone dash over as an empty word.
     file: z.string('is given more than once').optional(),
+    sheet: text.optional(),
     sql: text.optional(),
     by: text.optional(),
     full: toggle.default(false),
@@ -55,11 +62,14 @@ export const importCommand = command({
     dryRun: toggle.default(false),
     wait: toggle.default(false),
   }),
-  async run({ file, sql, by, full, yes, skipInvalid, followMerges, dryRun, wait }, context) {
-    const from = sourceOf(file, sql);
+  async run({ file, sheet, sql, by, full, yes, skipInvalid, followMerges, dryRun, wait }, context) {
+    const from = sourceOf(file, sheet, sql);
     const { importChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
-    const texts = textsOf(sql === undefined ? [file || '-'] : ['--sql', sql]);
+    const texts = textsOf([
+      ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
+      ...(sheet === undefined ? [] : ['--sheet', sheet]),
+    ]);
     return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
       importChanges(setUp(context), from, options, confirm),
     );
@@ -77,10 +87,12 @@ function textsOf(from: readonly string[]) {
   };
 }
 
-function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom {
+function sourceOf(file: string | undefined, sheet: string | undefined, sql: string | undefined): ImportFrom {
   const problems: Problem[] = [];
   if (file !== undefined && sql !== undefined)
     problems.push({ setting: '--sql', problem: 'cannot be combined with a file' });
+  if (sheet !== undefined && sql !== undefined)
+    problems.push({ setting: '--sheet', problem: 'cannot be combined with --sql' });
   if (file === undefined && sql === undefined)
     problems.push({ setting: 'file', problem: 'is missing: name a file, - for stdin, or pass --sql' });
   const isPiped = file === '' || file === '-';
@@ -88,5 +100,5 @@ function sourceOf(file: string | undefined, sql: string | undefined): ImportFrom
     problems.push({ setting: 'file', problem: 'is -, but nothing is piped in' });
   if (problems.length > 0) throw new UsageError('Cannot tell what to import.', problems);
   if (sql !== undefined) return { sql };
-  return isPiped ? { stdin: process.stdin } : { path: file as string };
+  return isPiped ? { stdin: process.stdin, sheet } : { path: file as string, sheet };
 }

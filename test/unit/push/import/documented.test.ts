@@ -138,6 +138,8 @@ describe('docs/spreadsheets.md', () => {
     const errors = [
       ...headers.map((columns) => errorOf(async () => parseHeader(columns, 'list.csv'))),
       ...files.map((content) => errorOf(() => readSheet({ bytes: Buffer.from(content), name: 'list.csv' }))),
+      errorOf(() => readSheet({ bytes: workbook({ rows: '' }), name: 'a' }, { sheet: 'nope' })),
+      errorOf(() => readSheet({ bytes: Buffer.from('a'), name: 'a' }, { sheet: 'nope' })),
       ...['/no/such.csv', emptyDir()].map((path) => errorOf(() => readSheet({ path }))),
     ];
     expectSame((await Promise.all(errors)).flat(), documented('When the file is wrong'), [
