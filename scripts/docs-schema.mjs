@@ -20,6 +20,12 @@ const parts = [
     text: 'Answers to the most common questions. They read the tables below, count back from `data_as_of.as_of` instead of the present, and use ISO weeks in UTC.',
   },
   {
+    title: 'Table macros',
+    schema: 'main',
+    of: 'macros',
+    text: "Views that take a value: `FROM backlog_as_of('2026-03-31')`.",
+  },
+  {
     title: 'Tables',
     schema: 'main',
     of: 'tables',
@@ -64,6 +70,9 @@ async function describe() {
       FROM duckdb_tables() WHERE NOT internal
     UNION ALL
     SELECT 'views', schema_name, view_name, comment, view_oid FROM duckdb_views() WHERE NOT internal
+    UNION ALL
+    SELECT 'macros', schema_name, format('{}({})', function_name, array_to_string(parameters, ', ')), comment, function_oid
+      FROM duckdb_functions() WHERE NOT internal AND function_type = 'table_macro'
     ORDER BY place`);
   const columns = await all(`
     SELECT schema_name AS schema, table_name, column_name AS name, comment,
@@ -77,12 +86,13 @@ async function describe() {
     const prefix = schema === 'main' ? '' : `${schema}.`;
     return [
       `## ${title}\n\n${text}`,
-      here.map(({ name }) => `[${prefix}${name}](#${prefix.replace('.', '')}${name})`).join(' · '),
+      here.map(({ name }) => `[${prefix}${name}](#${anchor(`${prefix}${name}`)})`).join(' · '),
       ...here.map(({ name, comment }) => {
         const rows = columns
           .filter((it) => it.schema === schema && it.table_name === name)
           .map((it) => [`\`${it.name}\``, it.type ?? '', it.comment ?? '']);
-        return `### ${prefix}${name}\n\n${comment}\n\n${table(['column', 'type', 'meaning'], rows)}`;
+        const columnsOf = rows.length === 0 ? '' : `\n\n${table(['column', 'type', 'meaning'], rows)}`;
+        return `### ${prefix}${name}\n\n${comment}${columnsOf}`;
       }),
     ];
   });
@@ -92,4 +102,12 @@ async function describe() {
     "All times are TIMESTAMPTZ in UTC. Ids are the API's, as text. Each table has `synced_at` and `run_id`; a table of versions has `valid_from`, `valid_to` and `run_id`. Questions with their SQL and answers are in [cookbook.md](cookbook.md).",
     ...sections,
   ].join('\n\n')}\n`;
+}
+
+/**
+ * What GitHub makes of a heading.
+ * @param {string} heading
+ */
+function anchor(heading) {
+  return heading.replaceAll(/[^\w -]/g, '').replaceAll(' ', '-');
 }

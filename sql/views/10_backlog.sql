@@ -52,7 +52,7 @@ SELECT
   t.lifecycle_state,
   t.lifecycle_state_confidence,
   coalesce(t.created_at, t.time_range_start) AS opened_at,
-  floor(epoch(as_of - coalesce(t.created_at, t.time_range_start)) / 86400)::BIGINT AS age_days,
+  epoch(as_of - coalesce(t.created_at, t.time_range_start)) / 86400 AS age_days,
   coalesce(reach.people, 0) AS people,
   coalesce(reach.companies, 0) AS companies,
   coalesce(reach.vip_people, 0) AS vip_people,
@@ -83,7 +83,7 @@ COMMENT ON COLUMN backlog.priority_rank IS 'The priority as a number to sort by:
 COMMENT ON COLUMN backlog.lifecycle_state IS 'open, in_progress or unknown. NULL when it was never assessed.';
 COMMENT ON COLUMN backlog.lifecycle_state_confidence IS 'How sure the service is of the lifecycle state. NULL when it does not say.';
 COMMENT ON COLUMN backlog.opened_at IS 'When the topic was created (UTC); where that is unknown, the start of its conversations.';
-COMMENT ON COLUMN backlog.age_days IS 'Whole days from opened_at to data_as_of.as_of.';
+COMMENT ON COLUMN backlog.age_days IS 'Days from opened_at to data_as_of.as_of, with fractions.';
 COMMENT ON COLUMN backlog.people IS 'People who take part, without staff and bots.';
 COMMENT ON COLUMN backlog.companies IS 'Companies of those people.';
 COMMENT ON COLUMN backlog.vip_people IS 'Those people who are marked as VIP.';

@@ -22,36 +22,17 @@ unanswered AS (
   GROUP BY m.group_id
   -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
   HAVING NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened.opened_at), false)
-),
--- A conversation may be in several topics: the most urgent one that still exists counts. Only the columns that are used:
--- whole topics, with their long texts, take 3 s for 22,000 conversations.
-topic_of AS (
-  SELECT
-    topic_groups.group_id,
-    arg_min(
-      {
-        id: topics.id, title: topics.title, priority: topics.priority, lifecycle_state: topics.lifecycle_state
-      },
-      (
-        coalesce(list_position(['very_high', 'high', 'default', 'low', 'very_low'], topics.priority), 6),
-        topics.id
-      )
-    ) AS topic
-  FROM topic_groups
-  JOIN topics ON topics.id = topic_groups.topic_id
-  WHERE topics.deleted_at IS NULL
-  GROUP BY topic_groups.group_id
 )
 SELECT
   unanswered.group_id,
   groups.title,
-  topic.id AS topic_id,
+  topic.topic_id,
   topic.title AS topic_title,
   topic.priority AS topic_priority,
   topic.lifecycle_state AS topic_lifecycle_state,
   unanswered.opened_at,
   unanswered.last_message_at,
-  floor(epoch(as_of - unanswered.opened_at) / 3600)::BIGINT AS waiting_hours,
+  epoch(as_of - unanswered.opened_at) / 3600 AS waiting_hours,
   unanswered.messages,
   unanswered.people,
   unanswered.companies,
@@ -64,10 +45,10 @@ FROM unanswered
 CROSS JOIN data_as_of
 JOIN groups ON groups.id = unanswered.group_id
 JOIN messages ON messages.id = unanswered.first_message_id
-LEFT JOIN topic_of ON topic_of.group_id = unanswered.group_id
+LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
 WHERE groups.archived_at IS NULL;
 
-COMMENT ON VIEW unanswered_groups IS 'Who is still waiting for an answer? One row per conversation in which somebody from outside wrote and no staff has answered them since. Archived conversations are left out. Messages of bots and internal notes do not count as answers.';
+COMMENT ON VIEW unanswered_groups IS 'Who has never got an answer? One row per conversation in which somebody from outside wrote and staff never answered. Those who were answered and wrote again are in awaiting_reply. Archived conversations are left out. Messages of bots and internal notes do not count as answers.';
 COMMENT ON COLUMN unanswered_groups.group_id IS 'The conversation (groups.id).';
 COMMENT ON COLUMN unanswered_groups.title IS 'Title of the conversation. NULL when it has none.';
 COMMENT ON COLUMN unanswered_groups.topic_id IS 'Its topic (topics.id), the most urgent one where there are several. NULL when it is in none.';
@@ -76,7 +57,7 @@ COMMENT ON COLUMN unanswered_groups.topic_priority IS 'Priority of that topic.';
 COMMENT ON COLUMN unanswered_groups.topic_lifecycle_state IS 'Lifecycle state of that topic. NULL when it was never assessed.';
 COMMENT ON COLUMN unanswered_groups.opened_at IS 'When somebody from outside first wrote (UTC).';
 COMMENT ON COLUMN unanswered_groups.last_message_at IS 'When somebody from outside last wrote (UTC).';
-COMMENT ON COLUMN unanswered_groups.waiting_hours IS 'Whole hours from opened_at to data_as_of.as_of.';
+COMMENT ON COLUMN unanswered_groups.waiting_hours IS 'Hours from opened_at to data_as_of.as_of, with fractions.';
 COMMENT ON COLUMN unanswered_groups.messages IS 'Messages from outside.';
 COMMENT ON COLUMN unanswered_groups.people IS 'Different people who wrote them.';
 COMMENT ON COLUMN unanswered_groups.companies IS 'Different companies of those people.';

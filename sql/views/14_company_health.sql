@@ -47,7 +47,7 @@ SELECT
   coalesce(activity.messages_last_28_days, 0) AS messages_last_28_days,
   coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
   activity.last_message_at,
-  floor(epoch(as_of - activity.last_message_at) / 86400)::BIGINT AS days_silent,
+  epoch(as_of - activity.last_message_at) / 86400 AS days_silent,
   coalesce(concerned.open_topics, 0) AS open_topics,
   coalesce(concerned.urgent_topics, 0) AS urgent_topics,
   coalesce(waiting.unanswered_groups, 0) AS unanswered_groups,
@@ -76,8 +76,8 @@ COMMENT ON COLUMN company_health.messages IS 'Messages that they wrote.';
 COMMENT ON COLUMN company_health.messages_last_28_days IS 'Messages in the 28 days up to data_as_of.as_of.';
 COMMENT ON COLUMN company_health.messages_28_days_before IS 'Messages in the 28 days before those.';
 COMMENT ON COLUMN company_health.last_message_at IS 'When one of them last wrote (UTC). NULL when nobody ever wrote.';
-COMMENT ON COLUMN company_health.days_silent IS 'Whole days from last_message_at to data_as_of.as_of. NULL when nobody ever wrote.';
+COMMENT ON COLUMN company_health.days_silent IS 'Days from last_message_at to data_as_of.as_of, with fractions. NULL when nobody ever wrote.';
 COMMENT ON COLUMN company_health.open_topics IS 'Open topics (backlog) in which its people take part.';
 COMMENT ON COLUMN company_health.urgent_topics IS 'Open topics with priority high or very_high.';
-COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations (unanswered_groups) in which its people wrote.';
+COMMENT ON COLUMN company_health.unanswered_groups IS 'Conversations in which its people wrote and staff never answered (unanswered_groups).';
 COMMENT ON COLUMN company_health.trend IS 'The last 28 days compared with the 28 before: growing or fading by half or more, otherwise steady. silent: no message in the last 28 days. new: none in the 28 before.';

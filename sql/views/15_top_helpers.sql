@@ -40,8 +40,7 @@ SELECT
   count(DISTINCT answers.asker_id) AS people_helped,
   count(*) AS answers,
   count(*) FILTER (is_first) AS first_answers,
-  floor(median(epoch(answers.created_at - answers.opened_at) / 60) FILTER (is_first))::BIGINT
-    AS median_minutes_to_first_answer,
+  median(epoch(answers.created_at - answers.opened_at) / 60) FILTER (is_first) AS median_minutes_to_first_answer,
   coalesce(sum(thanks.reactions), 0)::BIGINT AS reactions,
   max(answers.created_at) AS last_helped_at
 FROM answers
@@ -59,6 +58,6 @@ COMMENT ON COLUMN top_helpers.conversations_helped IS 'Conversations in which th
 COMMENT ON COLUMN top_helpers.people_helped IS 'Different people who had opened them.';
 COMMENT ON COLUMN top_helpers.answers IS 'Messages that the person wrote in them.';
 COMMENT ON COLUMN top_helpers.first_answers IS 'How often the person was the first to answer.';
-COMMENT ON COLUMN top_helpers.median_minutes_to_first_answer IS 'Median of the whole minutes from the opening to those first answers. NULL when the person was never the first.';
+COMMENT ON COLUMN top_helpers.median_minutes_to_first_answer IS 'Median of the minutes from the opening to those first answers, with fractions. NULL when the person was never the first.';
 COMMENT ON COLUMN top_helpers.reactions IS 'Reactions to the person''s answers.';
 COMMENT ON COLUMN top_helpers.last_helped_at IS 'When the person last answered (UTC).';

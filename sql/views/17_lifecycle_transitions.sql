@@ -23,12 +23,10 @@ SELECT
   recorded.user_name,
   recorded.from_state,
   recorded.to_state,
-  floor(
-    epoch(
-      recorded.changed_at
-      - lag(recorded.changed_at) OVER (PARTITION BY recorded.topic_id ORDER BY recorded.changed_at, recorded.id)
-    ) / 86400
-  )::BIGINT AS days_in_from_state
+  epoch(
+    recorded.changed_at
+    - lag(recorded.changed_at) OVER (PARTITION BY recorded.topic_id ORDER BY recorded.changed_at, recorded.id)
+  ) / 86400 AS days_in_from_state
 FROM recorded
 LEFT JOIN topics ON topics.id = recorded.topic_id
 WHERE recorded.from_state IS DISTINCT FROM recorded.to_state AND topics.deleted_at IS NULL;
@@ -42,4 +40,4 @@ COMMENT ON COLUMN lifecycle_transitions.changed_by IS 'agent (AI), system or use
 COMMENT ON COLUMN lifecycle_transitions.user_name IS 'Name of the user who changed it. NULL when it was not a user.';
 COMMENT ON COLUMN lifecycle_transitions.from_state IS 'State before. NULL when it was not assessed before, or when that is unknown.';
 COMMENT ON COLUMN lifecycle_transitions.to_state IS 'State after. NULL when the assessment was withdrawn.';
-COMMENT ON COLUMN lifecycle_transitions.days_in_from_state IS 'Whole days since the previous transition. NULL for the first one.';
+COMMENT ON COLUMN lifecycle_transitions.days_in_from_state IS 'Days since the previous transition, with fractions. NULL for the first one.';

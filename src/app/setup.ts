@@ -64,13 +64,14 @@ export function connect(
 }
 
 /** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
-export function limitsOf({ dataDir, warehouse, publish }: Config) {
+export function limitsOf({ dataDir, warehouse, publish, analysis }: Config) {
   const memoryLimit = memoryOf(warehouse.memoryLimit, 'worker');
   return {
     dataDir,
     memoryLimit,
     threads: warehouse.threads,
     publishMode: Number.parseInt(String(publish.mode), 8),
+    businessHours: analysis.businessHours,
   };
 }
 

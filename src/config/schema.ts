@@ -163,6 +163,33 @@ const publish = section({
     ),
 });
 
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time such as "09:00"');
+
+function isTimezone(name: string): boolean {
+  try {
+    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const analysis = section({
+  businessHours: section({
+    timezone: text
+      .refine(isTimezone, 'must be a time zone such as Europe/Berlin')
+      .default('UTC')
+      .describe('Time zone of opens and closes, such as Europe/Berlin.'),
+    days: z
+      .array(z.enum(weekdays))
+      .min(1)
+      .default(['mon', 'tue', 'wed', 'thu', 'fri'])
+      .describe('Working days: mon, tue, wed, thu, fri, sat, sun.'),
+    opens: timeOfDay.default('09:00').describe('When work begins on each of them.'),
+    closes: timeOfDay.default('17:00').describe('When work ends on each of them; 24:00 is midnight.'),
+  }).refine(({ opens, closes }) => opens < closes, { path: ['closes'], message: 'must be later than opens' }),
+});
+
 const push = section({
   onConflict: z
     .enum(['report', 'overwrite', 'skip'])
@@ -318,6 +345,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     warehouse,
     sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
     publish,
+    analysis,
     push,
     serve,
     retention,

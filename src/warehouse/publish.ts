@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { moveFile, syncFile } from '../base/atomic-file.js';
+import { type BusinessHours, businessHoursFile, withBusinessHours } from './business-hours.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, listLiteral, literal } from './sql.js';
@@ -29,7 +30,14 @@ const target = 'snapshot_in_progress';
  */
 export async function publish(
   session: Session,
-  parts: { dataDir: string; viewsDir: string; mode: number; models: Models; columns: Columns },
+  parts: {
+    dataDir: string;
+    viewsDir: string;
+    mode: number;
+    businessHours: BusinessHours | undefined;
+    models: Models;
+    columns: Columns;
+  },
 ): Promise<Published> {
   const started = performance.now();
   const { dataDir } = parts;
@@ -44,7 +52,7 @@ export async function publish(
   try {
     tables = await withMemoryHeadroom(session, () => {
       remove();
-      return copyInto(session, temporary, parts.viewsDir);
+      return copyInto(session, temporary, parts);
     });
     userViews = await createUserViews(dataDir, temporary);
     if (userViews.length > 0) await listUserViews(session, temporary, userViews);
@@ -64,14 +72,20 @@ export async function publish(
   };
 }
 
-async function copyInto(session: Session, temporary: string, viewsDir: string): Promise<number> {
+/** Where the views are, and what they take from the settings. */
+interface ViewParts {
+  readonly viewsDir: string;
+  readonly businessHours: BusinessHours | undefined;
+}
+
+async function copyInto(session: Session, temporary: string, parts: ViewParts): Promise<number> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
   await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
   makePrivate(temporary);
   let tables: number;
   try {
-    tables = await copyDatabase(session, source, target, () => addViews(session, source, viewsDir));
+    tables = await copyDatabase(session, source, target, () => addViews(session, source, parts));
   } catch (error) {
     // Fails when the error has invalidated the whole database.
     await session.run(`DETACH ${target}`).catch(() => undefined);
@@ -82,11 +96,19 @@ async function copyInto(session: Session, temporary: string, viewsDir: string): 
 }
 
 /** The views are created in each snapshot, so that they are always this program's and need no migration. */
-async function addViews(session: Session, source: string, viewsDir: string): Promise<void> {
+async function addViews(
+  session: Session,
+  source: string,
+  { viewsDir, businessHours }: ViewParts,
+): Promise<void> {
   const files = existsSync(viewsDir) ? readdirSync(viewsDir).filter((name) => name.endsWith('.sql')) : [];
   await session.run(`USE ${target}`);
   try {
-    for (const file of files.sort()) await session.run(readFileSync(join(viewsDir, file), 'utf8'));
+    for (const file of files.sort()) {
+      const sql = readFileSync(join(viewsDir, file), 'utf8');
+      const hasHours = businessHours && businessHoursFile.test(file);
+      await session.run(hasHours ? withBusinessHours(sql, businessHours) : sql);
+    }
   } finally {
     await session.run(`USE ${identifier(source)}`);
   }

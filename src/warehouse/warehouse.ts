@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Log } from '../base/log.js';
+import type { BusinessHours } from './business-hours.js';
 import type { Batch, Loaded } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';
@@ -36,6 +37,7 @@ interface Parts {
   readonly writes: boolean;
   /** The permissions of the published file. */
   readonly publishMode: number;
+  readonly businessHours: BusinessHours | undefined;
   readonly viewsDir: string;
   readonly log: Log;
   readonly release: () => void;
@@ -126,8 +128,8 @@ export class Warehouse {
 
   /** Replaces signals.duckdb by a consistent snapshot. */
   publish(): Promise<Published> {
-    const { dataDir, viewsDir, publishMode: mode, models, columns } = this.#parts;
-    const parts = { dataDir, viewsDir, mode, models, columns };
+    const { dataDir, viewsDir, publishMode: mode, businessHours, models, columns } = this.#parts;
+    const parts = { dataDir, viewsDir, mode, businessHours, models, columns };
     return this.#onAllThreads(() => publish(this.#session, parts));
   }
 

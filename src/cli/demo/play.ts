@@ -169,8 +169,8 @@ LIMIT 5`,
   {
     title: 'Which VIPs wrote last and still wait for an answer?',
     sql: `SELECT coalesce(title, topic_title) AS title, topic_priority AS priority,
-  waiting_hours AS hours, source_name AS source
-FROM unanswered_groups
+  round(waiting_hours, 1) AS hours, source_name AS source
+FROM awaiting_reply
 WHERE is_vip
 ORDER BY last_message_at DESC, title
 LIMIT 5`,

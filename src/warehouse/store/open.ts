@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
+import type { BusinessHours } from '../business-hours.js';
 import { checkModels } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { sqlDir } from '../sql.js';
@@ -20,6 +21,8 @@ export interface OpenOptions extends Limits {
   readonly dataDir: string;
   /** The permissions of the published file. */
   readonly publishMode?: number;
+  /** When the organization is at work; the default of the view when absent. */
+  readonly businessHours?: BusinessHours;
   readonly log?: Log;
   /** Wait while another process holds the warehouse; an aborted signal ends the wait with its reason. */
   readonly wait?: { readonly signal?: AbortSignal } | undefined;
@@ -72,6 +75,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           limits: options,
           writes: !reading,
           publishMode: options.publishMode ?? 0o600,
+          businessHours: options.businessHours,
           viewsDir: join(folder, 'views'),
           log,
         },

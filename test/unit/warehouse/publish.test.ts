@@ -48,7 +48,15 @@ test('the snapshot has every table, view, comment and row, and the derived table
   const views = await snapshot.all<{ name: string; comment: string | null }>(
     'SELECT view_name AS name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1',
   );
-  expect(views.length).toBe(readdirSync(join(sqlDir, 'views')).length);
+  const sources = readdirSync(join(sqlDir, 'views')).map((file) =>
+    readFileSync(join(sqlDir, 'views', file), 'utf8'),
+  );
+  expect(views.length).toBe(sources.join('').match(/^CREATE OR REPLACE VIEW/gm)?.length);
+  const macros = await snapshot.all<{ name: string; comment: string | null }>(
+    "SELECT function_name AS name, comment FROM duckdb_functions() WHERE schema_name = 'main' AND NOT internal",
+  );
+  expect(macros.length).toBe(sources.join('').match(/^CREATE OR REPLACE MACRO/gm)?.length);
+  expect(macros.filter(({ comment }) => comment === null)).toEqual([]);
   expect(views.filter(({ comment }) => comment === null)).toEqual([]);
   for (const { name } of views) await snapshot.all(`SELECT count(*) FROM ${name}`);
 

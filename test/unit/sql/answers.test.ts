@@ -1,0 +1,471 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { withBusinessHours } from '../../../src/warehouse/business-hours.js';
+import { sqlFile } from '../../../src/warehouse/sql.js';
+import { openStand, type Row, type Stand } from './stand.js';
+import { day, present, settle, talk, topic } from './town.js';
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await openStand();
+});
+beforeEach(() => settle(stand));
+afterAll(() => stand.close());
+
+const all = (sql: string) => stand.all(sql);
+
+describe('who waits', () => {
+  test('awaiting_reply has who wrote last in each conversation that waits for staff, answered before or not', async () => {
+    await talk(stand, 'followed-up', 't', [
+      { by: 'ann', at: day(5) },
+      { by: 'staff', at: day(4) },
+      { by: 'bob', at: day(3) },
+      { by: 'staff', at: day(2), but: { is_internal: true } },
+      { by: 'vip', at: day(1) },
+      { by: 'bot', at: day(0, -1) },
+    ]);
+    await talk(stand, 'never', null, [{ by: null, at: day(0, -1.5) }]);
+    await talk(stand, 'announced', 't', [
+      { by: 'staff', at: day(4) },
+      { by: 'bob', at: day(3) },
+    ]);
+    await talk(stand, 'answered', 't', [
+      { by: 'ann', at: day(5) },
+      { by: 'staff', at: day(4) },
+    ]);
+    await talk(stand, 'archived', 't', [{ by: 'ann', at: day(5) }]);
+    await talk(stand, 'withdrawn', 't', [
+      { by: 'ann', at: day(5) },
+      { by: 'staff', at: day(4) },
+      { by: 'ann', at: day(3), but: { deleted_at: day(1) } },
+    ]);
+    await stand.run("UPDATE groups SET archived_at = now() WHERE id = 'archived'");
+    const rows = await all('FROM awaiting_reply ORDER BY group_id');
+    expect(rows.map(({ group_id }) => group_id)).toEqual(['announced', 'followed-up', 'never']);
+    expect(rows[0]).toMatchObject({ was_answered_before: false, waiting_hours: 72 });
+    expect(rows[1]).toEqual({
+      group_id: 'followed-up',
+      title: 'Title of followed-up',
+      topic_id: 't',
+      topic_title: 'Title of t',
+      topic_priority: 'default',
+      topic_lifecycle_state: 'open',
+      waiting_since: new Date(day(3)),
+      waiting_hours: 72,
+      last_message_at: new Date(day(1)),
+      last_message_id: 'followed-up5',
+      last_author_id: 'avip',
+      last_person_id: 'vip',
+      last_name: 'Name of vip',
+      last_company_id: 'acme',
+      side: 'external',
+      is_vip: true,
+      was_answered_before: true,
+      messages: 2,
+      source_name: 'slack',
+      source_url: null,
+    });
+    expect(rows[2]).toMatchObject({
+      waiting_hours: 1.5,
+      is_vip: false,
+      last_name: null,
+      topic_priority: null,
+    });
+    expect(await all('SELECT group_id FROM unanswered_groups ORDER BY 1')).toEqual([
+      { group_id: 'announced' },
+      { group_id: 'never' },
+    ]);
+  });
+});
+
+describe('how fast staff answers', () => {
+  test('turns of two sides: whom they belong to, and when the other side answers', async () => {
+    await talk(stand, 'g', 't', [
+      { by: 'staff', at: day(9) },
+      { by: 'ann', at: day(8) },
+      { by: 'vip', at: day(7) },
+      { by: 'ann', at: day(7, 1) },
+      { by: 'staff', at: day(6) },
+      { by: 'bob', at: day(5) },
+    ]);
+    const columns =
+      'turn, side, answer, messages, is_vip, first_message_id, last_message_id, hours_to_answer, ended_at';
+    expect(await all(`SELECT ${columns} FROM conversation_turns ORDER BY turn`)).toEqual([
+      {
+        turn: 1,
+        side: 'staff',
+        answer: null,
+        messages: 1,
+        is_vip: false,
+        first_message_id: 'g1',
+        last_message_id: 'g1',
+        hours_to_answer: 24,
+        ended_at: new Date(day(9)),
+      },
+      {
+        turn: 2,
+        side: 'external',
+        answer: 'first',
+        messages: 3,
+        is_vip: true,
+        first_message_id: 'g2',
+        last_message_id: 'g4',
+        hours_to_answer: 48,
+        ended_at: new Date(day(7, 1)),
+      },
+      {
+        turn: 3,
+        side: 'staff',
+        answer: null,
+        messages: 1,
+        is_vip: false,
+        first_message_id: 'g5',
+        last_message_id: 'g5',
+        hours_to_answer: 24,
+        ended_at: new Date(day(6)),
+      },
+      {
+        turn: 4,
+        side: 'external',
+        answer: 'next',
+        messages: 1,
+        is_vip: false,
+        first_message_id: 'g6',
+        last_message_id: 'g6',
+        hours_to_answer: null,
+        ended_at: new Date(day(5)),
+      },
+    ]);
+  });
+
+  test('by month, source, priority and first or next answer', async () => {
+    const ask = (group: string, from: string, hours: number, by = 'ann') =>
+      talk(stand, group, 't', [
+        { by, at: from },
+        { by: 'staff', at: new Date(Date.parse(from) + hours * 3_600_000).toISOString() },
+      ]);
+    await ask('a', '2026-02-27T10:00:00Z', 1);
+    await ask('b', '2026-02-27T10:00:00Z', 2.5);
+    await talk(stand, 'c', null, [{ by: 'ann', at: '2026-03-01T00:00:00Z' }]);
+    await talk(stand, 'd', 't', [
+      { by: 'ann', at: '2026-03-02T10:00:00Z' },
+      { by: 'staff', at: '2026-03-02T11:00:00Z' },
+      { by: 'ann', at: '2026-03-02T12:00:00Z' },
+      { by: 'staff', at: '2026-03-02T12:30:00Z' },
+    ]);
+    const columns =
+      'month::VARCHAR AS month, priority, answer, questions, answered, median_hours, average_hours';
+    expect(await all(`SELECT ${columns} FROM response_times ORDER BY ALL`)).toEqual([
+      {
+        month: '2026-02-01',
+        priority: 'default',
+        answer: 'first',
+        questions: 2,
+        answered: 2,
+        median_hours: 1.75,
+        average_hours: 1.75,
+      },
+      {
+        month: '2026-03-01',
+        priority: 'default',
+        answer: 'first',
+        questions: 1,
+        answered: 1,
+        median_hours: 1,
+        average_hours: 1,
+      },
+      {
+        month: '2026-03-01',
+        priority: 'default',
+        answer: 'next',
+        questions: 1,
+        answered: 1,
+        median_hours: 0.5,
+        average_hours: 0.5,
+      },
+      {
+        month: '2026-03-01',
+        priority: null,
+        answer: 'first',
+        questions: 1,
+        answered: 0,
+        median_hours: null,
+        average_hours: null,
+      },
+    ]);
+  });
+
+  // 2026-03-06 is a Friday.
+  const waits: [from: string, to: string, hours: number][] = [
+    ['2026-03-06T10:00:00Z', '2026-03-06T12:30:00Z', 2.5],
+    ['2026-03-06T16:00:00Z', '2026-03-09T10:00:00Z', 2],
+    ['2026-03-06T20:00:00Z', '2026-03-09T08:00:00Z', 0],
+    ['2026-03-07T12:00:00Z', '2026-03-08T12:00:00Z', 0],
+    ['2026-03-06T08:00:00Z', '2026-03-16T18:00:00Z', 56],
+  ];
+  const businessHours = async () =>
+    (
+      await all(
+        "SELECT business_hours_to_answer AS h FROM conversation_turns WHERE side = 'external' ORDER BY group_id",
+      )
+    ).map(({ h }) => h);
+
+  test('working hours skip nights and weekends', async () => {
+    for (const [index, [from, to]] of waits.entries())
+      await talk(stand, `g${index}`, 't', [
+        { by: 'ann', at: from },
+        { by: 'staff', at: to },
+      ]);
+    expect(await businessHours()).toEqual(waits.map(([, , hours]) => hours));
+  });
+
+  test('working hours are those of the settings, in their time zone', async () => {
+    await talk(stand, 'g', 't', [
+      { by: 'ann', at: '2026-03-06T10:00:00Z' },
+      { by: 'staff', at: '2026-03-07T12:00:00Z' },
+    ]);
+    const view = sqlFile('views/07_business_hours');
+    await stand.run(
+      withBusinessHours(view, {
+        timezone: 'Europe/Berlin',
+        days: ['sat', 'fri', 'sat'],
+        opens: '12:00',
+        closes: '24:00',
+      }),
+    );
+    // Friday from 12:00 in Berlin, an hour after the question; Saturday up to 13:00, when the answer came.
+    expect(await businessHours()).toEqual([13]);
+    expect(
+      await all('SELECT timezone, days::VARCHAR AS days, closes::VARCHAR AS closes FROM business_hours'),
+    ).toEqual([{ timezone: 'Europe/Berlin', days: '[5, 6]', closes: '24:00:00' }]);
+    await stand.run(view);
+    expect(() =>
+      withBusinessHours('SELECT 1', { timezone: 'UTC', days: ['mon'], opens: '09:00', closes: '17:00' }),
+    ).toThrow('no line for');
+  });
+});
+
+describe('topics', () => {
+  test('topic_momentum compares with the weeks before', async () => {
+    await stand.insert('topics', [
+      topic('new'),
+      topic('quiet'),
+      topic('done', { lifecycle_state: 'completed' }),
+      topic('deleted', { deleted_at: day(1) }),
+    ]);
+    const lines = (ages: readonly number[], by = 'ann') => ages.map((ago) => ({ by, at: day(ago) }));
+    await talk(stand, 'a', 't', [
+      ...lines([1, 2, 8, 20, 40, 50, 60]),
+      ...lines([3], 'bob'),
+      ...lines([3], 'staff'),
+      ...lines([3], 'bot'),
+    ]);
+    await talk(stand, 'b', 'new', lines([10]));
+    await talk(stand, 'c', 'done', lines([5, 40]));
+    await talk(stand, 'd', 'deleted', lines([5]));
+    const none = {
+      messages_last_7_days: 0,
+      messages_7_days_before: 0,
+      growth_7_days: null,
+      messages_last_28_days: 0,
+      messages_28_days_before: 0,
+      growth_28_days: null,
+    };
+    const nobody = {
+      people_last_28_days: 0,
+      people_28_days_before: 0,
+      companies_last_28_days: 0,
+      companies_28_days_before: 0,
+    };
+    const rows = await all(
+      'SELECT * EXCLUDE (title, priority, lifecycle_state) FROM topic_momentum ORDER BY topic_id',
+    );
+    expect(rows).toEqual([
+      {
+        ...none,
+        ...nobody,
+        topic_id: 'done',
+        is_open: false,
+        messages_last_7_days: 1,
+        messages_last_28_days: 1,
+        messages_28_days_before: 1,
+        growth_28_days: 1,
+        has_doubled: false,
+        is_new: false,
+        people_last_28_days: 1,
+        people_28_days_before: 1,
+        companies_last_28_days: 1,
+        companies_28_days_before: 1,
+      },
+      {
+        ...none,
+        ...nobody,
+        topic_id: 'new',
+        is_open: true,
+        messages_7_days_before: 1,
+        growth_7_days: 0,
+        messages_last_28_days: 1,
+        has_doubled: false,
+        is_new: true,
+        people_last_28_days: 1,
+        companies_last_28_days: 1,
+      },
+      { ...none, ...nobody, topic_id: 'quiet', is_open: true, has_doubled: false, is_new: false },
+      {
+        topic_id: 't',
+        is_open: true,
+        messages_last_7_days: 3,
+        messages_7_days_before: 1,
+        growth_7_days: 3,
+        messages_last_28_days: 5,
+        messages_28_days_before: 2,
+        growth_28_days: 2.5,
+        has_doubled: true,
+        is_new: false,
+        people_last_28_days: 2,
+        people_28_days_before: 1,
+        companies_last_28_days: 2,
+        companies_28_days_before: 1,
+      },
+    ]);
+  });
+
+  test('company_topics: people, messages and the size of each company', async () => {
+    await stand.insert('people', [{ id: 'second-ann', merged_into_id: 'ann', deleted_at: day(1) }]);
+    await stand.insert('companies', [
+      { id: 'gone', name: 'Gone', deleted_at: day(1) },
+      { id: 'uncounted', name: 'Uncounted', is_org_company: false },
+    ]);
+    await stand.insert('company_employees', [
+      { company_id: 'uncounted', person_id: 'x' },
+      { company_id: 'uncounted', person_id: 'y' },
+    ]);
+    await stand.insert('people', [
+      { id: 'x', company_id: 'uncounted' },
+      { id: 'z', company_id: 'gone' },
+    ]);
+    await stand.insert('topics', [topic('done', { lifecycle_state: 'completed', priority: 'high' })]);
+    await stand.insert('topic_people', [
+      { topic_id: 't', person_id: 'second-ann' },
+      { topic_id: 'done', person_id: 'x' },
+      { topic_id: 'done', person_id: 'z' },
+    ]);
+    await talk(stand, 'g', 'done', [
+      { by: 'bob', at: day(3) },
+      { by: 'bob', at: day(2) },
+      { by: 'staff', at: day(1) },
+    ]);
+    expect(
+      await all(
+        'SELECT * EXCLUDE (title, lifecycle_state, company_name) FROM company_topics ORDER BY topic_id, company_id',
+      ),
+    ).toEqual([
+      {
+        company_id: 'beta',
+        is_vip: false,
+        employees: 1,
+        topic_id: 'done',
+        priority: 'high',
+        is_open: false,
+        people: 0,
+        share_of_employees: 0,
+        messages: 2,
+        last_message_at: new Date(day(2)),
+      },
+      {
+        company_id: 'uncounted',
+        is_vip: false,
+        employees: 2,
+        topic_id: 'done',
+        priority: 'high',
+        is_open: false,
+        people: 1,
+        share_of_employees: 0.5,
+        messages: 0,
+        last_message_at: null,
+      },
+      {
+        company_id: 'acme',
+        is_vip: true,
+        employees: 2,
+        topic_id: 't',
+        priority: 'default',
+        is_open: true,
+        people: 2,
+        share_of_employees: 1,
+        messages: 0,
+        last_message_at: null,
+      },
+      {
+        company_id: 'beta',
+        is_vip: false,
+        employees: 1,
+        topic_id: 't',
+        priority: 'default',
+        is_open: true,
+        people: 1,
+        share_of_employees: 1,
+        messages: 0,
+        last_message_at: null,
+      },
+    ]);
+  });
+});
+
+describe('message_search', () => {
+  const found = async (words: string): Promise<Row[]> =>
+    all(`SELECT message_id, words_found FROM message_search('${words.replaceAll("'", "''")}')`);
+
+  test('finds any of the words in any case and with or without accents; the best come first', async () => {
+    await talk(stand, 'g', 't', [
+      { by: 'ann', at: day(3), but: { content: 'The CSV export stops. An export of everything.' } },
+      { by: 'bob', at: day(2), but: { content: 'Export' } },
+      { by: 'bob', at: day(2), but: { content: 'nothing', title: 'Über Exporté' } },
+      { by: 'staff', at: day(1), but: { content: `an export ${'and many other words '.repeat(40)}` } },
+      { by: 'bob', at: day(1), but: { content: 'export of csv', deleted_at: present } },
+      { by: 'bob', at: day(1), but: { content: 'いつも検索できない' } },
+      { by: 'bob', at: day(1), but: { content: '100% of a_b' } },
+    ]);
+    expect(await found('csv EXPORT')).toEqual([
+      { message_id: 'g1', words_found: 2 },
+      { message_id: 'g2', words_found: 1 },
+      { message_id: 'g3', words_found: 1 },
+      { message_id: 'g4', words_found: 1 },
+    ]);
+    expect(await found('uber')).toEqual([{ message_id: 'g3', words_found: 1 }]);
+    expect(await found('検索')).toEqual([{ message_id: 'g6', words_found: 1 }]);
+    expect(await found("100%'; DROP")).toEqual([{ message_id: 'g7', words_found: 1 }]);
+    expect([await found(''), await found(' %_ ')]).toEqual([[], []]);
+    expect(await all("SELECT * EXCLUDE (score) FROM message_search('uber')")).toEqual([
+      {
+        message_id: 'g3',
+        words_found: 1,
+        created_at: new Date(day(2)),
+        source_name: 'slack',
+        author_name: 'Name of bob',
+        side: 'external',
+        group_id: 'g',
+        topic_id: 't',
+        topic_title: 'Title of t',
+        content: 'nothing',
+        source_url: null,
+      },
+    ]);
+  });
+});
+
+test('the comment of each duration names its unit, and no duration is cut to whole units', async () => {
+  const columns = await all(`
+    SELECT table_name || '.' || column_name AS name, data_type, comment,
+      regexp_extract(column_name, '(days|hours|minutes|seconds)') AS unit
+    FROM duckdb_columns()
+    WHERE NOT internal AND data_type IN ('DOUBLE', 'BIGINT', 'INTEGER', 'HUGEINT') AND schema_name = 'main'
+      AND table_name IN (SELECT view_name FROM duckdb_views() WHERE NOT internal)
+      AND regexp_matches(column_name, '(^|_)(days|hours|minutes|seconds)(_|$)')
+      AND NOT regexp_matches(column_name, '(last_\\d+|\\d+)_days')`);
+  expect(columns.length).toBeGreaterThanOrEqual(14);
+  const wrong = columns.filter(
+    ({ comment, unit, data_type }) =>
+      data_type !== 'DOUBLE' || !String(comment).toLowerCase().includes(String(unit)),
+  );
+  expect(wrong).toEqual([]);
+});
