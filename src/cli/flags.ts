@@ -35,15 +35,24 @@ export const range = z
   .refine(([low, high]) => low <= high, 'must go from the smaller to the larger number');
 
 /** Reads what yargs parsed through a command's schema; throws a UsageError with every problem. */
-export function readFlags<Flags>(schema: z.ZodType<Flags>, args: Readonly<Record<string, unknown>>): Flags {
+export function readFlags<Flags>(
+  schema: z.ZodType<Flags>,
+  args: Readonly<Record<string, unknown>>,
+  positionals: readonly string[] = [],
+): Flags {
   const camel = Object.fromEntries(Object.entries(args).map(([name, value]) => [camelCase(name), value]));
+  const named = (name: string) => (positionals.includes(name) ? name : `--${kebabCase(name)}`);
   const parsed = schema.safeParse(camel);
   if (parsed.success) return parsed.data;
   const problems: Problem[] = parsed.error.issues.map((issue) => ({
-    setting: issue.path.length > 0 ? `--${kebabCase(String(issue.path[0]))}` : 'arguments',
+    setting: issue.path.length > 0 ? named(String(issue.path[0])) : 'arguments',
     problem: issue.message,
   }));
-  const what = problems.length === 1 ? 'A flag is' : `${problems.length} flags are`;
+  const noun = problems.every(({ setting }) => setting.startsWith('--')) ? 'flag' : 'argument';
+  const what =
+    problems.length === 1
+      ? `${noun === 'flag' ? 'A flag' : 'An argument'} is`
+      : `${problems.length} ${noun}s are`;
   throw new UsageError(`${what} not valid.`, problems);
 }
 

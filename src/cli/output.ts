@@ -61,11 +61,15 @@ export function notAsked(what: string): UsageError {
 
 /** Asks on the terminal. Only `y` and `yes` confirm; Ctrl-C and the end of the input do not. */
 export async function confirmed(question: string): Promise<boolean> {
+  return /^\s*(y|yes)\s*$/i.test(await answerTo(`${question} [y/N] `));
+}
+
+/** What is typed after a question on the terminal; empty for Ctrl-C and the end of the input. */
+export async function answerTo(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-    const answer = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
-    return /^\s*(y|yes)\s*$/i.test(answer);
+    return await Promise.race([terminal.question(question), closed]);
   } finally {
     terminal.close();
   }

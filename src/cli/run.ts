@@ -23,7 +23,10 @@ export async function run(
       return ExitCode.done;
     }
     const { command, args } = parsed;
-    return await command.run(readFlags(command.flags, args), contextOf(args));
+    return await command.run(
+      readFlags(command.flags, args, Object.keys(command.positionals ?? {})),
+      contextOf(args),
+    );
   } catch (error) {
     const failure = failureOf(error);
     const { exitCode, ...detail } = failure;

@@ -24,7 +24,10 @@ export interface SyncSettings {
 }
 
 /** Seconds after which a child is fetched again, changed or not. */
-export function maxAgeSeconds({ name, maxAgeDays }: Child, { sync }: Pick<SyncSettings, 'sync'>): number {
+export function maxAgeSeconds(
+  { name, maxAgeDays }: Child,
+  { sync }: { readonly sync: Pick<SyncSettings['sync'], 'maxAgeDays'> },
+): number {
   return (sync.maxAgeDays[name] ?? maxAgeDays) * 86_400;
 }
 

@@ -2,12 +2,17 @@ import type { Arrival } from '../base/clock.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
-import { sqlFile, substitute } from '../warehouse/sql.js';
+import { literal, sqlFile, substitute } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import type { DueReason, PlanLine, SyncOptions } from './report.js';
 
 /** What due needs of the warehouse. */
-type Rows = Pick<Context['store'], 'all'>;
+export type Rows = Pick<Context['store'], 'all'>;
+/** The settings that decide what is due. */
+export type DueSettings = {
+  readonly api: { readonly paging: Pick<SyncSettings['api']['paging'], 'pageSize'> };
+  readonly sync: Pick<SyncSettings['sync'], 'maxAgeDays' | 'personGroups'>;
+};
 
 /** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */
 export interface Task {
@@ -26,7 +31,7 @@ export interface Task {
    * where all of it is to be read.
    */
   readonly wholeAt: Date | null;
-  /** The parent's change fields by their JSON path, now and when the child was last fetched, where an answer has pages. */
+  /** The parent's change fields by their JSON path, now and when the child was last fetched; null where that was not stored. */
   readonly counters: string | null;
   readonly storedCounters: string | null;
   /** The requests that it takes: an estimate where an answer has pages. */
@@ -47,7 +52,7 @@ export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerpri
 
 /** The state that says that a task is done, to be committed with what it brought. */
 export function coverageOf(
-  { child, entityId, fingerprint }: Task,
+  { child, entityId, fingerprint, counters }: Task,
   arrivedAt: Arrival,
   status: number | null,
 ): Coverage {
@@ -58,6 +63,8 @@ export function coverageOf(
     fetchedAt,
     answerNo,
     fingerprint,
+    // Where an answer has pages they say how much is new, so only a list that was read to its end may store them.
+    ...(!child.paged && { counters }),
     status,
     error: null,
     reason: null,
@@ -78,6 +85,8 @@ interface DueRow {
   requests: number;
 }
 
+const dueColumns = `entity_id, fingerprint, reason, has_failed, is_unanswered, is_vip, last_activity, whole_at, counters,
+  stored_counters, requests`;
 const dueSql = sqlFile('sync/due');
 const clampCoverageSql = sqlFile('sync/clamp_coverage');
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
@@ -91,13 +100,14 @@ export async function clampCoverage({ store, clock }: Pick<Context, 'store' | 'c
 export async function due(
   rows: Rows,
   children: readonly Child[],
-  settings: SyncSettings,
+  settings: DueSettings,
   now: Date,
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
-    for (const row of await rows.all<DueRow>(sql, params)) {
+    const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
+    for (const row of await rows.all<DueRow>(listed, params)) {
       tasks.push({
         child,
         entityId: row.entity_id,
@@ -140,14 +150,15 @@ function compare(a: string, b: string): number {
 export async function countDue(
   rows: Rows,
   children: readonly Child[],
-  settings: SyncSettings,
+  settings: DueSettings,
   now: Date,
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
     const counted = await rows.all<{ reason: DueReason; due: number; requests: number }>(
-      `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql}) GROUP BY reason`,
+      `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
+        WHERE reason IS NOT NULL GROUP BY reason`,
       params,
     );
     const of = (reason: DueReason) => Number(counted.find((line) => line.reason === reason)?.due ?? 0);
@@ -172,10 +183,16 @@ interface Query {
   params: Record<string, string | number | boolean | null | Date | readonly string[]>;
 }
 
-function dueQuery(child: Child, settings: SyncSettings, now: Date): Query {
-  const { sql, params } = conditionsOf(child, settings);
+/** The query of due for a child: a row for each item of its list, or for one of them. `reason` is NULL where nothing is due. */
+export function dueQuery(
+  child: Child,
+  settings: DueSettings,
+  now: Date,
+  entityId: string | null = null,
+): Query {
+  const { branches, params } = notRequested(child, settings);
   return {
-    sql: substitute(dueSql, { condition: sql.join(' AND ') || 'true' }),
+    sql: substitute(dueSql, { not_requested: branches.join('\n') }),
     params: {
       ...params,
       child: child.name,
@@ -186,37 +203,61 @@ function dueQuery(child: Child, settings: SyncSettings, now: Date): Query {
       last_message_at: child.moved?.unlessIs ?? null,
       max_age_seconds: maxAgeSeconds(child, settings),
       now,
+      entity_id: entityId,
       paged: child.paged === true,
       page_size: settings.api.paging.pageSize,
     },
   };
 }
 
-function conditionsOf(child: Child, settings: SyncSettings): { sql: string[]; params: Query['params'] } {
-  const sql: string[] = [];
+/** Why the child of an item is not requested, whatever changes. */
+export type NotRequested =
+  /** The item is deleted, or exists and is not listed any more. */
+  | 'unlisted'
+  /** The path takes ids of digits only. */
+  | 'id_not_digits'
+  /** The list item has every field of the detail. */
+  | 'in_list'
+  /** The topic was archived in the v1 to v2 migration. */
+  | 'migrated'
+  /** `sync.personGroups` is `never`. */
+  | 'setting'
+  /** The conversations of a person with a company come with the company. */
+  | 'with_company'
+  /** Nothing says yet whether the person has a company. */
+  | 'company_unknown';
+
+/** The branches of the CASE that says why a child is not requested. */
+function notRequested(child: Child, settings: DueSettings): { branches: string[]; params: Query['params'] } {
+  const branches: string[] = [];
   const params: Query['params'] = {};
-  if (child.digitsOnly) sql.push(`regexp_full_match(parents.entity_id, '[0-9]+')`);
+  const unless = (condition: string, why: NotRequested) =>
+    branches.push(`WHEN NOT coalesce(${condition}, false) THEN ${literal(why)}`);
+  if (child.digitsOnly) unless(`regexp_full_match(parents.entity_id, '[0-9]+')`, 'id_not_digits');
   if (child.skippedWhenListHas) {
-    sql.push('NOT list_has_all(json_keys(parents.body), $detail_fields)');
+    unless('NOT list_has_all(json_keys(parents.body), $detail_fields)', 'in_list');
     params.detail_fields = child.skippedWhenListHas;
   }
   if (child.goneInMigration) {
-    sql.push(`parents.entity_id NOT IN (
+    unless(
+      `parents.entity_id NOT IN (
       SELECT id FROM raw.documents
-      WHERE endpoint = $presence AND (body ->> '$.detailUnavailableReason') = $migrated_reason)`);
+      WHERE endpoint = $presence AND (body ->> '$.detailUnavailableReason') = $migrated_reason)`,
+      'migrated',
+    );
     params.migrated_reason = migratedReason;
   }
-  if (child.name === 'person_groups' && settings.sync.personGroups !== 'all') {
+  if (child.name === 'person_groups' && settings.sync.personGroups === 'never') unless('false', 'setting');
+  if (child.name === 'person_groups' && settings.sync.personGroups === 'without_company') {
     // The detail says whether a person has a company, or a list that has the field. Until then nothing is due.
-    sql.push(
-      settings.sync.personGroups === 'never'
-        ? 'false'
-        : `parents.entity_id IN (SELECT id FROM main.people WHERE company_id IS NULL)
-           AND (coalesce(list_contains(json_keys(parents.body), 'company'), false)
-             OR parents.entity_id IN (SELECT id FROM raw.documents WHERE endpoint = 'person'))`,
+    unless(
+      `coalesce(list_contains(json_keys(parents.body), 'company'), false)
+        OR parents.entity_id IN (SELECT id FROM raw.documents WHERE endpoint = 'person')`,
+      'company_unknown',
     );
+    unless('parents.entity_id IN (SELECT id FROM main.people WHERE company_id IS NULL)', 'with_company');
   }
-  return { sql, params };
+  return { branches, params };
 }
 
 /** A child comes due between half and all of its age, evenly: three quarters on average. */

@@ -2,6 +2,7 @@ import type { Command, Group } from '../command.js';
 import { changes } from './changes/index.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';
+import { explain } from './explain.js';
 import { exportCommand } from './export.js';
 import { plan } from './plan.js';
 import { push } from './push.js';
@@ -20,6 +21,7 @@ export const commands: readonly (Command | Group)[] = [
   changes,
   push,
   status,
+  explain,
   sql,
   exportCommand,
   report,

@@ -6,8 +6,8 @@ import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { listLiteral } from '../sql.js';
 import { filesOf, type Limits, openInstance } from '../store/engine.js';
-import { firstLine, lockConflict, storageFault } from '../store/faults.js';
-import { forPeople, parsedJson } from '../store/session.js';
+import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
+import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
 
 interface Column {
   readonly name: string;
@@ -54,8 +54,9 @@ export class Snapshot {
     }
   }
 
-  /** Every row of one statement in memory, as objects: for small answers. */
-  async all<T = Record<string, Json>>(sql: string): Promise<T[]> {
+  /** Every row of one statement in memory, as objects: for small answers. Only the program's own queries bind parameters. */
+  async all<T = Record<string, Json>>(sql: string, params?: Params): Promise<T[]> {
+    if (params) return this.rows<T>(sql, params);
     const result: T[] = [];
     for await (const { columns, rows } of this.answers(sql)) {
       result.length = 0;
@@ -71,16 +72,23 @@ export class Snapshot {
     return result;
   }
 
-  /** Every row of one statement in memory, with a value bound to each of its `$name`s. */
-  async rows<T = Record<string, Json>>(
-    sql: string,
-    values: Readonly<Record<string, string | number | null>> = {},
-  ): Promise<T[]> {
-    const result = await asUsageErrors(() => this.#connection.stream(sql, { ...values }));
-    const names = columnsOf(result).map(({ name }) => name);
-    const rows: T[] = [];
-    for await (const row of rowsOf(result)) rows.push(asObject(names, row) as T);
-    return rows;
+  /** Every row of one statement of the program's own in memory, with a value bound to each of its `$name`s. */
+  async rows<T = Record<string, Json>>(sql: string, params: Params = {}): Promise<T[]> {
+    const { values, types } = bindings(params);
+    try {
+      const result = await this.#connection.stream(sql, values, types);
+      const names = columnsOf(result).map(({ name }) => name);
+      const rows: T[] = [];
+      for await (const row of rowsOf(result)) rows.push(asObject(names, row) as T);
+      return rows;
+    } catch (error) {
+      const fault = storageFault(error, tmpdir());
+      if (fault !== error) throw fault;
+      throw new StorageError(`signals.duckdb cannot be read: ${firstLine(messageOf(error))}`, {
+        hint: 'If another version of signalhouse published it, publish it again with signalhouse rebuild.',
+        cause: error,
+      });
+    }
   }
 
   /** `oneSelect` on this snapshot. */
@@ -228,8 +236,7 @@ function cannotOpen(path: string, error: unknown): unknown {
       cause: error,
     });
   }
-  const fault = storageFault(error, path);
-  if (fault !== error) return fault;
+  if (outOfMemory(error)) return storageFault(error, path);
   return new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
     hint: 'Publish it again with signalhouse rebuild, or check that this user may read it.',
     cause: error,

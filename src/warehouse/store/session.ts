@@ -279,7 +279,7 @@ function timestampOf(date: Date): DuckDBTimestampTZValue {
 }
 
 /** The values and types to bind to a statement. */
-function bindings(params: Params): {
+export function bindings(params: Params): {
   values: DuckDBValue[] | Record<string, DuckDBValue>;
   types: DuckDBType[] | Record<string, DuckDBType>;
 } {

@@ -18,6 +18,7 @@ const landed: Readonly<Record<string, string>> = {
   '0010_answer_order.sql': 'bcd97a16cda7cc08d29e27b74ff961c0c4289bb93459d3677c634e35ac3a9e9d',
   '0011_comments_of_codes.sql': '19f1b707c5d38bb0673317494459f2b1f0c0b3fcbe178d45a9f7be202ad7a720',
   '0012_undo.sql': '16d75ab70a00a443cdfcba95098937991e8be2f54a28261d1751d8b9a7b03da2',
+  '0013_change_fields.sql': 'a4cbea4585ec23b05a60e3164a3e0aaf04e837064c8535952a76429950a0b8e2',
 };
 
 const folder = join(sqlDir, 'migrations');

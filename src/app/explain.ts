@@ -1,0 +1,309 @@
+import { type Iso, iso, systemClock } from '../base/clock.js';
+import type { Facts } from '../base/facts.js';
+import { isObject, type Json } from '../base/json.js';
+import { resources } from '../contract/resources.js';
+import type { Change } from '../push/change.js';
+import { readQueue } from '../push/queue/queue.js';
+import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
+import {
+  bringersOf,
+  documentKinds,
+  type EntityKind,
+  type EntityMerge,
+  type EntityRejection,
+  type EntityRequest,
+  type EntityRun,
+  type FoundEntity,
+  findEntities,
+  type HistoryRecord,
+  historyOf,
+  kindsOfId,
+  type LastSync,
+  lastSync,
+  listOf,
+  type MessageDay,
+  mergesOf,
+  messageDaysOf,
+  type Presence,
+  presenceOf,
+  rejectionsOf,
+  requestsOf,
+  rowOf,
+  runsOf,
+  versionsOf,
+} from '../warehouse/read/entity.js';
+import type { Snapshot } from '../warehouse/read/query.js';
+import { readFiles } from '../warehouse/read/status.js';
+import type { Setup } from './setup.js';
+import { withSnapshot } from './snapshot.js';
+
+/** One value of an entity that changed. */
+export interface FieldChange {
+  readonly field: string;
+  readonly before: Json;
+  readonly now: Json;
+}
+
+/** One event in the life of an entity. */
+export interface TimelineEvent {
+  readonly at: Iso;
+  /**
+   * `seen`: a sync saw it like this first; `history`: the API recorded it; `change`: ours, pushed or queued; `merge`;
+   * `deleted` and `unlisted`: a sync found it so; `messages`: one day of a conversation.
+   */
+  readonly kind: 'seen' | 'history' | 'change' | 'merge' | 'deleted' | 'unlisted' | 'messages';
+  readonly by: string | null;
+  /** What happened, where the fields do not say it. */
+  readonly text: string | null;
+  readonly fields: readonly FieldChange[];
+  readonly runId: string | null;
+  /** The change of ours (`signalhouse changes show ID`). */
+  readonly changeId: string | null;
+}
+
+/** Everything that explains one entity: why it looks as it does, and what is requested of it next. */
+export interface Explanation {
+  readonly kind: EntityKind;
+  readonly id: string;
+  readonly name: string | null;
+  /** When the file was published that all of this comes from, and which process works on a newer one now. */
+  readonly publishedAt: Iso | null;
+  readonly holder: Facts['holder'];
+  readonly now: Iso;
+  /** Its row, with the names of its columns; null where it has none, since its record was rejected. */
+  readonly row: Readonly<Record<string, Json>> | null;
+  /** Whether it still exists, with the evidence; null for a conversation, which no list has. */
+  readonly presence: (Presence & { readonly evidence: EntityRequest | null }) | null;
+  /** What a sync would request of it now, and why or why not, in the order in which it is fetched. */
+  readonly children: readonly (ExplainedChild & {
+    /** The last request that is recorded, whatever came of it. */
+    readonly lastRequest: EntityRequest | null;
+  })[];
+  /** Null before the first sync ended. */
+  readonly lastSync: LastSync | null;
+  readonly requests: { readonly total: number; readonly newest: readonly EntityRequest[] };
+  readonly runs: readonly EntityRun[];
+  /** Newest first. */
+  readonly timeline: readonly TimelineEvent[];
+  readonly rejected: readonly EntityRejection[];
+}
+
+/** What `what` may mean: exactly one entity, several, or none, with the other kinds of things that have it as their id. */
+export interface Candidates {
+  readonly found: readonly FoundEntity[];
+  readonly others: readonly { readonly kind: string; readonly name: string | null }[];
+}
+
+/**
+ * `signalhouse explain`, in two steps on one snapshot: `choose` gets what the id or title may mean and returns the id to
+ * explain. It reads the published file only: no network, no lock, and a running sync is not disturbed. Throws StorageError
+ * when there is no published file, and what `choose` throws.
+ */
+export function explain(
+  setup: Setup,
+  kind: EntityKind,
+  what: string,
+  choose: (candidates: Candidates) => Promise<string>,
+): Promise<Explanation> {
+  return withSnapshot(setup, async (snapshot) => {
+    const id = await choose(await candidates(snapshot, kind, what));
+    return explainEntity(setup, snapshot, kind, id);
+  });
+}
+
+async function candidates(snapshot: Snapshot, kind: EntityKind, what: string): Promise<Candidates> {
+  const found = await findEntities(snapshot, kind, what);
+  if (found.length > 0) return { found, others: [] };
+  // Its record may have been rejected, so that no table has it.
+  const rejected = await rejectionsOf(snapshot, what, { ...documentKinds(resources, kind), within: [] });
+  if (rejected.length > 0) return { found: [{ id: what, name: null, isGone: false }], others: [] };
+  return { found, others: await kindsOfId(snapshot, what) };
+}
+
+/** Explains one entity on an open snapshot. */
+export async function explainEntity(
+  { config, log, clock = systemClock }: Pick<Setup, 'config' | 'log' | 'clock'>,
+  snapshot: Snapshot,
+  kind: EntityKind,
+  id: string,
+): Promise<Explanation> {
+  const now = new Date(clock.now());
+  const row = await rowOf(snapshot, kind, id);
+  const presence = await presenceOf(snapshot, resources, kind, id);
+  const children = await explainChildren();
+  const requests = await requestsOf(
+    snapshot,
+    children.map(({ request }) => request.replace(/^GET /, '')),
+  );
+  const documents = documentKinds(resources, kind);
+  const changes = (await readQueue(snapshot, config.dataDir, log)).filter(
+    ({ entityType, entityId }) => entityType === kind && entityId === id,
+  );
+  const { holder, publishedAt } = readFiles(config.dataDir);
+  const { name, title, display_name: displayName } = row ?? {};
+  return {
+    ...{ kind, id, publishedAt, holder },
+    name: [name, title, displayName].find((text) => typeof text === 'string') ?? null,
+    now: iso(now.getTime()),
+    row,
+    presence: presence && { ...presence, evidence: evidenceOf(presence, kind, id, requests.newest) },
+    children: children.map((child) => ({ ...child, lastRequest: lastOf(child, requests.newest) })),
+    lastSync: await lastSync(snapshot),
+    requests,
+    runs: await runsOf(snapshot, id, documents, requests.newest),
+    timeline: timelineOf({
+      versions: await versionsOf(snapshot, kind, id),
+      history: await historyOf(snapshot, kind, id),
+      merges: await mergesOf(snapshot, kind, id),
+      days: kind === 'conversation' ? await messageDaysOf(snapshot, id) : [],
+      ...{ id, changes, presence },
+    }),
+    rejected: await rejectionsOf(snapshot, id, documents),
+  };
+
+  async function explainChildren(): Promise<ExplainedChild[]> {
+    const list = listOf(kind);
+    if (list !== null) return explainDue(snapshot, childrenOf(resources, list), id, config, now);
+    const explained: ExplainedChild[] = [];
+    for (const { resource, entityId } of await bringersOf(snapshot, resources, id)) {
+      const child = resources.children.filter(({ name: own }) => own === resource);
+      explained.push(...(await explainDue(snapshot, child, entityId, config, now)));
+    }
+    return explained;
+  }
+}
+
+function lastOf({ request }: ExplainedChild, newest: readonly EntityRequest[]): EntityRequest | null {
+  // A query that goes on after the id names the same child: its pages.
+  const isSame = (path: string) =>
+    request.includes('?')
+      ? `GET ${path}&`.startsWith(`${request}&`)
+      : `GET ${path.split('?')[0]}` === request;
+  return newest.find(({ method, path }) => method === 'GET' && isSame(path)) ?? null;
+}
+
+/** The 404 by its id that proved it gone, or the answer that showed it exists without being listed. */
+function evidenceOf(
+  { deletedAt, unlistedSince, runId }: Presence,
+  kind: EntityKind,
+  id: string,
+  requests: readonly EntityRequest[],
+): EntityRequest | null {
+  const list = resources.lists.find(({ name }) => name === listOf(kind));
+  const detail = resources.children.find(({ name }) => name === list?.detail);
+  if (!detail || (deletedAt === null && unlistedSince === null)) return null;
+  const path = pathOf(detail, id);
+  const status = deletedAt === null ? 200 : 404;
+  const proofs = requests.filter((one) => one.path === path && one.status === status);
+  return proofs.find((one) => one.runId === runId) ?? proofs[0] ?? null;
+}
+
+interface Events {
+  readonly id: string;
+  readonly versions: readonly Record<string, Json>[];
+  readonly history: readonly HistoryRecord[];
+  readonly merges: readonly EntityMerge[];
+  readonly days: readonly MessageDay[];
+  readonly changes: readonly Change[];
+  readonly presence: Presence | null;
+}
+
+const nothing = { by: null, text: null, fields: [], runId: null, changeId: null };
+
+function timelineOf({ id, versions, history, merges, days, changes, presence }: Events): TimelineEvent[] {
+  const events: TimelineEvent[] = [
+    ...versions.map((version, index) => seen(version, versions[index - 1])),
+    ...history.map(recorded),
+    ...merges.map((merge) => merged(merge, id)),
+    ...changes.map(pushed),
+    ...days.map(written),
+  ];
+  if (presence?.deletedAt) {
+    const text = `not in the list any more, and answered 404 by id: ${presence.deletedReason ?? 'no reason given'}`;
+    events.push({ ...nothing, at: presence.deletedAt, kind: 'deleted', text, runId: presence.runId });
+  } else if (presence?.unlistedSince) {
+    const text = 'not in the list any more, but answered by id';
+    events.push({ ...nothing, at: presence.unlistedSince, kind: 'unlisted', text, runId: presence.runId });
+  }
+  return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+}
+
+/** What a version shows that the one before it did not. */
+function seen(version: Record<string, Json>, before: Record<string, Json> | undefined): TimelineEvent {
+  const { valid_from: at, valid_to: _, run_id: runId, ...values } = version;
+  const fields = before
+    ? Object.entries(values).flatMap(([field, now]) =>
+        JSON.stringify(now) === JSON.stringify(before[field])
+          ? []
+          : { field, before: before[field] ?? null, now },
+      )
+    : [];
+  const text = before ? null : 'first seen by a sync';
+  return { ...nothing, at: String(at), kind: 'seen', text, fields, runId: String(runId) };
+}
+
+function recorded({ at, operation, changes, previousValues, by, runId }: HistoryRecord): TimelineEvent {
+  const now = isObject(changes) ? (changes as Record<string, Json>) : {};
+  const before = isObject(previousValues) ? (previousValues as Record<string, Json>) : {};
+  const words: Record<string, string> = { INSERT: 'created', DELETE: 'deleted' };
+  const fields =
+    operation === 'INSERT'
+      ? []
+      : Object.entries(now).map(([field, value]) => ({ field, before: before[field] ?? null, now: value }));
+  return { ...nothing, at, kind: 'history', by, text: words[operation ?? ''] ?? null, fields, runId };
+}
+
+function merged(
+  { at, sourceId, sourceName, targetId, targetName, by, runId }: EntityMerge,
+  id: string,
+): TimelineEvent {
+  const name = (text: string | null, other: string) => (text === null ? other : `${text} (${other})`);
+  const text =
+    sourceId === id
+      ? `merged into ${name(targetName, targetId)}`
+      : `${name(sourceName, sourceId)} was merged into it`;
+  return { ...nothing, at, kind: 'merge', by, text, runId };
+}
+
+function pushed({
+  id,
+  status,
+  wanted,
+  base,
+  remoteBefore,
+  requestedBy,
+  queuedAt,
+  settledAt,
+  error,
+  source,
+}: Change): TimelineEvent {
+  const before = remoteBefore ?? base;
+  const fields = Object.entries(wanted).map(([field, now]) => ({
+    field,
+    before: before[field] ?? null,
+    now,
+  }));
+  const text = `${status}, from ${source}${error === null ? '' : `: ${error}`}`;
+  return {
+    ...nothing,
+    at: settledAt ?? queuedAt,
+    kind: 'change',
+    by: requestedBy,
+    text,
+    fields,
+    changeId: id,
+  };
+}
+
+function written({ at, messages, edited, deleted, authors }: MessageDay): TimelineEvent {
+  const parts = [`${messages} ${messages === 1 ? 'message' : 'messages'}`];
+  if (edited > 0) parts.push(`${edited} edited since`);
+  if (deleted > 0) parts.push(`${deleted} deleted since`);
+  return {
+    ...nothing,
+    at,
+    kind: 'messages',
+    by: authors.slice(0, 3).join(', ') || null,
+    text: parts.join(', '),
+  };
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { Candidates } from '../../app/explain.js';
+import { shellWord } from '../../base/command-line.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
+import { count } from '../../base/units.js';
+import { command } from '../command.js';
+import { answerTo, canAsk, print, printJson } from '../output.js';
+import { setUp } from '../setup.js';
+import { explanationText } from '../text/explanation.js';
+import { cut, printable } from '../text/layout.js';
+
+const kinds = ['topic', 'company', 'person', 'conversation'] as const;
+type Kind = (typeof kinds)[number];
+
+const plurals: Readonly<Record<Kind, string>> = {
+  topic: 'topics',
+  company: 'companies',
+  person: 'people',
+  conversation: 'conversations',
+};
+
+/** The most entities to choose from; a longer part of the title leaves fewer. */
+const most = 10;
+
+export const explain = command({
+  name: 'explain',
+  usage: '<kind> [what..]',
+  summary: 'Explain one topic, company, person or conversation: its state, what is due and why',
+  positionals: {
+    kind: { type: 'string', describe: 'topic, company, person or conversation' },
+    what: { type: 'string', array: true, describe: 'Its id, or its title or name, or a part of that' },
+  },
+  examples: [
+    ['signalhouse explain topic 0f3c…', 'Why the row looks like this, and what a sync would fetch'],
+    ['signalhouse explain company Acme', 'By name; asks when several match'],
+    ['signalhouse explain person 42 --json | jq .children', 'What is due, for a program'],
+  ],
+  flags: z.object({
+    kind: z.enum(kinds, `must be ${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`),
+    what: z
+      .array(z.string())
+      .default([])
+      .transform((words) => words.join(' ').trim())
+      .refine((words) => words !== '', 'is missing: an id, or a title or name'),
+  }),
+  async run({ kind, what }, context) {
+    const { explain: explainOne } = await import('../../app/explain.js');
+    const isAsking = canAsk() && !context.json;
+    const explanation = await explainOne(setUp(context), kind, what, (candidates) =>
+      choose(kind, what, candidates, isAsking),
+    );
+    if (context.json) printJson(explanation);
+    else print(explanationText(explanation));
+    return ExitCode.done;
+  },
+});
+
+/** The id that is meant; asks where several match and somebody can answer. */
+async function choose(
+  kind: Kind,
+  what: string,
+  { found, others }: Candidates,
+  isAsking: boolean,
+): Promise<string> {
+  const [first, second] = found;
+  if (!first) throw nothingFound(kind, what, others);
+  if (!second) return first.id;
+  const shown = found.slice(0, most);
+  if (isAsking) {
+    const lines = shown.map((one, index) => `  ${index + 1}  ${titleOf(one)}`);
+    const more = found.length - shown.length;
+    process.stderr.write(`${headOf(kind, what, found.length)}\n${lines.join('\n')}\n`);
+    if (more > 0)
+      process.stderr.write(`  and ${count(more)} more; a longer part of the title leaves fewer\n`);
+    const answer = await answerTo(`Which one? [1-${shown.length}] `);
+    const chosen = shown[Number(answer.trim()) - 1];
+    if (answer.trim() !== '' && chosen) return chosen.id;
+    throw new UsageError('Nothing was chosen.', [], { hint: 'Name one by its id.' });
+  }
+  throw severalFound(kind, what, found, shown);
+}
+
+function headOf(kind: Kind, what: string, matches: number): string {
+  return `${count(matches)} ${plurals[kind]} match ${JSON.stringify(what)}.`;
+}
+
+function titleOf({ id, name, isGone }: Candidates['found'][number]): string {
+  return cut(printable(`${name ?? id}${isGone ? ' (deleted)' : ''}`), 74);
+}
+
+function severalFound(
+  kind: Kind,
+  what: string,
+  found: Candidates['found'],
+  shown: Candidates['found'],
+): UsageError {
+  const problems = shown.map((one) => ({ setting: one.id, problem: titleOf(one) }));
+  const commands = shown.map(({ id }) => `  ${commandFor(kind, id)}`);
+  const more = found.length - shown.length;
+  const rest = more > 0 ? [`${count(more)} more match: a longer part of the title leaves fewer.`] : [];
+  return new UsageError(headOf(kind, what, found.length), problems, {
+    hint: ['Explain one of them:', ...commands, ...rest].join('\n'),
+  });
+}
+
+function nothingFound(kind: Kind, what: string, others: Candidates['others']): UsageError {
+  const [other] = others;
+  const quoted = JSON.stringify(what);
+  if (!other) {
+    return new UsageError(`There is no ${kind} with the id or title ${quoted}.`, [], {
+      hint: `Only what a sync has stored and published can be explained. Run signalhouse sync --only ${plurals[kind] === 'conversations' ? 'topics' : plurals[kind]} if it is new.`,
+    });
+  }
+  const isKind = kinds.some((one) => one === other.kind);
+  return new UsageError(
+    `${quoted} is the id of a ${other.kind}${other.name === null ? '' : ` (${cut(printable(other.name), 60)})`}, not of a ${kind}.`,
+    [],
+    {
+      hint: isKind
+        ? commandFor(other.kind as Kind, what)
+        : `Only these can be explained: ${kinds.join(', ')}.`,
+    },
+  );
+}
+
+function commandFor(kind: Kind, id: string): string {
+  return `signalhouse explain ${kind} ${shellWord(id)}`;
+}

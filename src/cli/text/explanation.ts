@@ -1,0 +1,271 @@
+import type { Explanation, TimelineEvent } from '../../app/explain.js';
+import type { Json } from '../../base/json.js';
+import { ago, count, counted, duration, moment } from '../../base/units.js';
+import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
+import { cut, list, pairs, sections, table } from './layout.js';
+import { wide } from './sync-summary.js';
+
+/** The most lines of a section; `--json` has all of them. */
+const most = 12;
+const mostRequests = 8;
+
+/** What explains one entity, for people, in 80 columns. */
+export function explanationText(explanation: Explanation): string {
+  const { kind, id, name, rejected, children } = explanation;
+  const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);
+  const open = rejected.filter(({ resolvedAt }) => resolvedAt === null);
+  return sections([
+    [cut(`${title(kind)} ${id}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
+    ['What a sync requests next, and why', childrenText(explanation)],
+    [
+      'Fetch what is due of these resources',
+      due.length === 0 ? '' : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
+    ],
+    ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText)))],
+    ['Timeline, newest first', timelineText(explanation)],
+    ['Requests, newest first', requestsText(explanation)],
+    ['Runs that requested or changed it', runsText(explanation)],
+  ]);
+}
+
+function title(kind: string): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ');
+}
+
+function facts(explanation: Explanation): [string, string][] {
+  const { row, presence, publishedAt, holder, now, lastSync } = explanation;
+  const at = Date.parse(now);
+  const facts: [string, string][] = [];
+  if (row === null) facts.push(['row', 'none: its record was rejected (below)']);
+  else facts.push(['state', stateOf(row)]);
+  if (presence) facts.push(['in its list', presenceText(explanation, at)]);
+  if (presence?.detailUnavailableReason)
+    facts.push(['no detail', `listed, but answered 404 by id: ${presence.detailUnavailableReason}`]);
+  const fresh = publishedAt === null ? 'never' : ago(new Date(publishedAt), at);
+  const newer = holder ? `; ${holder.command} (process ${holder.pid}) is working on a newer one` : '';
+  facts.push(['as published', `${fresh}${newer}`]);
+  if (lastSync?.stoppedBy) {
+    facts.push([
+      'last sync',
+      `stopped (${lastSync.stoppedBy}) with ${counted(lastSync.leftDue ?? 0, 'fetch', 'fetches')} left due`,
+    ]);
+  }
+  const resources = new Set(explanation.children.map(({ resource }) => resource));
+  const failed = (lastSync?.failedResources ?? []).filter((one) => resources.has(one));
+  if (failed.length > 0)
+    facts.push(['gave up', `the last sync stopped asking for ${failed.join(', ')}: see signalhouse status`]);
+  return facts;
+}
+
+/** The columns that say most about a row, where it has them. */
+const telling = [
+  ...[
+    'lifecycle_state',
+    'priority',
+    'graph_status',
+    'is_vip',
+    'is_org_company',
+    'primary_domain',
+    'primary_email',
+  ],
+  ...['company_id', 'topic_id', 'total_group_count', 'conversation_count', 'person_count', 'message_count'],
+  ...['updated_at', 'last_seen_at', 'start_timestamp', 'end_timestamp', 'archived_at', 'archived_reason'],
+  ...['merged_into_id', 'synced_at'],
+];
+
+function stateOf(row: NonNullable<Explanation['row']>): string {
+  return telling
+    .flatMap((column) => {
+      const value = row[column];
+      return value === null || value === undefined || value === false
+        ? []
+        : `${column.replaceAll('_', ' ')} ${valueText(value)}`;
+    })
+    .join(', ');
+}
+
+function presenceText({ presence, row }: Explanation, now: number): string {
+  if (!presence) return '';
+  const { deletedAt, deletedReason, unlistedSince, itemAt, evidence, scanAt, scanVerified, scanIds } =
+    presence;
+  if (deletedAt === null && unlistedSince === null)
+    return itemAt === null
+      ? 'no list had it yet'
+      : `yes; its item last changed ${ago(new Date(itemAt), now)}`;
+  const merged = row?.merged_into_id ? `, merged into ${row.merged_into_id}` : '';
+  const what =
+    deletedAt === null
+      ? `no, since ${moment(new Date(unlistedSince ?? now))}, but it is answered by id`
+      : `no: deleted, found ${moment(new Date(deletedAt))} (${deletedReason ?? 'no reason given'})${merged}`;
+  const proofs = [
+    ...(evidence
+      ? [
+          `${evidence.method} ${evidence.path} answered ${evidence.status} at ${moment(new Date(evidence.at))}`,
+        ]
+      : []),
+    ...(scanAt === null
+      ? []
+      : [
+          `the ${scanVerified ? 'verified ' : ''}scan of ${moment(new Date(scanAt))} (${counted(scanIds ?? 0, 'id')}) did not have it`,
+        ]),
+  ];
+  return proofs.length === 0 ? what : `${what}. Evidence: ${proofs.join('; ')}`;
+}
+
+function childrenText({ kind, children, now }: Explanation): string {
+  if (children.length === 0) return 'nothing: no topic, company or person has it any more';
+  const at = Date.parse(now);
+  return pairs(
+    children.map((child) => [
+      child.resource,
+      `${kind === 'conversation' ? `(of ${child.entityId}) ` : ''}${childText(child, at)}`,
+    ]),
+  );
+}
+
+type AskedChild = ExplainedChild & Partial<Pick<Explanation['children'][number], 'lastRequest'>>;
+
+/** Whether a child is due, and why, in a sentence. */
+export function childText(child: AskedChild, now: number): string {
+  const { isDue, why, last, sweepAt, maxAgeDays } = child;
+  const state = isDue ? 'DUE' : sweepAt === null ? 'not requested' : 'not due';
+  const asked = last === null ? '' : askedText(child, last, now);
+  const sweep = sweepAt === null ? '' : `; again at the latest ${moment(new Date(sweepAt))}`;
+  const texts: Record<DueCode, string> = {
+    never_requested: 'it was never requested',
+    no_answer: `the last request failed, ${asked}`,
+    removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
+    changed: `${changesText(child)} since it was fetched, ${asked}`,
+    old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
+    unchanged: `nothing changed since it was fetched, ${asked}${sweep}`,
+    only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${sweep}`,
+    refused: `refused ${asked}; requested again when it changes${sweep}`,
+    id_not_valid: `its id is not valid in a path${sweep}`,
+    not_listed: 'no list has it, and only listed items are asked about',
+    unlisted: 'it is deleted, or not in its list any more',
+    id_not_digits: 'the API takes ids of digits only',
+    in_list: 'the list item has every field of it',
+    migrated: 'archived in the v1 to v2 migration: the API answers 404',
+    setting: 'sync.personGroups is never',
+    with_company: 'the conversations of the company have it (sync.personGroups)',
+    company_unknown: 'the detail has to say first whether there is a company',
+  };
+  return `${state}: ${texts[why]}`;
+}
+
+function askedText(
+  { lastRequest }: AskedChild,
+  { at, status, error, reason, attempts }: NonNullable<ExplainedChild['last']>,
+  now: number,
+): string {
+  const answeredAt = at ?? lastRequest?.at;
+  const when = answeredAt ? ago(new Date(answeredAt), now) : 'at an unknown time';
+  const answer = status === null ? '' : ` (${[status, reason].filter((one) => one !== null).join(', ')})`;
+  const isRefusal = status !== null && status < 500;
+  if (error === null || isRefusal) return `${when}${answer}`;
+  const tries = attempts > 1 ? `, ${count(attempts)} times` : '';
+  // What was answered before keeps its date, and the failure comes later.
+  return at === null
+    ? `${when}${answer}${tries}: ${error}`
+    : `${when}; the request after that failed${answer}${tries}: ${error}`;
+}
+
+function changesText({ changes, oneOf }: ExplainedChild): string {
+  const known = changes.map(changeText);
+  if (oneOf.length > 0)
+    known.push(`one of ${oneOf.join(', ')} changed (an older version fetched it, and did not store which)`);
+  return known.length === 0 ? 'the fields that count were different' : known.join(', ');
+}
+
+function changeText({ field, before, now, isKnown }: ChangedField): string {
+  return isKnown ? `${field} ${before ?? '(none)'} -> ${now ?? '(none)'}` : `${field} changed`;
+}
+
+const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
+  seen: 'sync',
+  history: 'API history',
+  change: 'our change',
+  merge: 'merge',
+  deleted: 'deleted',
+  unlisted: 'unlisted',
+  messages: 'messages',
+};
+
+function timelineText({ timeline }: Explanation): string {
+  const shown = timeline.slice(0, most);
+  const more = timeline.length - shown.length;
+  const rows = shown.map((event): [string, string] => [moment(new Date(event.at)), eventText(event)]);
+  return pairs(more > 0 ? [...rows, ['', `and ${count(more)} more (--json has them all)`]] : rows);
+}
+
+function eventText({ kind, by, text, fields }: TimelineEvent): string {
+  const changes = fields.map(
+    ({ field, before, now }) => `${field} ${valueText(before)} -> ${valueText(now)}`,
+  );
+  const what = [...(text === null ? [] : [text]), ...changes].join(', ');
+  return `${kindsOfEvent[kind]}${by === null ? '' : ` by ${by}`}: ${what || 'nothing that is stored changed'}`;
+}
+
+function valueText(value: Json | undefined): string {
+  if (value === null || value === undefined || value === '') return '(none)';
+  const text = typeof value === 'string' ? oneLine(value) : JSON.stringify(value);
+  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? moment(new Date(text)) : text, 50);
+}
+
+function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['rejected'][number]): string {
+  const what = id === null ? endpoint : `${endpoint} ${id}`;
+  return `${what}: ${path}: ${reason} (last seen ${moment(new Date(lastSeenAt))})`;
+}
+
+function some(items: readonly string[]): readonly string[] {
+  const more = items.length - most;
+  return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
+}
+
+function requestsText({ requests, id }: Explanation): string {
+  if (requests.newest.length === 0) return 'none is recorded (retention.requestsDays)';
+  const shown = requests.newest.slice(0, mostRequests);
+  const rows = table(
+    [{ name: 'at' }, { name: 'request' }, { name: 'status' }, { name: 'ms', right: true, least: 4 }],
+    shown.map(({ at, method, path, status, ms, error }) => [
+      moment(new Date(at)),
+      // The id is above, and would push what follows it out of the line.
+      `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
+      status === null ? (error ?? 'no answer') : String(status),
+      ms === null ? '-' : count(ms),
+    ]),
+    wide,
+  );
+  const more = requests.total - shown.length;
+  return more > 0 ? `${rows}\nand ${count(more)} more` : rows;
+}
+
+function runsText({ runs, requests }: Explanation): string {
+  if (runs.length === 0) return 'none is recorded (retention.runsDays)';
+  const right = (name: string) => ({ name, right: true });
+  const shown = runs.slice(0, mostRequests);
+  const rows = table(
+    [
+      { name: 'started' },
+      { name: 'command' },
+      { name: 'outcome' },
+      { name: 'took' },
+      right('requests'),
+      right('documents'),
+    ],
+    shown.map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
+      startedAt === null ? runId : moment(new Date(startedAt)),
+      command ?? '-',
+      outcome ?? '-',
+      startedAt === null || endedAt === null ? '-' : duration(Date.parse(endedAt) - Date.parse(startedAt)),
+      count(requests.newest.filter((one) => one.runId === runId).length),
+      count(documents),
+    ]),
+    wide,
+  );
+  return runs.length > shown.length ? `${rows}\nand ${count(runs.length - shown.length)} more` : rows;
+}

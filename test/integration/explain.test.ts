@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Explanation } from '../../src/app/explain.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { changeable } from '../support/pushing.js';
+import { Folders } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/explain.js'));
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let gone: StoredTopic;
+let renamed: StoredTopic;
+let oldTitle: string;
+beforeAll(async () => {
+  sandbox = await startTown();
+  pulling = await Pulling.filled(folders, sandbox);
+  [gone, renamed] = changeable(sandbox) as [StoredTopic, StoredTopic];
+  const { title } = renamed;
+  oldTitle = title;
+  sandbox.change({ kind: 'deleteTopic', topicId: gone.id });
+  sandbox.change({ kind: 'patchTopic', topicId: renamed.id, fields: { title: "Kim's new title" } });
+  const { spent } = await pulling.plan();
+  // The lists, and the one request that shows what is gone.
+  const { code, report } = await pulling.sync(['--max-requests', String(spent + 1)]);
+  expect([code, report.stoppedBy !== null]).toEqual([0, true]);
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+const explain = (...args: string[]) => pulling.run(['explain', ...args]);
+async function explained(...args: string[]): Promise<Explanation> {
+  const { code, stdout, stderr } = await explain(...args, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+describe('explain', () => {
+  it('says which field makes a child due, and what it was fetched with', async () => {
+    const { children, lastSync, timeline, requests, runs } = await explained('topic', renamed.id);
+    const detail = children.find(({ resource }) => resource === 'topic');
+    expect(detail).toMatchObject({ isDue: true, reason: 'changed', why: 'changed', last: { status: 200 } });
+    expect(detail?.changes).toContainEqual({ field: 'title', before: null, now: null, isKnown: false });
+    expect(detail?.lastRequest).toMatchObject({ path: `/topics/${renamed.id}`, status: 200 });
+    expect(lastSync).toMatchObject({ outcome: 'stopped', stoppedBy: expect.stringMatching(/max-requests/) });
+    const [newest] = timeline.filter(({ kind }) => kind === 'seen');
+    expect(newest?.fields).toContainEqual({ field: 'title', before: oldTitle, now: "Kim's new title" });
+    expect(requests.newest.length).toBe(requests.total);
+    expect(runs.length).toBe(2);
+  });
+
+  it('says what proved that a topic is gone', async () => {
+    const { presence, children, timeline } = await explained('topic', gone.id);
+    expect(presence).toMatchObject({ deletedReason: 'not_found', scanVerified: true });
+    expect(presence?.evidence).toMatchObject({ path: `/topics/${gone.id}`, status: 404 });
+    expect(children.map(({ isDue, why }) => [isDue, why])).toEqual(children.map(() => [false, 'unlisted']));
+    expect(timeline.map(({ kind }) => kind)).toContain('deleted');
+  });
+
+  it('fits 80 columns for each kind, and says the same as --json', async () => {
+    const one = (table: string) =>
+      pulling.run(['sql', `SELECT id FROM ${table} ORDER BY id LIMIT 1`, '--json']).then(({ stdout }) => {
+        return String(JSON.parse(stdout)[0].id);
+      });
+    const ids = {
+      topic: renamed.id,
+      company: await one('companies'),
+      person: await one('people'),
+      conversation: await one('groups'),
+    };
+    for (const [kind, id] of Object.entries(ids)) {
+      const { code, stdout, stderr } = await explain(kind, id);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
+      const { children } = await explained(kind, id);
+      expect(children.length).toBeGreaterThan(0);
+      for (const { resource, isDue } of children)
+        expect(stdout).toMatch(new RegExp(`^ +${resource} .*${isDue ? 'DUE' : 'not '}`, 'm'));
+    }
+  });
+
+  it('takes a part of a title, and lists the commands where several match', async () => {
+    expect((await explained('topic', "kim's NEW", 'title')).id).toBe(renamed.id);
+    const { code, stdout, stderr } = await explain('topic', 'e');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    const commands = stderr.match(/^ {2}signalhouse explain topic \S+$/gm) ?? [];
+    expect(commands.length).toBeGreaterThan(1);
+    const failure = JSON.parse((await explain('topic', 'e', '--json')).stdout).error;
+    expect(failure).toMatchObject({ exitCode: 2, problems: expect.any(Array) });
+    expect(failure.problems).toHaveLength(commands.length);
+  });
+
+  it.each([
+    [
+      'an id that nothing has',
+      ['topic', 'nothing-has-this'],
+      /no topic with the id or title "nothing-has-this"/,
+    ],
+    ['the id of another kind', ['company', 'TOPIC'], /is the id of a topic[\s\S]*signalhouse explain topic/],
+    [
+      'a kind that cannot be explained',
+      ['channel', 'x'],
+      /kind: must be topic, company, person or conversation/,
+    ],
+    ['no id', ['topic'], /what: is missing/],
+  ])('refuses %s with exit 2', async (_, args, message) => {
+    const { code, stdout, stderr } = await explain(
+      ...args.map((arg) => (arg === 'TOPIC' ? renamed.id : arg)),
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('needs no key and no network, and works while another process holds the warehouse', async () => {
+    const { dataDir } = pulling;
+    const warehouse = await openWarehouse({ dataDir, memoryLimit: '128MB', threads: 1 });
+    try {
+      const env = { SIGNALHOUSE_BASE_URL: '', SIGNALHOUSE_API_KEY: '' };
+      const { code, stdout } = await pulling.run(['explain', 'topic', renamed.id], env);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/is working on a newer one/);
+    } finally {
+      await warehouse.close();
+    }
+  });
+
+  it('says what to do when there is no warehouse, or a damaged one', async () => {
+    const dataDir = folders.make();
+    const ran = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Run signalhouse sync first') });
+    writeFileSync(join(dataDir, 'signals.duckdb'), 'not a database');
+    const damaged = await pulling.run(['explain', 'topic', 'x', '--data-dir', dataDir]);
+    expect(damaged).toMatchObject({ code: 1, stderr: expect.stringContaining('signalhouse rebuild') });
+  });
+});
