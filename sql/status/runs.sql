@@ -3,4 +3,4 @@ SELECT run_id, command, started_at, ended_at, outcome, exit_code, requests, rate
   rows_removed, rejected, left_due, error
 FROM ops.runs
 ORDER BY started_at > now(), run_id DESC
-LIMIT 5
+LIMIT 300

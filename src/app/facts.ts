@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
-import type { Contents, Facts, Freshness, MinuteOfRequests } from '../base/facts.js';
+import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/queue.js';
-import { readContents, readFiles } from '../warehouse/read/status.js';
+import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
@@ -87,6 +87,19 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
     } finally {
       over.abort();
     }
+  };
+}
+
+/**
+ * A function that reads one run of the published snapshot, one at a time: however many pages are asked for, one reader
+ * is open.
+ */
+export function runReader(setup: Setup): (runId: string) => Promise<RunDetails | null> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (runId) => {
+    const read = last.then(() => withSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
+    last = read.catch(() => undefined);
+    return read;
   };
 }
 

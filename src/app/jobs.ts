@@ -93,6 +93,7 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
   return {
     outcome: isIncomplete ? 'incomplete' : outcome,
     exitCode: report.exitCode,
+    runIds: [...(pushed.runIds ?? []), ...(pulled.runIds ?? [])],
     endedByOutage: pulled.endedByOutage || pushed.endedByOutage,
     message: `push: ${pushed.message}${dropped}; sync: ${pulled.message}`,
   };
@@ -133,13 +134,13 @@ function pushedResult(report: PushReport): JobResult {
   return resultOf(report, pushedText(report));
 }
 
-type Report = Pick<SyncReport | PushReport, 'outcome' | 'exitCode' | 'stoppedBy' | 'endedByOutage'>;
+type Report = Pick<SyncReport | PushReport, 'runId' | 'outcome' | 'exitCode' | 'stoppedBy' | 'endedByOutage'>;
 
-function resultOf({ outcome, exitCode, stoppedBy, endedByOutage }: Report, text: string): JobResult {
+function resultOf({ runId, outcome, exitCode, stoppedBy, endedByOutage }: Report, text: string): JobResult {
   // A run may stop at its cap and be incomplete as well: then the latter counts.
   const effective = outcome === 'stopped' && exitCode === ExitCode.incomplete ? 'incomplete' : outcome;
   const why = stoppedBy === null ? '' : `stopped (${stoppedBy}); `;
-  return { outcome: effective, exitCode, message: why + text, endedByOutage };
+  return { outcome: effective, exitCode, message: why + text, runIds: [runId], endedByOutage };
 }
 
 function pulledText(report: SyncReport): string {

@@ -12,7 +12,7 @@ import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/re
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../warehouse/store/engine.js';
-import { factsReader } from './facts.js';
+import { factsReader, runReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
 import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
@@ -64,6 +64,7 @@ export async function serve(
       report: config.serve.report ? reportSource(access) : undefined,
       intake: intakeOf(access, (name, work) => scheduler.exclusively(name, work)),
       schedule: scheduler,
+      run: runReader(access),
     });
     scope.defer('server', () => server.close());
     for (const notifier of notifiers) scope.defer('notifier', () => notifier.stop());

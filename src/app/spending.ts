@@ -52,6 +52,7 @@ export function recentRequests(
     from: iso(first + index * sliceMs),
     requests: 0,
     rateLimited: 0,
+    busiestMinute: 0,
   }));
   // For a minute that both have, the larger count is the truer one: a snapshot that was published within the minute has
   // a part of it, and this process knows of its own requests alone.
@@ -65,6 +66,7 @@ export function recentRequests(
     if (!slice) continue;
     slice.requests += requests;
     slice.rateLimited += rate_limited;
+    slice.busiestMinute = Math.max(slice.busiestMinute, requests);
   }
   return { slices, sliceMinutes };
 }

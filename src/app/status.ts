@@ -18,6 +18,9 @@ export interface StatusReport extends Facts {
   readonly exitCode: ExitCode;
 }
 
+/** The last runs that `status` reports; the status page lists more. */
+const shownRuns = 5;
+
 interface NextRun {
   readonly name: string;
   readonly run: Job['run'];
@@ -41,10 +44,11 @@ export async function status(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
   const facts = await readFacts(setup);
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
-  const isMissed =
-    facts.contents !== null && freshness.some(({ state }) => state === 'stale' || state === 'never');
+  const { contents } = facts;
+  const isMissed = contents !== null && freshness.some(({ state }) => state === 'stale' || state === 'never');
   return {
     ...facts,
+    contents: contents && { ...contents, runs: contents.runs.slice(0, shownRuns) },
     freshness,
     jobs: await nextRuns(setup, now),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,

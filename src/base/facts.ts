@@ -1,4 +1,5 @@
 import type { Iso } from './clock.js';
+import type { Json } from './json.js';
 
 /**
  * What there is to tell about a warehouse and its key: the one source of `status`, the status page, the metrics and the
@@ -38,22 +39,7 @@ export interface Contents {
     readonly slug: string | null;
   } | null;
   /** The last runs, newest first. */
-  readonly runs: readonly {
-    readonly run_id: string;
-    readonly command: string;
-    readonly started_at: Iso;
-    readonly ended_at: Iso | null;
-    readonly outcome: string;
-    readonly exit_code: number | null;
-    readonly requests: number | null;
-    readonly rate_limited: number | null;
-    readonly rows_new: number | null;
-    readonly rows_changed: number | null;
-    readonly rows_removed: number | null;
-    readonly rejected: number | null;
-    readonly left_due: number | null;
-    readonly error: string | null;
-  }[];
+  readonly runs: readonly StoredRun[];
   /** What the last sync left due; null before the first one ended. */
   readonly left: {
     readonly run_id: string;
@@ -96,6 +82,8 @@ export interface Contents {
     readonly creates: readonly string[];
     readonly error: string | null;
   }[];
+  /** Lists of the last sync whose deletions the fuse held back. */
+  readonly fused: readonly { readonly endpoint: string }[];
   readonly rejected: readonly {
     readonly endpoint: string;
     readonly records: number;
@@ -109,6 +97,32 @@ export interface Contents {
     readonly occurrences: number;
     readonly first_seen_at: Iso;
   }[];
+}
+
+/** A row of ops.runs. */
+export interface StoredRun {
+  readonly run_id: string;
+  readonly command: string;
+  readonly started_at: Iso;
+  readonly ended_at: Iso | null;
+  readonly outcome: string;
+  readonly exit_code: number | null;
+  readonly requests: number | null;
+  readonly rate_limited: number | null;
+  readonly rows_new: number | null;
+  readonly rows_changed: number | null;
+  readonly rows_removed: number | null;
+  readonly rejected: number | null;
+  readonly left_due: number | null;
+  readonly error: string | null;
+}
+
+/** One run with all that is stored about it. */
+export interface RunDetails extends StoredRun {
+  readonly program_version: string | null;
+  readonly pid: number | null;
+  /** What `--json` printed; other versions of the program may have stored other fields. */
+  readonly summary: Json;
 }
 
 /** The requests of one minute. */
@@ -127,6 +141,8 @@ export interface RecentRequests {
     readonly requests: number;
     /** Answers 429 among them. */
     readonly rateLimited: number;
+    /** The requests of the busiest minute. */
+    readonly busiestMinute: number;
   }[];
   readonly sliceMinutes: number;
 }

@@ -1,13 +1,13 @@
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Clock, iso, systemClock } from '../../base/clock.js';
 import { UsageError } from '../../base/errors.js';
-import type { Facts } from '../../base/facts.js';
+import type { Facts, RunDetails } from '../../base/facts.js';
 import type { Log } from '../../base/log.js';
 import type { FactsCache } from '../facts-cache.js';
-import { pageAssets, statusPage } from '../page/page.js';
+import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../page/page.js';
 import type { RequestedRun } from '../schedule/scheduler.js';
 import type { ScheduleView } from '../schedule/view.js';
-import { answerTo, refuseConnection } from './errors.js';
+import { answerTo, HttpError, refuseConnection } from './errors.js';
 import { hostGuard, secure } from './guard.js';
 import type { Metrics } from './metrics.js';
 import { type Intake, writes } from './writes.js';
@@ -58,6 +58,8 @@ export interface ServerOptions {
   readonly facts: FactsCache;
   /** Without it, the route of the report does not exist. */
   readonly report?: ReportSource | undefined;
+  /** Reads one run of the published snapshot; null when it does not have it. */
+  readonly run: (runId: string) => Promise<RunDetails | null>;
   readonly schedule: ScheduleControl;
   readonly metrics: Metrics;
   readonly version: string;
@@ -209,9 +211,10 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
     });
   }
 
-  app.get('/', async (_request, reply) => {
+  const content = async ({ query }: FastifyRequest): Promise<PageContent> => {
     const cached = await facts.latest();
-    const page = statusPage({
+    const { zone } = query as Record<string, unknown>;
+    return {
       facts: cached?.facts ?? null,
       problem: facts.problem,
       schedule: schedule.view(),
@@ -219,8 +222,21 @@ function reads(app: FastifyInstance, options: ServerOptions): void {
       now: clock.now(),
       refreshMs,
       hasReport: report !== undefined,
-    });
-    return reply.type('text/html; charset=utf-8').send(page);
+      zone: typeof zone === 'string' ? zone : undefined,
+    };
+  };
+  const send = (reply: FastifyReply, page: string) => reply.type('text/html; charset=utf-8').send(page);
+
+  app.get('/', async (request, reply) => send(reply, statusPage(await content(request))));
+  app.get('/runs', async (request, reply) => send(reply, runsPage(await content(request))));
+  app.get<{ Params: { id: string } }>('/runs/:id', async (request, reply) => {
+    const { id } = request.params;
+    const known = await content(request);
+    // Only a run that the page lists is read, so that guessed names cost nothing.
+    const isListed = known.facts?.contents?.runs.some(({ run_id }) => run_id === id) ?? false;
+    const run = isListed ? await options.run(id) : null;
+    if (run === null) throw new HttpError(404, 'not_found', 'There is no run with this id.');
+    return send(reply, runPage(known, run));
   });
 }
 

@@ -1,26 +1,65 @@
 import { type Iso, millis } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
-import { ago, moment } from '../../base/units.js';
+import { ago, duration } from '../../base/units.js';
+import { wallAt } from '../schedule/zone.js';
 
 /** A state, shown as a word with a mark, never by colour alone. */
-export type Tone = 'good' | 'bad' | 'warn' | 'quiet';
+export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet';
 
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 
-/** `3 min ago`, with the time as its title. */
-export function since(at: Iso | null, now: number): Html {
-  const ms = millis(at);
-  if (ms === null) return html`<span class="quiet">never</span>`;
-  return html`<time datetime="${new Date(ms).toISOString()}" title="${moment(new Date(ms))}">${ago(new Date(ms), now)}</time>`;
-}
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const dayMs = 86_400_000;
 
-/** `2026-11-20 03:00Z`. */
-export function clock(at: Iso | null): Html {
-  const ms = millis(at);
-  if (ms === null) return html`<span class="quiet">never</span>`;
-  return html`<time datetime="${new Date(ms).toISOString()}">${moment(new Date(ms)).replace(/:\d\dZ$/, 'Z')}</time>`;
+/** Moments as the page shows them: as an age, or by the clock of one time zone. Each has the exact time as its title. */
+export class Times {
+  constructor(
+    readonly now: number,
+    /** A time zone that this machine knows. */
+    readonly zone: string,
+  ) {}
+
+  /** `3 min ago`. */
+  since(at: Iso | null): Html {
+    return this.#time(at, (ms) => ago(new Date(ms), this.now));
+  }
+
+  /** `in 6 h 20 min`, or `now`. */
+  until(at: Iso | null): Html {
+    return this.#time(at, (ms) => (ms <= this.now ? 'now' : `in ${duration(ms - this.now)}`));
+  }
+
+  /** `today 03:00`, `Monday 03:00` within a week, `21 Nov 03:00` otherwise. */
+  at(at: Iso | null): Html {
+    return this.#time(at, (ms) => this.#clock(ms));
+  }
+
+  /** `03:00`. */
+  hour(ms: number): string {
+    return new Date(wallAt(ms, this.zone)).toISOString().slice(11, 16);
+  }
+
+  #clock(ms: number): string {
+    const [wall, today] = [wallAt(ms, this.zone), wallAt(this.now, this.zone)];
+    const date = new Date(wall);
+    const away = Math.floor(wall / dayMs) - Math.floor(today / dayMs);
+    const near = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' }[away];
+    const month = `${date.getUTCDate()} ${months[date.getUTCMonth()]}`;
+    const year = date.getUTCFullYear();
+    const far = year === new Date(today).getUTCFullYear() ? month : `${month} ${year}`;
+    const day = near ?? (Math.abs(away) < 7 ? days[date.getUTCDay()] : far);
+    return `${day} ${this.hour(ms)}`;
+  }
+
+  #time(at: Iso | null, text: (ms: number) => string): Html {
+    const ms = millis(at);
+    if (ms === null) return html`<span class="quiet">never</span>`;
+    const exact = new Date(wallAt(ms, this.zone)).toISOString().slice(0, 19).replace('T', ' ');
+    return html`<time datetime="${new Date(ms).toISOString()}" title="${exact} ${this.zone}">${text(ms)}</time>`;
+  }
 }
 
 export interface Column {
@@ -28,31 +67,33 @@ export interface Column {
   readonly number?: boolean;
 }
 
-/** A table with its caption. When it is too wide, it scrolls inside its frame, also with the keyboard. */
-export function table(
-  id: string,
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly Piece[])[],
-): Html {
+/**
+ * A table. On a narrow screen each row becomes a block, and each value carries the name of its column; the roles say that
+ * it is a table all the same.
+ */
+export function table(id: string, label: string, columns: readonly Column[], rows: readonly Row[]): Html {
   const cell = (piece: Piece, index: number) => {
-    const kind = columns[index]?.number ? 'number' : 'text';
+    const { name = '', number = false } = columns[index] ?? {};
+    const kind = number ? 'number' : 'text';
     return index === 0
-      ? html`<th scope="row" class="${kind}">${piece}</th>`
-      : html`<td class="${kind}">${piece}</td>`;
+      ? html`<th scope="row" role="rowheader" class="${kind}">${piece}</th>`
+      : html`<td role="cell" class="${kind}" data-name="${name}">${piece}</td>`;
   };
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table id="${id}" data-live>
-<caption>${caption}</caption>
-<thead><tr>${columns.map(({ name, number }) => html`<th scope="col" class="${number ? 'number' : 'text'}">${name}</th>`)}</tr></thead>
-<tbody>${
-    rows.length === 0
-      ? html`<tr><td class="quiet" colspan="${columns.length}">none</td></tr>`
-      : rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)
-  }</tbody>
-</table></div>`;
+  return html`<table id="${id}" role="table" aria-label="${label}">
+<thead role="rowgroup"><tr role="row">${columns.map(({ name, number }) => html`<th scope="col" role="columnheader" class="${number ? 'number' : 'text'}">${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${row.map(cell)}</tr>\n`)}</tbody>
+</table>`;
 }
+
+type Row = readonly Piece[];
 
 /** A section labelled by its heading, for screen readers. */
 export function section(id: string, heading: string, ...content: readonly Piece[]): Html {
-  return html`<section aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;
+  return html`<section id="${id}" aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;
+}
+
+/** `topics, people and companies`. */
+export function listed(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -1,18 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { type Facts, freshnessState } from '../../base/facts.js';
-import { type Html, html } from '../../base/html.js';
-import { counted } from '../../base/units.js';
+import { type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { type Html, html, type Piece } from '../../base/html.js';
+import { count, counted } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/view.js';
-import { badge, since } from './html.js';
-import { historySection, jobsSection, nowInWords, nowSection } from './runs.js';
-import {
-  budgetSection,
-  driftSection,
-  filesSection,
-  freshnessSection,
-  rejectedSection,
-  workSection,
-} from './warehouse.js';
+import { canonicalZone } from '../schedule/zone.js';
+import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
+import { type Attention, attention, attentionSection } from './attention.js';
+import { durationsChart, freshnessChart, requestsChart } from './charts.js';
+import { section, Times, type Tone } from './html.js';
+import { runDetails } from './run-details.js';
+import { allRuns, type RunLine, runsTable } from './runs.js';
+import { backlog, driftSection, failingSection, queueSection, rejectedSection, sizes } from './warehouse.js';
 
 export interface PageContent {
   /** Null until they were read for the first time. */
@@ -26,24 +24,192 @@ export interface PageContent {
   readonly refreshMs: number;
   /** Whether the route of the report exists. */
   readonly hasReport: boolean;
+  /** The time zone that the reader chose; one that does not exist counts as none. */
+  readonly zone?: string | undefined;
 }
 
+/** What every page needs besides its content. */
+interface Frame {
+  readonly content: PageContent;
+  readonly times: Times;
+  /** A link to another page that keeps the chosen time zone. */
+  readonly link: (path: string) => string;
+  readonly path: string;
+}
+
+function frameOf(content: PageContent, path: string): Frame {
+  const { schedule, now, zone } = content;
+  const chosen = zone === undefined ? undefined : canonicalZone(zone);
+  const link = (to: string) => (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
+  return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), link, path };
+}
+
+/** The time zones of the jobs, and UTC. Times are shown in the first unless the reader chooses another. */
+function zonesOf({ jobs }: ScheduleView): string[] {
+  const zones = jobs.flatMap(({ timezone }) => canonicalZone(timezone) ?? []);
+  return [...new Set([...zones, 'UTC'])];
+}
+
+/** How many runs the status page lists; /runs lists all that are known. */
+const shownRuns = 12;
+
 /**
- * The whole status page, which works without a script. Elements that change have an id and `data-live`, and contain
- * nothing that can have the focus: assets/live.js fetches the page again and replaces their content.
+ * The status page: is it healthy, what is it doing, what should I do? It works without a script. assets/live.js fetches
+ * it again and changes only what differs. Sections without content are left out.
  */
 export function statusPage(content: PageContent): string {
-  const { facts, problem, schedule, version, now, refreshMs, hasReport } = content;
-  const wrong = attention(facts, schedule, problem, now);
+  const { facts, schedule } = content;
+  const frame = frameOf(content, '/');
+  const { times, link } = frame;
+  const items = attention(content, times);
+  const runs = allRuns(facts, schedule);
+  const name = organizationName(facts);
+  return page(frame, {
+    title: `${items.length > 0 ? `(${items.length}) ` : ''}${name}`,
+    heading: html`${name}`,
+    main: html`${answers(frame, items, runs)}
+${attentionSection(items, (id) => runLink(runs, id, link))}${nowSection(schedule, times)}
+${facts && dataSections(facts, times)}${jobsSection(schedule, times)}
+${runsSection(runs, frame)}${facts && [failingSection(facts), rejectedSection(facts, times), driftSection(facts, times)]}`,
+  });
+}
+
+function organizationName(facts: Facts | null): string {
   const organization = facts?.contents?.organization;
-  const name = organization?.name ?? organization?.id ?? 'Signalhouse';
+  return organization?.name ?? organization?.id ?? 'Signalhouse';
+}
+
+function runLink(runs: readonly RunLine[], id: string, link: Frame['link']): Html | null {
+  return runs.some((run) => run.id === id)
+    ? html`<a href="${link(`/runs/${encodeURIComponent(id)}`)}">Show the run</a>`
+    : null;
+}
+
+/** The three questions, each with its answer. */
+function answers({ content, times }: Frame, items: readonly Attention[], runs: readonly RunLine[]): Html {
+  const { facts, schedule } = content;
+  const [tone, answer] = health(facts, items);
+  const [doing, detail] = activity(schedule, facts, times);
+  const isBusy = schedule.running !== null || (facts?.holder ?? null) !== null;
+  const [first] = items;
+  const more = items.length > 1 ? ` and ${count(items.length - 1)} more` : '';
+  const tile = (kind: Tone, question: string, ...[short, long]: [Piece, Piece]) =>
+    html`<div class="answer ${kind}"><h2>${question}</h2><p class="short">${short}</p><p class="long">${long}</p></div>\n`;
+  return html`<div id="answers" class="answers">
+${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBusy ? 'busy' : 'quiet', 'What is it doing?', doing, detail)}${
+  first === undefined
+    ? tile(
+        facts === null ? 'quiet' : 'good',
+        'What should I do?',
+        'Nothing',
+        'There is nothing to decide or to fix.',
+      )
+    : tile(
+        first.tone,
+        'What should I do?',
+        counted(items.length, 'thing'),
+        html`<a href="#attention">${first.title}${more}</a>`,
+      )
+}</div>
+<p id="state" class="unseen" role="status" aria-live="polite">${nowInWords(schedule, facts)}</p>`;
+}
+
+function health(facts: Facts | null, items: readonly Attention[]): [Tone, string] {
+  if (items.some(({ tone }) => tone === 'bad')) return ['bad', 'No'];
+  if (facts === null) return ['quiet', 'Starting'];
+  if (facts.contents === null) return ['quiet', 'Not known yet'];
+  return items.length > 0 ? ['warn', 'Yes, with open points'] : ['good', 'Yes'];
+}
+
+/** What the answer rests on. */
+function evidence(facts: Facts | null, runs: readonly RunLine[], times: Times): Piece {
+  if (facts === null) return 'The warehouse has not been read yet.';
+  if (facts.contents === null) return 'Nothing is published yet.';
+  const wanted = facts.freshness.filter((one) => freshnessState(one, times.now) !== 'open');
+  const fresh = wanted.filter((one) => freshnessState(one, times.now) === 'fresh');
+  const lists =
+    wanted.length === 0 ? '' : `${count(fresh.length)} of ${counted(wanted.length, 'list')} fresh; `;
+  const last = runs.find(({ endedAt, outcome }) => endedAt !== null && outcome !== 'skipped');
+  return last === undefined
+    ? html`${lists}published ${times.since(facts.publishedAt)}`
+    : html`${lists}last run ${last.outcome} ${times.since(last.endedAt)}`;
+}
+
+function dataSections(facts: Facts, times: Times): Html | null {
+  const isUsed = facts.spent.slices.some(({ requests }) => requests > 0);
+  const requests =
+    facts.contents === null && !isUsed
+      ? null
+      : section('requests', 'Requests a minute', requestsChart(facts, times));
+  const freshness =
+    facts.contents === null
+      ? null
+      : section('freshness', 'Freshness', freshnessChart(facts.freshness, times), backlog(facts));
+  const queue = queueSection(facts);
+  if (requests === null && queue === null) return null;
+  return html`<div id="columns" class="columns"><div id="data">${freshness}${queue}</div>${requests}</div>\n`;
+}
+
+function runsSection(runs: readonly RunLine[], { times, link }: Frame): Html | null {
+  if (runs.length === 0) return null;
+  const rest = runs.length - shownRuns;
+  return section(
+    'runs',
+    'Runs',
+    durationsChart(runs, times, link),
+    runsTable(runs.slice(0, shownRuns), times, link),
+    rest > 0 ? html`<p><a href="${link('/runs')}">All ${count(runs.length)} runs</a></p>` : null,
+  );
+}
+
+/** Every run that is known. */
+export function runsPage(content: PageContent): string {
+  const frame = frameOf(content, '/runs');
+  const runs = allRuns(content.facts, content.schedule);
+  return page(frame, {
+    title: 'Runs',
+    heading: html`Runs`,
+    main: section(
+      'runs',
+      'Duration of the last 30',
+      durationsChart(runs, frame.times, frame.link),
+      runsTable(runs, frame.times, frame.link),
+    ),
+  });
+}
+
+/** One run with its summary. */
+export function runPage(content: PageContent, run: RunDetails): string {
+  const frame = frameOf(content, '/runs');
+  const line = allRuns(content.facts, content.schedule).find(({ id }) => id === run.run_id) ?? null;
+  const name = line?.job == null ? run.command : `${line.job}: ${run.command}`;
+  return page(frame, { title: name, heading: html`${name}`, main: runDetails(run, line, frame.times) });
+}
+
+interface Document {
+  readonly title: string;
+  readonly heading: Html;
+  readonly main: Html;
+}
+
+function page({ content, times, link, path }: Frame, { title, heading, main }: Document): string {
+  const { facts, schedule, version, refreshMs, hasReport } = content;
+  const isHome = path === '/';
+  const back = isHome
+    ? null
+    : html`<p class="back"><a href="${link('/')}">${organizationName(facts)}</a></p>`;
+  const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) =>
+    zone === times.zone
+      ? html`<li><a href="?zone=${encodeURIComponent(zone)}" aria-current="true">${zone}</a></li>`
+      : html`<li><a href="?zone=${encodeURIComponent(zone)}">${zone}</a></li>`,
+  );
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${wrong.length > 0 ? `(${wrong.length}) ` : ''}${name} · Signalhouse</title>
+<title>${title === 'Signalhouse' ? title : `${title} · Signalhouse`}</title>
 <link rel="stylesheet" href="/assets/page.css">
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <noscript><meta http-equiv="refresh" content="15"></noscript>
@@ -52,88 +218,26 @@ export function statusPage(content: PageContent): string {
 <body data-refresh-ms="${refreshMs}">
 <a class="skip" href="#main">Skip to the content</a>
 <header>
-<h1>${name}</h1>
-<p id="published" data-live>Signalhouse ${version} · ${published(facts, now)}</p>${
-    hasReport
-      ? html`
-<p><a href="/report">Report for people</a></p>`
-      : null
-  }
+<div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${
+    hasReport ? html` · <a href="/report">Report for people</a>` : null
+  }</p></div>
+<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav>
 </header>
-<main id="main" tabindex="-1">
-<div class="verdict">
-<p id="state" role="status" aria-live="polite" data-live>${nowInWords(schedule)}</p>
 <p id="connection" role="status" aria-live="polite"></p>
-<div id="attention" data-live>${verdict(wrong, facts)}</div>
-</div>
-${nowSection(schedule, now)}${jobsSection(schedule, now)}${facts && warehouse(facts, now)}${historySection(schedule, now)}${
-  facts && [rejectedSection(facts, now), driftSection(facts, now), filesSection(facts)]
-}
+<main id="main" tabindex="-1">
+${main}
 </main>
-<footer><p>Times are UTC. For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a>.</p></footer>
+<footer><p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
+<p>For programs: <a href="/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>
 </body>
 </html>
 `.text;
 }
 
-function warehouse(facts: Facts, now: number): Html[] {
-  return [freshnessSection(facts, now), budgetSection(facts), workSection(facts)];
-}
-
-function published(facts: Facts | null, now: number): Html {
-  return facts?.publishedAt ? html`published ${since(facts.publishedAt, now)}` : html`nothing published yet`;
-}
-
-function verdict(wrong: readonly string[], facts: Facts | null): Html {
-  if (wrong.length > 0) {
-    return html`<p>${badge('bad', 'Needs attention')}</p><ul>${wrong.map((line) => html`<li>${line}</li>`)}</ul>`;
-  }
-  return facts === null
-    ? html`<p>${badge('warn', 'Starting')} The warehouse has not been read yet.</p>`
-    : html`<p>${badge('good', 'All well')}</p>`;
-}
-
-/** What needs attention, one sentence each; empty when all is well. */
-function attention(
-  facts: Facts | null,
-  schedule: ScheduleView,
-  problem: string | null,
-  now: number,
-): string[] {
-  return [
-    ...(problem === null ? [] : [`The warehouse cannot be read: ${problem}`]),
-    ...jobs(schedule),
-    ...(facts === null ? [] : [...freshness(facts, now), ...changes(facts)]),
-  ];
-}
-
-function jobs({ jobs: all, history, running }: ScheduleView): string[] {
-  const outage = running?.outage ? [`The API does not answer: ${running.job} is waiting for it`] : [];
-  const ended = all.flatMap(({ name }) => {
-    const last = history.find(
-      ({ job, outcome }) => job === name && outcome !== 'skipped' && outcome !== 'interrupted',
-    );
-    if (last?.outcome === 'failed') return [`${name} failed: ${last.message}`];
-    return last?.outcome === 'incomplete' ? [`${name} is incomplete: ${last.message}`] : [];
-  });
-  return [...outage, ...ended];
-}
-
-function freshness(facts: Facts, now: number): string[] {
-  // Nothing is published yet: the first run brings the lists.
-  if (facts.contents === null) return [];
-  return facts.freshness.flatMap((one) => {
-    const state = freshnessState(one, now);
-    if (state === 'stale') return [`${one.resource}: older than its objective`];
-    return state === 'never' ? [`${one.resource}: not complete yet`] : [];
-  });
-}
-
-function changes({ queue }: Facts): string[] {
-  return (['conflict', 'failed'] as const).flatMap((status) => {
-    const number = queue[status] ?? 0;
-    return number > 0 ? [`${counted(number, 'change')} to push: ${status}`] : [];
-  });
+function published(facts: Facts | null, times: Times): Html {
+  return facts?.publishedAt
+    ? html`Data published ${times.since(facts.publishedAt)}`
+    : html`Nothing published yet`;
 }
 
 /** A file of the page, kept in memory: the path of a request is never looked up on the disk. */

@@ -1,115 +1,127 @@
-import { millis } from '../../base/clock.js';
-import { type Html, html } from '../../base/html.js';
+import { type Iso, millis } from '../../base/clock.js';
+import type { Facts, StoredRun } from '../../base/facts.js';
+import { type Html, html, type Piece } from '../../base/html.js';
 import { count, duration } from '../../base/units.js';
-import type { Outcome, RunRecord } from '../schedule/record.js';
-import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
-import { badge, clock, section, since, type Tone, table } from './html.js';
+import type { RunRecord } from '../schedule/record.js';
+import type { ScheduleView } from '../schedule/view.js';
+import { badge, type Column, type Times, type Tone, table } from './html.js';
 
-const tones: Readonly<Record<Outcome, Tone>> = {
+/** A run as the lists show it: of a command, or of a job of serve that made no run in the warehouse. */
+export interface RunLine {
+  /** Its id in ops.runs; null for a job that did not get that far, such as one that was skipped. */
+  readonly id: string | null;
+  readonly command: string;
+  /** The job of serve that made it; null for a command, also one of an external scheduler. */
+  readonly job: string | null;
+  readonly trigger: string;
+  readonly startedAt: Iso | null;
+  readonly endedAt: Iso | null;
+  readonly outcome: string;
+  readonly stored: StoredRun | null;
+  /** Why it did not end well; null when it did. */
+  readonly message: string | null;
+}
+
+const tones: Readonly<Record<string, Tone>> = {
   done: 'good',
   stopped: 'good',
+  running: 'busy',
   incomplete: 'warn',
-  failed: 'bad',
   interrupted: 'warn',
+  failed: 'bad',
   skipped: 'quiet',
 };
-/** How many runs the page shows; /status.json has all that are remembered. */
-const shownRuns = 15;
 
-/** The current state in one sentence, for screen readers: the text changes only when the state does. */
-export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView): string {
-  if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
-  const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
-  if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
-  if (running)
-    return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
-  const [next] = upcoming(jobs);
-  return next?.nextAt
-    ? `Nothing is running. Next: ${next.name}.`
-    : 'Nothing is running, and no job is scheduled.';
+export function outcomeTone(outcome: string): Tone {
+  return tones[outcome] ?? 'quiet';
 }
 
-export function nowSection({ running, waiting }: ScheduleView, now: number): Html {
-  const runs = [
-    ...(running ? [['running', running] as const] : []),
-    ...waiting.map((one) => ['waiting', one] as const),
-  ];
-  return section(
-    'now',
-    'Now',
-    html`<div id="now" data-live>${
-      runs.length === 0
-        ? html`<p class="quiet">Nothing is running.</p>`
-        : html`<ul class="runs">${runs.map(([state, run]) => html`<li>${liveRun(state, run, now)}</li>`)}</ul>`
-    }</div>`,
-  );
+export function outcomeBadge(outcome: string): Html {
+  return badge(outcomeTone(outcome), outcome);
 }
 
-function liveRun(
-  state: 'running' | 'waiting',
-  { job, since: from, progress, trigger, outage }: LiveRun,
-  now: number,
-): Html {
-  const spent = duration(now - (millis(from) ?? now));
-  return html`<strong>${job}</strong> ${badge(state === 'running' ? 'good' : 'quiet', state)} for ${spent} (${trigger})${
-    progress && bar(progress)
-  }${outage && waiting(outage, now)}`;
+/** Every run that is known, newest first: the warehouse has those of all commands, the schedule those of the jobs. */
+export function allRuns(facts: Facts | null, { history, jobs, running }: ScheduleView): RunLine[] {
+  const stored = facts?.contents?.runs ?? [];
+  const busy = running !== null || (facts?.holder ?? null) !== null;
+  const lines = stored.map((run): RunLine => {
+    const record = history.find((one) => made(one, run));
+    const outcome = run.outcome === 'running' && !busy ? 'interrupted' : run.outcome;
+    const isWell = outcomeTone(outcome) === 'good' || outcome === 'running';
+    return {
+      id: run.run_id,
+      command: run.command,
+      job: record?.job ?? null,
+      trigger: record?.trigger ?? 'command',
+      startedAt: run.started_at,
+      endedAt: run.ended_at,
+      outcome,
+      stored: run,
+      message: isWell ? null : (run.error ?? record?.message ?? null),
+    };
+  });
+  const others = history
+    .filter((record) => !stored.some((run) => made(record, run)))
+    .map(
+      (record): RunLine => ({
+        id: null,
+        command: jobs.find(({ name }) => name === record.job)?.run ?? 'job',
+        job: record.job,
+        trigger: record.trigger,
+        startedAt: record.startedAt,
+        endedAt: record.endedAt,
+        outcome: record.outcome,
+        stored: null,
+        message: record.message,
+      }),
+    );
+  const at = (line: RunLine) => millis(line.startedAt ?? line.endedAt) ?? 0;
+  return [...lines, ...others].toSorted((a, b) => at(b) - at(a));
 }
 
-function waiting({ since: from, until, reason }: NonNullable<LiveRun['outage']>, now: number): Html {
-  const wait = duration((millis(until) ?? now) - now);
-  return html`<p>${badge('warn', 'API unavailable')} The API has not answered since ${clock(from)}. The run waits for it for ${wait} more, and continues when it answers. <span class="message">${reason}</span></p>`;
+/** Whether a job made a run. Records of earlier versions do not name their runs: then its time decides. */
+function made({ runIds, startedAt, endedAt }: RunRecord, run: StoredRun): boolean {
+  if (runIds !== undefined) return runIds.includes(run.run_id);
+  const [from, to, at] = [startedAt, endedAt, run.started_at].map((one) => millis(one));
+  return from != null && to != null && at != null && from <= at && at <= to;
 }
 
-function bar({ phase, done, total }: NonNullable<LiveRun['progress']>): Html {
-  const text = total === null ? `${phase}: ${count(done)}` : `${phase}: ${count(done)} of ${count(total)}`;
-  const extent =
-    total === null || total <= 0 ? html`` : html` max="${total}" value="${Math.min(done, total)}"`;
-  return html`<div class="progress"><progress aria-label="${phase}"${extent}></progress> <span>${text}</span></div>`;
-}
-
-export function jobsSection({ jobs }: ScheduleView, now: number): Html {
-  const rows = upcoming(jobs).map((job) => [
-    html`${job.name}<br><span class="quiet">${job.run}</span>`,
-    html`${clock(job.nextAt)}<br><span class="quiet">${job.cron} ${job.timezone}</span>`,
-    job.last
-      ? html`${outcome(job.last)} ${since(job.last.endedAt, now)}${lastSuccess(job, now)}`
-      : html`<span class="quiet">never ran</span>`,
-  ]);
-  const columns = [{ name: 'Job' }, { name: 'Next' }, { name: 'Last' }];
-  return section('jobs', 'Jobs', table('jobs', 'Jobs, by next start', columns, rows));
-}
-
-/** When the last run was not a success. */
-function lastSuccess({ last, lastSuccessAt }: JobView, now: number): Html | null {
-  if (last?.endedAt === lastSuccessAt) return null;
-  return html`<br><span class="quiet">last success ${since(lastSuccessAt, now)}</span>`;
-}
-
-function upcoming(jobs: readonly JobView[]): JobView[] {
-  const at = ({ nextAt }: JobView) => millis(nextAt) ?? Number.POSITIVE_INFINITY;
-  return jobs.toSorted((a, b) => Math.sign(at(a) - at(b)) || 0);
-}
-
-export function historySection({ history }: ScheduleView, now: number): Html {
-  const rows = history
-    .slice(0, shownRuns)
-    .map((run) => [
-      html`${run.job}<br><span class="quiet">${run.trigger}</span>`,
-      html`${outcome(run)} ${since(run.startedAt ?? run.endedAt, now)}${took(run)}`,
-      html`<span class="message">${run.message}</span>`,
-    ]);
-  const columns = [{ name: 'Job' }, { name: 'Result' }, { name: 'Message' }];
-  return section('history', 'Last runs', table('history', 'Last runs, newest first', columns, rows));
-}
-
-function outcome({ outcome: name }: RunRecord): Html {
-  return badge(tones[name], name);
-}
-
-function took({ startedAt, endedAt }: RunRecord): Html | null {
+/** How long it took; null while it runs, and for one that never started. */
+export function runMs({ startedAt, endedAt }: RunLine): number | null {
   const [from, to] = [millis(startedAt), millis(endedAt)];
-  return from === null || to === null
-    ? null
-    : html`<br><span class="quiet">took ${duration(to - from)}</span>`;
+  return from === null || to === null ? null : Math.max(0, to - from);
+}
+
+const columns: readonly Column[] = [
+  { name: 'Run' },
+  { name: 'Started' },
+  { name: 'Outcome' },
+  { name: 'Duration', number: true },
+  { name: 'Requests', number: true },
+  { name: 'New rows', number: true },
+  { name: 'Changed', number: true },
+  { name: 'Removed', number: true },
+];
+
+export function runsTable(lines: readonly RunLine[], times: Times, link: (path: string) => string): Html {
+  const rows = lines.map((line): Piece[] => {
+    const { id, command, job, trigger, stored, message } = line;
+    const name =
+      id === null ? command : html`<a href="${link(`/runs/${encodeURIComponent(id)}`)}">${command}</a>`;
+    const ms = runMs(line);
+    return [
+      html`${name}<span class="quiet origin">${job === null ? 'by command' : `${job}, ${trigger}`}</span>`,
+      times.at(line.startedAt ?? line.endedAt),
+      html`${outcomeBadge(line.outcome)}${message === null ? null : html`<span class="message">${message}</span>`}`,
+      ms === null ? none : duration(ms),
+      ...[stored?.requests, stored?.rows_new, stored?.rows_changed, stored?.rows_removed].map(orNone),
+    ];
+  });
+  return table('runs-table', 'Runs, newest first', columns, rows);
+}
+
+const none = html`<span class="quiet">-</span>`;
+
+function orNone(value: number | null | undefined): Piece {
+  return value == null ? none : count(value);
 }

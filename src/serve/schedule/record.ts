@@ -16,6 +16,8 @@ export interface JobResult {
   readonly exitCode: ExitCode;
   /** One line for people: what it did, or what went wrong and what to do next. */
   readonly message: string;
+  /** The runs that it made (ops.runs), in their order. */
+  readonly runIds?: readonly string[] | undefined;
   /** An outage ended it: worth another try before the job is due again. */
   readonly endedByOutage?: boolean | undefined;
 }
@@ -37,6 +39,8 @@ export interface RunRecord {
   /** Null when it was skipped. */
   readonly exitCode: ExitCode | null;
   readonly message: string;
+  /** The runs that it made (ops.runs); earlier versions did not record them. */
+  readonly runIds?: readonly string[] | undefined;
 }
 
 /** When a job that an outage ended runs again, and how often it was tried again, this time included. */
@@ -98,6 +102,7 @@ export const scheduleMemory: z.ZodType<ScheduleMemory> = z.object({
       endedAt: moment,
       exitCode: z.enum(ExitCode).nullable(),
       message: z.string(),
+      runIds: z.array(z.string()).optional(),
     }),
   ),
 });

@@ -300,6 +300,7 @@ export class Scheduler {
       endedAt: iso(this.#clock.now()),
       exitCode: result.exitCode,
       message,
+      runIds: result.runIds ?? [],
     };
     await this.#settle(record, retry);
     if (retry) this.#alarm.abort(new Error('a retry is due'));

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Contents, Facts } from '../../base/facts.js';
+import type { Contents, Facts, RunDetails } from '../../base/facts.js';
 import { identifier, literal, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
 import { currentHolder } from '../store/lock.js';
@@ -37,6 +37,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       lists: await rows('lists'),
       children: await rows('children'),
       failing: await rows('failing'),
+      fused: await rows('fused'),
       rejected: await rows('rejected'),
       drift: await rows('drift'),
       spent: await rows('spent'),
@@ -54,6 +55,12 @@ async function readUserViews(snapshot: Snapshot): Promise<Contents['userViews']>
     "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'user_views'",
   );
   return found.length === 0 ? [] : snapshot.all('FROM ops.user_views ORDER BY file');
+}
+
+/** One run of the published snapshot; null when it has none with that id. */
+export async function readRun(snapshot: Snapshot, runId: string): Promise<RunDetails | null> {
+  const [run = null] = await snapshot.all<RunDetails>(sqlFile('status/run'), { run_id: runId });
+  return run;
 }
 
 async function countRows(snapshot: Snapshot): Promise<Record<string, number>> {

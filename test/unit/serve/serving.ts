@@ -1,4 +1,4 @@
-import type { Contents, Facts } from '../../../src/base/facts.js';
+import type { Contents, Facts, RunDetails, StoredRun } from '../../../src/base/facts.js';
 import { silentLog } from '../../../src/base/log.js';
 import { cacheFacts } from '../../../src/serve/facts-cache.js';
 import { Metrics } from '../../../src/serve/http/metrics.js';
@@ -9,16 +9,43 @@ import type { ScheduleView } from '../../../src/serve/schedule/view.js';
 /** The moment at which the examples take place. */
 export const now = Date.parse('2026-11-20T10:15:00.000Z');
 
+const night: StoredRun = {
+  run_id: '20261120T030112000Z-4f2a',
+  command: 'sync',
+  started_at: '2026-11-20T03:01:12.000Z',
+  ended_at: '2026-11-20T03:43:02.000Z',
+  outcome: 'done',
+  exit_code: 0,
+  requests: 4_120,
+  rate_limited: 0,
+  rows_new: 1_204,
+  rows_changed: 322,
+  rows_removed: 7,
+  rejected: 3,
+  left_due: 1_204,
+  error: null,
+};
+
 const someContents: Contents = {
   userViews: [],
   organization: { id: 'org_1', name: 'Acme Tools', slug: 'acme' },
-  runs: [],
+  runs: [
+    night,
+    {
+      ...night,
+      ...{ run_id: '20261119T160000000Z-11aa', command: 'push', outcome: 'failed', exit_code: 1 },
+      ...{ started_at: '2026-11-19T16:00:00.000Z', ended_at: '2026-11-19T16:30:04.000Z' },
+      ...{ requests: 12, rows_new: 0, rows_changed: 0, rows_removed: 0, left_due: null },
+      error: 'the API has been unavailable for 30 min',
+    },
+  ],
   left: { run_id: '20261120T030112000Z-4f2a', due: 1_204, requests: 1_310, minutes: 11.4 },
   lists: [],
   children: [],
   failing: [],
   spent: [],
   rows: { topics: 412, people: 9_210, messages: 120_344 },
+  fused: [],
   rejected: [
     {
       endpoint: 'people',
@@ -59,6 +86,7 @@ export const someFacts = {
       from: new Date(now - (36 - index) * 600_000).toISOString(),
       requests: index % 7 === 0 ? 0 : 140 + ((index * 397) % 900),
       rateLimited: index === 20 ? 35 : 0,
+      busiestMinute: index % 7 === 0 ? 0 : 40 + ((index * 397) % 80),
     })),
   },
   queue: { queued: 12, applied: 340, conflict: 2 },
@@ -73,6 +101,7 @@ export const someRun: RunRecord = {
   endedAt: '2026-11-20T03:43:02.000Z',
   exitCode: 0,
   message: '4,120 requests, 1,204 new and 322 changed rows',
+  runIds: [night.run_id],
 };
 
 export const someSchedule: ScheduleView = {
@@ -127,6 +156,7 @@ export const someSchedule: ScheduleView = {
       endedAt: '2026-11-19T23:00:04.000Z',
       exitCode: 1,
       message: 'there is no warehouse in /data yet. Run signalhouse sync first.',
+      runIds: [],
     },
     {
       ...someRun,
@@ -136,9 +166,147 @@ export const someSchedule: ScheduleView = {
       endedAt: '2026-11-19T22:10:00.000Z',
       exitCode: null,
       message: 'nightly has been running since 2026-11-19T22:00:00.000Z',
+      runIds: [],
     },
   ],
 };
+
+/** A run as its page shows it. */
+export const someDetails: RunDetails = {
+  ...night,
+  outcome: 'incomplete',
+  exit_code: 3,
+  program_version: '1.2.3',
+  pid: 4711,
+  summary: {
+    stoppedBy: null,
+    requests: { total: 4_120, rateLimited: 0, byEndpoint: { topic: 402, person: 1_200, topics: 21 } },
+    rows: {
+      topics: { new: 12, changed: 310, removed: 0 },
+      messages: { new: 1_192, changed: 12, removed: 7 },
+      people: { new: 0, changed: 0, removed: 0 },
+    },
+    scans: [
+      {
+        endpoint: 'companies',
+        verified: true,
+        complete: true,
+        fused: true,
+        items: 40,
+        totalCount: 40,
+        missing: 60,
+        note: null,
+      },
+    ],
+    rejected: {
+      new: 1,
+      known: 2,
+      examples: [{ endpoint: 'people', entityId: 'p_1', message: 'email: Invalid input', hint: null }],
+    },
+    failures: [{ endpoint: 'topic_history', entityId: 't_9', message: 'HTTP 500', hint: null }],
+    drift: [{ endpoint: 'topics', path: '$.sentiment.score', kind: 'unknown_field' }],
+    notes: ['the API was unavailable for 3 min'],
+    left: { due: 1_204, requests: 1_310, minutes: 11.4, runs: null },
+  },
+};
+
+/** Before the first sync has ended. */
+export const noFacts: Facts = {
+  ...someFacts,
+  files: { worker: null, published: null },
+  publishedAt: null,
+  contents: null,
+  freshness: someFacts.freshness.map((one) => ({ ...one, at: null })),
+  spending: { ...someFacts.spending, held: 0 },
+  spent: {
+    ...someFacts.spent,
+    slices: someFacts.spent.slices.map(({ from }) => ({
+      from,
+      requests: 0,
+      rateLimited: 0,
+      busiestMinute: 0,
+    })),
+  },
+  queue: {},
+};
+
+/** When nothing is wrong. */
+export const wellFacts: Facts = {
+  ...someFacts,
+  contents: { ...someContents, rejected: [], drift: [], left: null, runs: [night] },
+  freshness: someFacts.freshness.slice(0, 1),
+  queue: { queued: 1 },
+};
+
+const hourMs = 3_600_000;
+const at = (hoursAgo: number) => new Date(now - hoursAgo * hourMs).toISOString();
+
+/** A worker that has run for a year, and has every kind of trouble. */
+export const muchFacts: Facts = {
+  ...someFacts,
+  contents: {
+    ...someContents,
+    organization: {
+      id: 'org_2',
+      name: 'Internationale Gesellschaft für Produktforschung und Kundenzufriedenheit mbH',
+      slug: 'igpk',
+    },
+    runs: Array.from({ length: 300 }, (_, index): StoredRun => {
+      const outcome = index % 11 === 4 ? 'failed' : index % 7 === 3 ? 'incomplete' : 'done';
+      const isPush = index % 3 === 1;
+      return {
+        ...night,
+        ...{ run_id: `20261120T${String(index).padStart(9, '0')}Z-4f2a`, command: isPush ? 'push' : 'sync' },
+        ...{
+          started_at: at(index * 8 + 2),
+          ended_at: at(index * 8 + (isPush ? 1.98 : 0.9 + (index % 5) / 5)),
+        },
+        ...{ outcome, requests: isPush ? index : 4_000 + index * 17, left_due: isPush ? null : 0 },
+        error: outcome === 'failed' ? `GET /topics?page=${index}: no answer within 30 s, 6 times` : null,
+      };
+    }),
+    failing: ['topic_history', 'person_groups', 'company_activity'].map((endpoint, index) => ({
+      endpoint,
+      entities: 3 + index * 900,
+      error: `GET /${endpoint}/{id}/with/a/very/long/path/that/does/not/end/soon: HTTP 500 Internal Server Error`,
+      ids: ['a', 'b', 'c'],
+    })),
+    rejected: ['people', 'groups', 'messages', 'stories'].map((endpoint, index) => ({
+      endpoint,
+      records: 10 ** index,
+      last_seen_at: at(index),
+      example: `/items/${index}/metadata/x: Invalid input: expected string, received ${'undefined '.repeat(9)}`,
+    })),
+    fused: [{ endpoint: 'companies' }],
+    drift: Array.from({ length: 64 }, (_, index) => ({
+      endpoint: 'topics',
+      path: `$.sentiment.byLanguage.region_${index}.scores[*].confidenceIntervalLowerBound`,
+      kind: 'unknown_field',
+      occurrences: 412 * index,
+      first_seen_at: at(index * 24),
+    })),
+    rows: Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`table_${index}`, 3_456_789])),
+  },
+  freshness: ['topics', 'companies', 'people', 'channels', 'stories', 'automation_templates'].map(
+    (resource, index) => ({
+      resource,
+      at: index === 3 ? null : at(index * 9),
+      objectiveMinutes: index === 4 ? null : 26 * 60,
+    }),
+  ),
+  queue: {
+    queued: 1_200,
+    sending: 3,
+    applied: 34_000,
+    unchanged: 120,
+    conflict: 12,
+    failed: 7,
+    cancelled: 4,
+  },
+};
+
+/** Nothing runs, and the last run was a good one. */
+export const wellSchedule: ScheduleView = { ...someSchedule, running: null, waiting: [], history: [someRun] };
 
 /** What nothing was ever planned in. */
 export const emptySchedule: ScheduleView = {
@@ -160,6 +328,7 @@ export function serving(
   return {
     port: 0,
     facts: cacheFacts({ facts, log: silentLog, maxAgeMs: 0 }),
+    run: async () => someDetails,
     schedule: { view: () => someSchedule, ask: () => 'accepted', ...schedule },
     metrics: new Metrics({ version: '1.2.3' }),
     version: '1.2.3',
@@ -167,3 +336,34 @@ export function serving(
     ...rest,
   };
 }
+
+/** Many jobs in several time zones, with a long message each. */
+export const muchSchedule: ScheduleView = {
+  ...someSchedule,
+  jobs: ['nightly', 'decisions', 'hourly-push', 'export-for-the-finance-department', 'weekly-dump'].map(
+    (name, index) => ({
+      name,
+      run: (['sync+push', 'push', 'push', 'export', 'export'] as const)[index] ?? 'sync',
+      cron: ['0 3 * * *', '*/10 7-19 * * 1-5', '10 * * * *', '0 6 1 * *', '0 6 * * 1'][index] ?? '',
+      timezone: ['Europe/Berlin', 'Europe/Berlin', 'UTC', 'America/New_York', 'Asia/Tokyo'][index] ?? 'UTC',
+      nextAt: at(-index * 30 - 1),
+      last: {
+        ...someRun,
+        job: name,
+        outcome: (['failed', 'done', 'skipped', 'incomplete', 'interrupted'] as const)[index] ?? 'done',
+      },
+      lastSuccessAt: at(30),
+      overdueSince: null,
+    }),
+  ),
+  history: [
+    {
+      ...someRun,
+      outcome: 'failed',
+      exitCode: 1,
+      runIds: [],
+      message: `push: 3 applied, 12 conflicts, 7 failed; sync: ${'4,120 requests, 1,204 new and 322 changed rows, '.repeat(4)}the API has been unavailable for 30 min; the next try is at 2026-11-20 10:20:00Z`,
+    },
+    ...someSchedule.history.slice(1),
+  ],
+};

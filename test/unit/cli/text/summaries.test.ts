@@ -208,7 +208,7 @@ describe('the summary of the status', () => {
         publishedAt: '2026-11-20T11:30:00.000Z',
         spending: { held: 118, limit: 120, windowMs: 60_000 },
         spent: {
-          slices: [{ from: '2026-11-20T11:50:00.000Z', requests: 1_100, rateLimited: 1 }],
+          slices: [{ from: '2026-11-20T11:50:00.000Z', requests: 1_100, rateLimited: 1, busiestMinute: 118 }],
           sliceMinutes: 10,
         },
         freshness: [
@@ -234,6 +234,7 @@ describe('the summary of the status', () => {
               error: 'Catalog Error: Table with name nowhere does not exist!',
             },
           ],
+          fused: [],
           organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
           runs: [
             {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.js';
 import { UsageError } from '../../../../src/base/errors.js';
 import { buildServer } from '../../../../src/serve/http/server.js';
-import { emptySchedule, serving, someFacts, someSchedule } from '../serving.js';
+import { emptySchedule, now, serving, someDetails, someFacts, someSchedule } from '../serving.js';
 
 /** Asks a server of its own, under a name that it knows. */
 async function ask(
@@ -102,7 +103,7 @@ describe('what is shown', () => {
       schedule: { view: () => emptySchedule },
     });
     expect(answer.statusCode).toBe(200);
-    expect(answer.body).toContain('The warehouse cannot be read: no disk');
+    expect(answer.body).toMatch(/The warehouse cannot be read<\/h3>\s*<p[^>]*>no disk/);
   });
 
   it('reads the facts once for many who ask at once', async () => {
@@ -118,7 +119,7 @@ describe('what is shown', () => {
     await app.close();
   });
 
-  it.each(['/', '/status.json', '/metrics', '/assets/page.css', '/healthz', '/nowhere'])(
+  it.each(['/', '/runs', '/status.json', '/metrics', '/assets/page.css', '/healthz', '/nowhere'])(
     'sends the headers that keep strangers out: %s',
     async (url) => {
       const { headers } = await ask(url);
@@ -163,6 +164,41 @@ describe('the report', () => {
     const refuses = () => Promise.reject(new UsageError('The date cannot be read.'));
     expect((await ask('/report?since=soon', { report: refuses })).statusCode).toBe(400);
   });
+});
+
+describe('runs', () => {
+  const [night] = someFacts.contents.runs;
+
+  it('has a page for each run that is listed, and reads no other', async () => {
+    const read: string[] = [];
+    const run = async (id: string) => {
+      read.push(id);
+      return someDetails;
+    };
+    const clock = { ...systemClock, now: () => now };
+    const shown = await ask(`/runs/${night?.run_id}?zone=Asia/Tokyo`, { run, clock });
+    expect([shown.statusCode, shown.body]).toEqual([200, expect.stringContaining('today 12:01')]);
+    expect((await ask('/runs')).body).toContain(`/runs/${night?.run_id}`);
+    for (const path of ['/runs/x', "/runs/'%20OR%201=1", `/runs/${night?.run_id}/x`]) {
+      const answer = await ask(path, { run });
+      expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
+    }
+    expect(read).toEqual([night?.run_id]);
+  });
+
+  it('a run that the snapshot lost meanwhile is not found', async () => {
+    const answer = await ask(`/runs/${night?.run_id}`, { run: async () => null });
+    expect(answer.statusCode).toBe(404);
+  });
+
+  it.each(['Europe/Nowhere', '%00', 'x'.repeat(5_000), 'UTC&zone=UTC', '..%2F..'])(
+    'a time zone that does not exist counts as none: %.20s',
+    async (zone) => {
+      const { statusCode, body } = await ask(`/?zone=${zone}`);
+      expect(statusCode).toBe(200);
+      expect(body).toContain('aria-current="true">Europe/Berlin<');
+    },
+  );
 });
 
 describe('names', () => {

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { Facts } from '../../../../src/base/facts.js';
-import { type PageContent, statusPage } from '../../../../src/serve/page/page.js';
-import type { ScheduleView } from '../../../../src/serve/schedule/view.js';
-import { emptySchedule, now, someFacts, someRun, someSchedule } from '../serving.js';
+import type { Json } from '../../../../src/base/json.js';
+import { type PageContent, runPage, runsPage, statusPage } from '../../../../src/serve/page/page.js';
+import {
+  emptySchedule,
+  muchFacts,
+  muchSchedule,
+  noFacts,
+  now,
+  someDetails,
+  someFacts,
+  someRun,
+  someSchedule,
+  wellFacts,
+  wellSchedule,
+} from '../serving.js';
 
 function page(more: Partial<PageContent> = {}): string {
   return statusPage({
@@ -28,22 +39,51 @@ function words(document: string, id: string): string {
     .trim();
 }
 
-const well: Facts = { ...someFacts, freshness: someFacts.freshness.slice(0, 1), queue: { queued: 1 } };
-const quiet: ScheduleView = { ...someSchedule, running: null, waiting: [], history: [someRun] };
+/** What the page answers to its three questions. */
+function answers(document: string): string[] {
+  const short = [...document.matchAll(/<p class="short">(.*?)<\/p>/g)].map(([, text = '']) => text);
+  return short.map((text) => text.replace(/<[^>]*>/g, ''));
+}
 
-describe('what it says', () => {
-  it('says what runs and how far it is, what waits, and what is next', () => {
-    const document = page();
-    expect(words(document, 'state')).toBe('hourly-push is running: topic details. Waiting: export.');
-    expect(words(document, 'now')).toMatch(
-      /hourly-push running for 5 min \(schedule\) topic details: 120 of 400/,
-    );
-    expect(words(document, 'jobs')).toMatch(
-      /hourly-push.*2026-11-20 11:10Z.*nightly.*2026-11-21 02:00Z.*done/,
-    );
+describe('its three questions', () => {
+  it('are answered when things are wrong', () => {
+    expect(answers(page())).toEqual(['No', 'Running hourly-push', '5 things']);
+    expect(words(page(), 'state')).toBe('hourly-push is running: topic details. Waiting: export.');
+    expect(page()).toContain('<title>(5) Acme Tools · Signalhouse</title>');
   });
 
-  it('says that a run waits for the API, since when, until when and why', () => {
+  it('are answered when all is well', () => {
+    const document = page({ facts: wellFacts, schedule: wellSchedule });
+    expect(answers(document)).toEqual(['Yes', 'Nothing now', 'Nothing']);
+    expect(document).toContain('<title>Acme Tools · Signalhouse</title>');
+    for (const id of ['attention', 'now', 'failing', 'rejected', 'drift'])
+      expect(document).not.toContain(`id="${id}"`);
+  });
+
+  it('are answered before it knows anything, before the first sync has ended, and while it shuts down', () => {
+    const early = page({ facts: null, schedule: emptySchedule });
+    expect(answers(early)).toEqual(['Starting', 'Nothing', 'Nothing']);
+    const first = page({ facts: noFacts, schedule: wellSchedule });
+    expect(answers(first)).toEqual(['Not known yet', 'Nothing now', '1 thing']);
+    expect(words(first, 'attention')).toContain('There is no data yet');
+    // Nobody has to do anything while it is being fetched.
+    expect(answers(page({ facts: noFacts }))).toEqual(['Not known yet', 'Running hourly-push', 'Nothing']);
+    expect(words(page({ schedule: { ...wellSchedule, stopping: true } }), 'state')).toBe('Shutting down.');
+  });
+
+  it('a command in another process is what it is doing', () => {
+    const holder = {
+      pid: 77,
+      host: 'node-3',
+      command: 'signalhouse sync',
+      since: '2026-11-20T10:00:00.000Z',
+    };
+    const document = page({ facts: { ...wellFacts, holder }, schedule: wellSchedule });
+    expect(answers(document)[1]).toBe('Running signalhouse sync');
+    expect(document).toContain('process 77 on node-3, since');
+  });
+
+  it('an outage that a run waits out is said with its time and its reason', () => {
     const outage = {
       since: '2026-11-20T10:11:00.000Z',
       until: '2026-11-20T10:41:00.000Z',
@@ -54,64 +94,171 @@ describe('what it says', () => {
       'hourly-push is waiting for the API, which does not answer. Waiting: export.',
     );
     expect(document.replace(/<[^>]*>/g, '')).toMatch(
-      /has not answered since 2026-11-20 10:11Z.*waits for it for 26 min more.*503 &lt;b&gt;/,
+      /has not answered since today 11:11.*waits for it for 26 min more.*503 &lt;b&gt;/,
     );
-    expect(words(document, 'attention')).toContain('The API does not answer: hourly-push is waiting for it');
+    expect(answers(document).slice(0, 2)).toEqual(['No', 'hourly-push waits for the API']);
+    expect(words(document, 'attention')).toContain('The API does not answer hourly-push waits for it');
+  });
+});
+
+describe('what needs attention', () => {
+  it('has a title, a reason, and the command that fixes it; the worst comes first', () => {
+    const said = words(page(), 'attention');
+    expect(said).toMatch(
+      /^What to do The last push failed the API has been unavailable for 30 min Show the run signalhouse push Copy/,
+    );
+    for (const part of [
+      'The people list is stale',
+      'signalhouse sync --only people Copy',
+      'The companies list was never read completely',
+      '2 changes are in conflict',
+      'signalhouse changes list --status conflict',
+      '3 records of people are rejected',
+      'FROM ops.rejected_records',
+    ])
+      expect(said).toContain(part);
   });
 
-  it('says what needs attention, and counts it in the title', () => {
-    const document = page();
-    expect(document).toContain('<title>(3) Acme Tools · Signalhouse</title>');
-    const said = words(document, 'attention');
-    for (const line of [
-      'people: older than its objective',
-      'companies: not complete yet',
-      '2 changes to push: conflict',
-    ]) {
-      expect(said).toContain(line);
+  it('a job that failed is named with its message, and the command for its kind', () => {
+    const [nightly] = someSchedule.jobs;
+    const failed = (exitCode: 1 | 5) => ({
+      ...someRun,
+      outcome: 'failed' as const,
+      exitCode,
+      message: 'no disk',
+    });
+    const said = (exitCode: 1 | 5) =>
+      words(
+        page({
+          facts: wellFacts,
+          schedule: { ...wellSchedule, jobs: [nightly!], history: [failed(exitCode)] },
+        }),
+        'attention',
+      );
+    expect(said(1)).toContain('nightly failed no disk Show the run signalhouse sync --push');
+    // A refused key is not accepted the next time either.
+    expect(said(5)).toContain('signalhouse doctor');
+  });
+
+  it('every other reason has its command', () => {
+    const contents = {
+      ...wellFacts.contents!,
+      fused: [{ endpoint: 'companies' }],
+      userViews: [{ file: 'churn.sql', creates: [], error: 'no such table' }],
+    };
+    const facts = { ...wellFacts, contents, queue: { failed: 1, queued: 3 } };
+    const said = words(page({ facts, schedule: { ...wellSchedule, jobs: [] } }), 'attention');
+    expect(said).toMatch(/Deletions of companies are held back .* signalhouse sync --accept-deletes/);
+    expect(said).toMatch(/1 change failed .* signalhouse changes list --status failed/);
+    expect(said).toMatch(/3 changes wait to be sent No job sends changes\. signalhouse push/);
+    expect(said).toContain('The view file churn.sql was left out no such table');
+    expect(words(page({ problem: 'no disk' }), 'attention')).toMatch(
+      /The warehouse cannot be read no disk signalhouse doctor/,
+    );
+  });
+});
+
+describe('the list of runs', () => {
+  it('has the runs of jobs and of commands once, and what never started', () => {
+    const said = words(page(), 'runs-table');
+    expect(said).toMatch(/sync nightly, schedule today 04:01 done 42 min 4,120 1,204 322 7/);
+    expect(said).toMatch(
+      /push by command yesterday 17:00 failed the API has been unavailable for 30 min 30 min 12 0 0 0/,
+    );
+    expect(said).toMatch(/hourly-push, schedule yesterday 23:10 skipped nightly has been running since/);
+    expect(said.match(/nightly, schedule/g)).toHaveLength(1);
+  });
+
+  it('a record of an earlier version belongs to the run within its time', () => {
+    const { runIds: _, ...record } = someRun;
+    const said = words(page({ schedule: { ...wellSchedule, history: [record] } }), 'runs-table');
+    expect(said.match(/nightly, schedule/g)).toHaveLength(1);
+  });
+
+  it('a run that is stored as running is interrupted when nobody runs', () => {
+    const [night] = someFacts.contents.runs;
+    const runs = [{ ...night!, outcome: 'running', ended_at: null }];
+    const facts = { ...wellFacts, contents: { ...wellFacts.contents!, runs } };
+    expect(words(page({ facts, schedule: { ...wellSchedule, history: [] } }), 'runs-table')).toContain(
+      'interrupted',
+    );
+    expect(words(page({ facts, schedule: { ...someSchedule, history: [] } }), 'runs-table')).toContain(
+      'running',
+    );
+  });
+
+  it('shows some, and links to the page that has all of them', () => {
+    const much = { facts: muchFacts, schedule: muchSchedule };
+    expect(page(much)).toContain('All 303 runs');
+    expect(page(much).match(/href="\/runs\/[^"]*">(sync|push)/g)!.length).toBeLessThan(13);
+    const content = { ...much, problem: null, version: '1', now, refreshMs: 1, hasReport: true };
+    expect(runsPage(content).match(/href="\/runs\/[^"]*">(sync|push)/g)).toHaveLength(300);
+  });
+
+  it('a run has a page with its summary, and one of another version shows what it has', () => {
+    const content = {
+      facts: someFacts,
+      schedule: someSchedule,
+      problem: null,
+      version: '1',
+      now,
+      refreshMs: 1,
+      hasReport: true,
+    };
+    const document = runPage(content, someDetails);
+    expect(document).toContain('<h1 id="heading">nightly: sync</h1>');
+    expect(words(document, 'rows-table')).toContain('messages 1,192 12 7');
+    expect(words(document, 'requests-table')).toMatch(/person 1,200 topic 402 topics 21/);
+    expect(words(document, 'scans')).toContain(
+      'companies: verified, 40 of 40 items; the fuse held back 60 deletions',
+    );
+    expect(words(document, 'failures')).toContain('topic_history t_9: HTTP 500');
+    for (const summary of [null, [], { rows: 7, scans: [{ endpoint: {} }], notes: 'x' }]) {
+      const other = runPage(content, { ...someDetails, summary: summary as Json });
+      expect(other).toContain('4,120');
+      expect(other).not.toMatch(/NaN|undefined|\[object/);
     }
-    const failing = { ...someSchedule, jobs: [{ ...someSchedule.jobs[0]!, name: 'export' }] };
-    expect(words(page({ schedule: failing }), 'attention')).toContain('export failed: there is no warehouse');
   });
+});
 
-  it('says that all is well when it is, and that it starts before it knows', () => {
-    expect(words(page({ facts: well, schedule: quiet }), 'attention')).toBe('All well');
-    expect(words(page({ facts: null, schedule: emptySchedule }), 'attention')).toContain('Starting');
-    expect(words(page({ facts: null, schedule: emptySchedule }), 'state')).toContain('no job is scheduled');
-    expect(words(page({ facts: well, schedule: { ...quiet, stopping: true } }), 'state')).toBe(
-      'Shutting down.',
-    );
-  });
-
-  it('shows freshness against its objective, the budget, the backlog, the queue, and what is wrong with the data', () => {
+describe('its charts', () => {
+  it('say what they show: the budget, the age of each list, the duration of runs', () => {
     const document = page();
-    expect(words(document, 'freshness')).toMatch(
-      /topics fresh 11 min ago within 1 h people stale 2 d 7 h ago within 24 h companies incomplete never within 24 h stories no objective 7 h 05 min ago -/,
+    expect(document).toContain(
+      '37</strong> of 120 in use this minute. 19,125 requests in the last 6 h, 35 answered 429.',
     );
-    expect(words(document, 'budget')).toMatch(
-      /37 of 120 requests spent this minute\. .* in the last 6 h 00 min, 35 of them/,
+    const bars = /id="requests-chart".*?<\/figure>/s.exec(document)?.[0] ?? '';
+    expect([bars.match(/class="busy"/g)?.length, bars.match(/class="warn"/g)?.length]).toEqual([29, 1]);
+    expect(words(document, 'freshness-chart')).toMatch(
+      /topics fresh 11 min ago \(max 1 h\) people stale 2 d 7 h ago \(max 24 h\) companies incomplete never \(max 24 h\) stories 7 h 05 min ago/,
     );
-    expect(document.match(/class="requests"/g)).toHaveLength(30);
-    expect(document.match(/class="refused"/g)).toHaveLength(1);
-    expect(words(document, 'backlog')).toContain('1,204 fetches (1,310 requests, about 11 min)');
-    expect(words(document, 'queue')).toContain('conflict 2');
-    expect(words(document, 'rejected')).toContain(
-      'people 3 records last 7 h 13 min ago email: Invalid input',
-    );
-    expect(words(document, 'drift')).toContain('topics $.sentiment.score unknown field 412 times');
-    expect(words(document, 'history')).toMatch(
-      /hourly-push schedule skipped 12 h 05 min ago nightly has been running/,
-    );
+    const durations = /id="durations-chart".*?<\/figure>/s.exec(document)?.[0] ?? '';
+    expect(durations).toContain('duration of the last 3 runs, at most 42 min');
+    expect(durations.match(/<rect class="(good|bad)"/g)).toHaveLength(3);
   });
 
-  it('draws nothing where nothing is known', () => {
+  it('draw nothing where nothing is known', () => {
     const spent = { ...someFacts.spent, slices: [] };
-    const contents = { ...someFacts.contents, drift: [], left: null };
-    const document = page({ facts: { ...someFacts, spent, contents, queue: {} } });
-    expect(document).toContain('No data for the last hours.');
-    expect(words(document, 'drift')).toContain('none');
-    expect(words(document, 'backlog')).toContain('unknown until the first sync ends');
+    const contents = { ...someFacts.contents, runs: [], drift: [], left: null };
+    const document = page({ facts: { ...someFacts, spent, contents, queue: {} }, schedule: emptySchedule });
+    expect(document).not.toContain('id="durations-chart"');
     expect(document).not.toMatch(/NaN|Infinity|undefined|\[object/);
+  });
+});
+
+describe('its time zone', () => {
+  it('is that of the jobs, unless the reader chooses another', () => {
+    const next = (zone?: string) => words(page({ zone }), 'jobs-table');
+    expect(next()).toMatch(/nightly sync\+push in 15 h 46 min tomorrow 03:00 0 3 \* \* \* Europe\/Berlin/);
+    expect(next('UTC')).toContain('tomorrow 02:00');
+    expect(next('asia/tokyo')).toContain('tomorrow 11:00');
+    expect(next('Europe/Nowhere')).toContain('tomorrow 03:00');
+    expect(page({ zone: 'asia/tokyo' })).toContain('?zone=Asia%2FTokyo" aria-current="true">Asia/Tokyo</a>');
+  });
+
+  it('stays when a link is followed', () => {
+    expect(page({ zone: 'UTC' })).toContain('href="/runs/20261120T030112000Z-4f2a?zone=UTC"');
+    expect(page()).toContain('href="/runs/20261120T030112000Z-4f2a"');
   });
 });
 
@@ -135,13 +282,23 @@ describe('what strangers write', () => {
   }
 
   it('stays text, wherever it stands', () => {
-    const document = page({
-      facts: poisoned(someFacts),
-      schedule: poisoned(someSchedule),
+    const content = {
+      facts: poisoned(muchFacts),
+      schedule: poisoned(muchSchedule),
       version: evil,
       problem: evil,
-    });
-    expect(document.split('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;').length).toBeGreaterThan(20);
+      zone: evil,
+      hasReport: true,
+      now,
+      refreshMs: 5_000,
+    };
+    expectOnlyText(statusPage(content));
+    expectOnlyText(runsPage(content));
+    expectOnlyText(runPage(content, poisoned(someDetails)));
+  });
+
+  function expectOnlyText(document: string): void {
+    expect(document.split('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;').length).toBeGreaterThan(5);
     // Every tag is one of ours, and no attribute ends early so that another begins.
     const tags = document.match(/<[^>]*>?/g)!.filter((tag) => tag !== '<!doctype html>');
     const form = /^<\/?[a-z][a-z0-9]*(?: [a-zA-Z0-9-]+(?:="[^"<>]*")?)*\/?>$/;
@@ -149,23 +306,21 @@ describe('what strangers write', () => {
     const names = tags.flatMap((tag) => tag.replace(/"[^"]*"/g, '').match(/[^\s<>/=]+/g)!);
     expect(names.filter((name) => name === 'img' || name.startsWith('on'))).toEqual([]);
     expect(names.filter((name) => name === 'script')).toHaveLength(2);
-  });
+  }
 });
 
 describe('its form', () => {
-  it('is one document with landmarks, captions, and an id for everything that changes', () => {
+  it('is one document with landmarks, names for its tables and charts, and no id twice', () => {
     const document = page();
     for (const landmark of ['<header>', '<main id="main"', '<footer>', 'href="#main"', '<html lang="en">']) {
       expect(document).toContain(landmark);
     }
-    expect(document.match(/<table/g)).toHaveLength(document.match(/<caption>/g)!.length);
+    expect(document.match(/<table [^>]*aria-label="/g)).toHaveLength(document.match(/<table/g)!.length);
+    expect(document.match(/<svg [^>]*aria-label="/g)).toHaveLength(document.match(/<svg/g)!.length);
     const ids = [...document.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(document.match(/data-live/g)).toHaveLength(
-      [...document.matchAll(/ id="[^"]+"[^>]* data-live/g)].length,
-    );
     // The security policy would drop them.
     expect(document).not.toMatch(/ style="| on\w+="|javascript:/);
-    expect(document).not.toMatch(/(?:src|href)="(?!\/|#)/);
+    expect(document).not.toMatch(/(?:src|href)="(?!\/|#|\?zone=)/);
   });
 });

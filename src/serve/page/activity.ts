@@ -1,0 +1,122 @@
+import { millis } from '../../base/clock.js';
+import type { Facts } from '../../base/facts.js';
+import { type Html, html, type Piece } from '../../base/html.js';
+import { count, duration } from '../../base/units.js';
+import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
+import { badge, section, type Times, table } from './html.js';
+import { outcomeBadge } from './runs.js';
+
+/** What it is doing in one sentence, for screen readers: the text changes only when the state does. */
+export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView, facts: Facts | null): string {
+  if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
+  const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
+  if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
+  if (running)
+    return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
+  const holder = facts?.holder ?? null;
+  if (holder !== null) return `${holder.command} is running, as process ${holder.pid} on ${holder.host}.`;
+  const [next] = upcoming(jobs);
+  return next?.nextAt
+    ? `Nothing is running. Next: ${next.name}.`
+    : 'Nothing is running, and no job is scheduled.';
+}
+
+/** The same for the eye: a word, and what goes with it. */
+export function activity(
+  { running, waiting, jobs, stopping }: ScheduleView,
+  facts: Facts | null,
+  times: Times,
+): [answer: Piece, detail: Piece] {
+  if (running) {
+    const { progress, outage } = running;
+    const rest = waiting.length > 0 ? `; ${count(waiting.length)} waiting` : '';
+    if (outage) {
+      const wait = duration((millis(outage.until) ?? times.now) - times.now);
+      return [
+        `${running.job} waits for the API`,
+        html`No answer since ${times.at(outage.since)}; gives up in ${wait}${rest}`,
+      ];
+    }
+    const phase = progress ? `${progress.phase}${percent(progress)}` : 'starting';
+    return [
+      stopping ? `Finishing ${running.job}` : `Running ${running.job}`,
+      html`${phase}, for ${duration(times.now - (millis(running.since) ?? times.now))}${rest}`,
+    ];
+  }
+  if (stopping) return ['Shutting down', 'No more jobs start.'];
+  const holder = facts?.holder ?? null;
+  if (holder !== null) {
+    return [
+      `Running ${holder.command}`,
+      html`process ${holder.pid} on ${holder.host}, since ${times.at(holder.since)}`,
+    ];
+  }
+  const [next] = upcoming(jobs);
+  return next?.nextAt
+    ? ['Nothing now', html`Next: ${next.name} ${times.until(next.nextAt)}`]
+    : ['Nothing', 'No job is scheduled.'];
+}
+
+function percent({ done, total }: NonNullable<LiveRun['progress']>): string {
+  return total === null || total <= 0 ? '' : `, ${Math.floor((Math.min(done, total) / total) * 100)} %`;
+}
+
+export function nowSection({ running, waiting }: ScheduleView, times: Times): Html | null {
+  const runs = [
+    ...(running ? [['running', running] as const] : []),
+    ...waiting.map((one) => ['waiting', one] as const),
+  ];
+  if (runs.length === 0) return null;
+  const lines = runs.map(([state, run]) => html`<li>${liveRun(state, run, times)}</li>\n`);
+  return section('now', 'Running now', html`<ul class="live">${lines}</ul>`);
+}
+
+function liveRun(
+  state: 'running' | 'waiting',
+  { job, since: from, progress, trigger, outage }: LiveRun,
+  times: Times,
+): Html {
+  const spent = duration(times.now - (millis(from) ?? times.now));
+  return html`<strong>${job}</strong> ${badge(state === 'running' ? 'busy' : 'quiet', state)} <span class="quiet">for ${spent} (${trigger})</span>${
+    progress && bar(progress)
+  }${outage && waitingForApi(outage, times)}`;
+}
+
+function waitingForApi({ since, until, reason }: NonNullable<LiveRun['outage']>, times: Times): Html {
+  const wait = duration((millis(until) ?? times.now) - times.now);
+  return html`<p>${badge('warn', 'API unavailable')} The API has not answered since ${times.at(since)}. The run waits for it for ${wait} more, and continues when it answers. <span class="message">${reason}</span></p>`;
+}
+
+function bar({ phase, done, total }: NonNullable<LiveRun['progress']>): Html {
+  const text = total === null ? `${phase}: ${count(done)}` : `${phase}: ${count(done)} of ${count(total)}`;
+  const extent =
+    total === null || total <= 0 ? html`` : html` max="${total}" value="${Math.min(done, total)}"`;
+  return html`<div class="progress"><progress aria-label="${phase}"${extent}></progress> <span>${text}</span></div>`;
+}
+
+export function jobsSection({ jobs }: ScheduleView, times: Times): Html | null {
+  if (jobs.length === 0) return null;
+  const rows = upcoming(jobs).map((job): Piece[] => [
+    html`${job.name}<span class="quiet origin">${job.run}</span>`,
+    job.nextAt === null
+      ? html`<span class="quiet">never</span>`
+      : html`${times.until(job.nextAt)}<span class="quiet origin">${times.at(job.nextAt)}</span>`,
+    html`<code>${job.cron}</code><span class="quiet origin">${job.timezone}</span>`,
+    job.last
+      ? html`${outcomeBadge(job.last.outcome)} ${times.since(job.last.endedAt)}${lastSuccess(job, times)}`
+      : html`<span class="quiet">not yet</span>`,
+  ]);
+  const columns = [{ name: 'Job' }, { name: 'Next run' }, { name: 'Schedule' }, { name: 'Last run' }];
+  return section('jobs', 'Jobs', table('jobs-table', 'Jobs, by next run', columns, rows));
+}
+
+/** When the last run was not a success. */
+function lastSuccess({ last, lastSuccessAt }: JobView, times: Times): Html | null {
+  if (last?.endedAt === lastSuccessAt) return null;
+  return html`<span class="quiet origin">last success ${times.since(lastSuccessAt)}</span>`;
+}
+
+function upcoming(jobs: readonly JobView[]): JobView[] {
+  const at = ({ nextAt }: JobView) => millis(nextAt) ?? Number.POSITIVE_INFINITY;
+  return jobs.toSorted((a, b) => Math.sign(at(a) - at(b)) || 0);
+}

@@ -1,0 +1,125 @@
+import { ageMinutes, type Facts, type Freshness, freshnessState } from '../../base/facts.js';
+import { type Html, html } from '../../base/html.js';
+import { count, counted, duration } from '../../base/units.js';
+import { badge, type Times, type Tone } from './html.js';
+import { outcomeTone, type RunLine, runMs } from './runs.js';
+
+/**
+ * Charts as inline SVG. Their size comes from attributes, because the page allows no inline styles. Text is HTML beside
+ * them, so that it keeps its size on a narrow screen, and each has a sentence that says the same.
+ */
+
+const width = 720;
+const height = 120;
+
+interface Bar {
+  /** From 0 to 1. */
+  readonly size: number;
+  readonly tone: Tone;
+  readonly title: string;
+  readonly href?: string | null;
+}
+
+/** Bars in `slots` equal places, the last one at the right edge; `line` is a height from 0 to 1. */
+function barChart(label: string, bars: readonly Bar[], slots: number, line: number | null): Html {
+  const step = width / Math.max(1, slots);
+  const first = slots - bars.length;
+  const shapes = bars.map(({ size, tone, title, href }, index) => {
+    if (size <= 0) return null;
+    const tall = Math.max(2, size * height);
+    const place = html`x="${((first + index) * step + step * 0.12).toFixed(1)}" width="${(step * 0.76).toFixed(1)}"`;
+    const shape = html`<g><title>${title}</title><rect class="${tone}" ${place} y="${(height - tall).toFixed(1)}" height="${tall.toFixed(1)}"/></g>`;
+    return href ? html`<a href="${href}" tabindex="-1">${shape}</a>` : shape;
+  });
+  const y = line === null ? null : (height - line * height).toFixed(1);
+  return html`<svg class="bars" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}" preserveAspectRatio="none">${
+    y === null ? null : html`<line class="limit" x1="0" y1="${y}" x2="${width}" y2="${y}"/>`
+  }<line class="base" x1="0" y1="${height}" x2="${width}" y2="${height}"/>${shapes}</svg>`;
+}
+
+/** The busiest minute of each slice against what a minute allows. */
+export function requestsChart({ spent, spending }: Facts, times: Times): Html {
+  const { slices, sliceMinutes } = spent;
+  const limit = (spending.limit * 60_000) / spending.windowMs;
+  // Room for the name of the line.
+  const highest = Math.max(limit * 1.25, ...slices.map(({ busiestMinute }) => busiestMinute));
+  const total = slices.reduce((sum, { requests }) => sum + requests, 0);
+  const limited = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
+  const span = plainly(slices.length * sliceMinutes);
+  const bars = slices.map(({ from, requests, rateLimited, busiestMinute }): Bar => {
+    const refused = rateLimited > 0 ? `, ${count(rateLimited)} answered 429` : '';
+    const title = `${times.hour(Date.parse(from))}: ${counted(requests, 'request')}, ${count(busiestMinute)} in the busiest minute${refused}`;
+    return { size: busiestMinute / highest, tone: rateLimited > 0 ? 'warn' : 'busy', title };
+  });
+  const label = `${counted(total, 'request')} in the last ${span}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
+  const first = slices[0];
+  const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
+  return html`<figure id="requests-chart">
+<p><strong>${count(spending.held)}</strong> of ${count(spending.limit)} in use this ${window}. ${label}</p>
+<div class="plot"><span class="scale">budget ${count(limit)}</span>${barChart(label, bars, slices.length, limit / highest)}</div>
+<figcaption><span>${first ? times.hour(Date.parse(first.from)) : null}</span><span>busiest minute in each ${duration(sliceMinutes * 60_000)}</span><span>now</span></figcaption>
+</figure>`;
+}
+
+/** How many runs the chart of durations has. */
+const chartedRuns = 30;
+
+/** The duration of the last runs, oldest first; null when none has ended. */
+export function durationsChart(
+  runs: readonly RunLine[],
+  times: Times,
+  link: (path: string) => string,
+): Html | null {
+  const ended = runs.flatMap((run) => {
+    const ms = runMs(run);
+    return ms === null || run.startedAt === null ? [] : [{ run, ms }];
+  });
+  const shown = ended.slice(0, chartedRuns).reverse();
+  const [newest] = ended;
+  if (newest === undefined) return null;
+  const longest = Math.max(...shown.map(({ ms }) => ms), 1);
+  const bars = shown.map(({ run, ms }): Bar => {
+    const { command, job, startedAt, outcome, id } = run;
+    const title = `${job === null ? command : `${job}: ${command}`}, ${startedAt?.slice(0, 16).replace('T', ' ')}Z: ${outcome}, ${duration(ms)}`;
+    return {
+      size: ms / longest,
+      tone: outcomeTone(outcome),
+      title,
+      href: id === null ? null : link(`/runs/${encodeURIComponent(id)}`),
+    };
+  });
+  const label = `Duration of the last ${counted(shown.length, 'run')}: the last took ${duration(newest.ms)}, the longest ${duration(longest)}.`;
+  return html`<figure id="durations-chart">
+${barChart(label, bars, chartedRuns, null)}
+<figcaption><span>${times.since(shown[0]?.run.startedAt ?? null)}</span><span>duration of the last ${counted(shown.length, 'run')}, at most ${duration(longest)}</span><span>${times.since(newest.run.startedAt)}</span></figcaption>
+</figure>`;
+}
+
+const tones = { fresh: 'good', stale: 'bad', never: 'warn', open: 'quiet' } as const;
+const words = { fresh: 'fresh', stale: 'stale', never: 'incomplete', open: 'no objective' } as const;
+
+/** The age of each list as a share of what it may be. */
+export function freshnessChart(all: readonly Freshness[], times: Times): Html {
+  const rows = all.map((one) => {
+    const state = freshnessState(one, times.now);
+    const within = one.objectiveMinutes === null ? null : plainly(one.objectiveMinutes);
+    return html`<li><span class="name">${one.resource}</span>${ageBar(one, tones[state], times.now)}
+<span class="age">${state === 'open' ? null : badge(tones[state], words[state])} ${times.since(one.at)}${within === null ? null : html` <span class="quiet">(max ${within})</span>`}</span></li>\n`;
+  });
+  return html`<ul id="freshness-chart" class="ages">${rows}</ul>`;
+}
+
+/** The scale ends at the objective: a full bar is a stale list. */
+function ageBar(one: Freshness, tone: Tone, now: number): Html {
+  const age = ageMinutes(one, now);
+  if (one.objectiveMinutes === null || age === null) return html`<span class="no-bar"></span>`;
+  const share = Math.min(1, age / one.objectiveMinutes);
+  const label = `${one.resource}: ${Math.round(share * 100)} % of the age that is allowed`;
+  return html`<svg class="age-bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${Math.max(1, share * 100).toFixed(1)}" height="8"/></svg>`;
+}
+
+/** An objective as the settings have it: `45 min`, `6 h`, `7 d`. */
+function plainly(minutes: number): string {
+  if (minutes % 60 !== 0) return duration(minutes * 60_000);
+  return minutes > 2880 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
+}
