@@ -122,6 +122,12 @@ module.exports = {
       'report turns what a snapshot says into a page. Settings, files and servers belong to app.',
     ),
     only(
+      'assistant-only-reads',
+      'assistant',
+      ['warehouse', 'base'],
+      'An assistant reads the published snapshot and nothing else. Settings and files belong to app.',
+    ),
+    only(
       'serve-is-handed-its-jobs',
       'serve',
       ['base'],
@@ -183,7 +189,7 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|serve|sandbox|cli)/',
+          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|assistant|serve|sandbox|cli)/',
           '^src/main\\.ts$',
         ],
       },
@@ -225,6 +231,12 @@ module.exports = {
       'vega|vega-typings',
       ['report'],
       'The chart library takes 200 ms to load. Only report draws; import it where a report is made.',
+    ),
+    owned(
+      'mcp-only-in-assistant',
+      '@modelcontextprotocol/[^/]+',
+      ['assistant'],
+      'Only assistant speaks MCP, and it is slow to load. Hand it a function to call.',
     ),
     {
       name: 'no-dev-dependencies',

@@ -80,6 +80,16 @@ export function readingLimitsOf({ dataDir, warehouse }: Config) {
   return { dataDir, memoryLimit: memoryOf(warehouse.queryMemoryLimit, 'query'), threads: warehouse.threads };
 }
 
+/** The same for the queries of an assistant, which nobody reads before they run. */
+export function assistantLimitsOf({ dataDir, warehouse, mcp }: Config) {
+  return {
+    dataDir,
+    memoryLimit: memoryOf(mcp.memoryLimit, 'worker'),
+    threads: warehouse.threads,
+    spillLimit: '1GB',
+  };
+}
+
 function memoryOf(setting: string, of: 'worker' | 'query'): string {
   return setting.toLowerCase() === 'auto' ? sizeText(memoryBounds(machineMemory())[of]) : setting;
 }

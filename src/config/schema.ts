@@ -318,6 +318,22 @@ const serve = section({
   notify,
 });
 
+const mcp = section({
+  maxRows: positive
+    .max(10_000)
+    .default(500)
+    .describe('Maximum number of rows in one answer; an assistant gets 50 unless it asks for more.'),
+  querySeconds: z
+    .number()
+    .min(0.1)
+    .max(3_600)
+    .default(20)
+    .describe('Seconds after which a query is stopped.'),
+  memoryLimit: memory.describe(
+    'Memory limit of its queries. auto is a quarter of the memory of the machine or container, but at least 128 MB and at most 2 GB. A query may spill 1 GB to the disk.',
+  ),
+});
+
 const kept = (days: number) => z.number().min(1).default(days);
 
 const retention = section({
@@ -348,6 +364,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     analysis,
     push,
     serve,
+    mcp,
     retention,
     log,
   });

@@ -45,7 +45,20 @@ async function judge(tree: Tree): Promise<Violation[]> {
 /** One module to a place, each with something to import. */
 const places: Tree = Object.fromEntries(
   [
-    ...['base', 'config', 'contract', 'api', 'warehouse', 'run', 'sync', 'sheet', 'push', 'report', 'serve'],
+    ...[
+      'base',
+      'config',
+      'contract',
+      'api',
+      'warehouse',
+      'run',
+      'sync',
+      'sheet',
+      'push',
+      'report',
+      'assistant',
+      'serve',
+    ],
     ...['sandbox', 'cli'],
   ].map((folder) => [
     `src/${folder}/part.ts`,
@@ -107,6 +120,12 @@ const crimes: [rule: string, module: string, text: string][] = [
   ],
   ['sync-knows-its-tools', 'src/sync/crime-config.ts', `export * from '../config/part.js';`],
   ['push-knows-its-tools', 'src/push/crime-config.ts', `export * from '../config/part.js';`],
+  ['assistant-only-reads', 'src/assistant/crime.ts', `export * from '../push/part.js';`],
+  [
+    'mcp-only-in-assistant',
+    'src/serve/crime-mcp.ts',
+    `export * from '@modelcontextprotocol/sdk/server/mcp.js';`,
+  ],
   ['report-only-reads', 'src/report/crime.ts', `export * from '../sync/part.js';`],
   ['charts-only-in-report', 'src/serve/crime-charts.ts', `export * from 'vega';`],
   ['serve-is-handed-its-jobs', 'src/serve/crime.ts', `export * from '../sync/part.js';`],

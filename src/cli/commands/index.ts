@@ -4,6 +4,7 @@ import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
+import { mcp } from './mcp.js';
 import { plan } from './plan.js';
 import { push } from './push.js';
 import { rebuild } from './rebuild.js';
@@ -25,6 +26,7 @@ export const commands: readonly (Command | Group)[] = [
   sql,
   exportCommand,
   report,
+  mcp,
   serve,
   rebuild,
   doctor,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
-import { listLiteral } from '../sql.js';
+import { listLiteral, literal } from '../sql.js';
 import { filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
@@ -54,6 +54,26 @@ export class Snapshot {
     }
   }
 
+  /**
+   * The answer of the only statement in `sql`. Raises UsageError when there is none or more than one, and for what
+   * `answers` raises it for. DuckDB runs one PIVOT as several statements.
+   */
+  async onlyAnswer(sql: string): Promise<Answer> {
+    const statements = await asUsageErrors(() => this.#connection.extractStatements(sql));
+    if (statements.count > 1 && !/\bPIVOT/i.test(sql)) {
+      throw new UsageError(`there are ${statements.count} statements; write one`);
+    }
+    let only: Answer | undefined;
+    for await (const answer of this.answers(sql)) only = answer;
+    if (only) return only;
+    throw new UsageError('there is no statement to run');
+  }
+
+  /** Stops the statement that is running; its rows then fail with an error. */
+  interrupt(): void {
+    this.#connection.interrupt();
+  }
+
   /** Every row of one statement in memory, as objects: for small answers. Only the program's own queries bind parameters. */
   async all<T = Record<string, Json>>(sql: string, params?: Params): Promise<T[]> {
     if (params) return this.rows<T>(sql, params);
@@ -72,18 +92,23 @@ export class Snapshot {
     return result;
   }
 
-  /** Every row of one statement of the program's own in memory, with a value bound to each of its `$name`s. */
-  async rows<T = Record<string, Json>>(sql: string, params: Params = {}): Promise<T[]> {
+  /** The answer of one statement of the program's own, with a value bound to each of its `$name`s. */
+  async bound(sql: string, params: Params = {}): Promise<Answer> {
     const { values, types } = bindings(params);
+    const result = await asUsageErrors(() => this.#connection.stream(sql, values, types));
+    return { columns: columnsOf(result), rows: rowsOf(result) };
+  }
+
+  /** Every row of `bound` in memory, as objects. Raises StorageError when the snapshot does not fit this program. */
+  async rows<T = Record<string, Json>>(sql: string, params: Params = {}): Promise<T[]> {
     try {
-      const result = await this.#connection.stream(sql, values, types);
-      const names = columnsOf(result).map(({ name }) => name);
+      const result = await this.bound(sql, params);
+      const names = result.columns.map(({ name }) => name);
       const rows: T[] = [];
-      for await (const row of rowsOf(result)) rows.push(asObject(names, row) as T);
+      for await (const row of result.rows) rows.push(asObject(names, row) as T);
       return rows;
     } catch (error) {
-      const fault = storageFault(error, tmpdir());
-      if (fault !== error) throw fault;
+      if (!(error instanceof UsageError)) throw error;
       throw new StorageError(`signals.duckdb cannot be read: ${firstLine(messageOf(error))}`, {
         hint: 'If another version of signalhouse published it, publish it again with signalhouse rebuild.',
         cause: error,
@@ -115,8 +140,14 @@ export async function oneSelect(connection: DuckDBConnection, sql: string): Prom
   return sql.trim().replace(/;\s*$/, '');
 }
 
+/** Limits of a reader that somebody else's queries run in. */
+export interface ReadingLimits extends Limits {
+  /** The most that may be spilled to the disk, in DuckDB's form; by default most of what is free. */
+  readonly spillLimit?: string | undefined;
+}
+
 /** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
-export async function openPublished(dataDir: string, limits: Limits): Promise<Snapshot> {
+export async function openPublished(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
   return new Snapshot(await openSealed(publishedIn(dataDir), limits));
 }
 
@@ -192,7 +223,7 @@ export async function reading<T>(
 /** The same for a connection that stays open until `close`, which may be called twice. */
 async function openSealed(
   path: string,
-  limits: Limits,
+  limits: ReadingLimits,
   writable: readonly string[] = [],
 ): Promise<{ connection: DuckDBConnection; close: () => void }> {
   // Not in the data directory: an analyst may not be able to write there, and the worker removes leftovers from it.
@@ -201,6 +232,8 @@ async function openSealed(
   try {
     const instance = await openInstance(path, { ...limits, access: 'read', spill });
     const connection = await instance.connect();
+    if (limits.spillLimit !== undefined)
+      await connection.run(`SET GLOBAL max_temp_directory_size = ${literal(limits.spillLimit)}`);
     await connection.run(`
       SET GLOBAL allowed_paths = ${listLiteral(writable)};
       SET GLOBAL enable_external_access = false;

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { ExitCode } from '../../base/errors.js';
+import { command } from '../command.js';
+import { setUp } from '../setup.js';
+import { untilSignal } from '../signals.js';
+
+export const mcp = command({
+  name: 'mcp',
+  summary: 'Let an assistant read the published file: an MCP server over stdin and stdout, read-only',
+  examples: [
+    ['signalhouse mcp --data-dir /srv/signals', 'The command to put into the settings of an assistant'],
+    [
+      'claude mcp add signalhouse -- npx signalhouse mcp',
+      'For example for Claude Code; see docs/assistant.md',
+    ],
+  ],
+  flags: z.object({}),
+  async run(_flags, context) {
+    const { serveAssistant } = await import('../../app/assistant.js');
+    const stop = new AbortController();
+    void untilSignal().then(() => stop.abort());
+    await serveAssistant(setUp(context), stop.signal);
+    return ExitCode.done;
+  },
+});
