@@ -1,13 +1,12 @@
-import type { ExitCode, Problem } from '../base/errors.js';
+import type { ExitCode } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
-import type { Config, ServeConfig } from '../config/load.js';
+import type { ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import type { Notifier } from '../serve/notify/notifier.js';
 import { seededChance } from '../serve/schedule/agenda.js';
-import { jobProblems } from '../serve/schedule/job.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
@@ -15,11 +14,13 @@ import { createDataDir } from '../warehouse/store/engine.js';
 import { factsReader, runReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
-import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
+import { notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
 import { reportSource } from './report.js';
 import type { Access } from './setup.js';
 import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
+
+export { notificationProblems } from './notifications.js';
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
@@ -32,18 +33,6 @@ export interface ServeOptions {
   readonly stop: AbortSignal;
   /** Abandon what is in flight as well. */
   readonly kill: AbortSignal;
-}
-
-/** The problems in the settings of `serve` that the schema cannot find; `named` tells how the user gave each setting. */
-export function serveProblems(
-  config: Config,
-  secrets: ServeConfig['secrets'],
-  named: (path: string) => string,
-): Problem[] {
-  return [
-    ...jobProblems(jobsOf(config), named('serve.jobs')),
-    ...notificationProblems(config, secrets, named),
-  ];
 }
 
 /** Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time. */

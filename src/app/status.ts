@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
-import { ExitCode, UsageError } from '../base/errors.js';
+import { ExitCode } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
 import { Agenda, seededChance } from '../serve/schedule/agenda.js';
-import { type Job, jobProblems } from '../serve/schedule/job.js';
+import type { Job } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
 import { readFacts } from './facts.js';
@@ -59,8 +59,6 @@ async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] 
   const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
   if (memory === null) return null;
   const jobs = jobsOf(config);
-  const problems = jobProblems(jobs);
-  if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
   const agenda = new Agenda(seededChance(config.dataDir));
   return jobs.map((job) => {
     const missed = agenda.begin(job, millis(memory.jobs[job.name]?.settledDue ?? null), now);

@@ -25,7 +25,7 @@ export async function run(
     const { command, args } = parsed;
     return await command.run(
       readFlags(command.flags, args, Object.keys(command.positionals ?? {})),
-      contextOf(args),
+      await contextOf(args),
     );
   } catch (error) {
     const failure = failureOf(error);
@@ -39,12 +39,16 @@ export async function run(
   }
 }
 
-function contextOf(args: Readonly<Record<string, unknown>>): Context {
+async function contextOf(args: Readonly<Record<string, unknown>>): Promise<Context> {
   const dataDir = args['data-dir'];
+  const configFile = typeof args.config === 'string' ? args.config : undefined;
+  const hasFile = configFile !== undefined || Boolean(process.env.SIGNALHOUSE_CONFIG?.trim());
   const sources: Sources = {
     env: process.env,
-    configFile: typeof args.config === 'string' ? args.config : undefined,
+    configFile,
     flags: dataDir === undefined ? [] : [{ path: 'dataDir', flag: '--data-dir', value: dataDir }],
+    // Only a file can set jobs. Loaded only then: the parser of schedules takes 50 ms.
+    checkJobs: hasFile ? (await import('../app/job-problems.js')).jobProblems : undefined,
   };
   return { json: args.json === true, sources };
 }

@@ -26,6 +26,8 @@ export interface Sources {
   /** The config file named on the command line, over SIGNALHOUSE_CONFIG. */
   readonly configFile?: string | undefined;
   readonly cwd?: string;
+  /** What a schema cannot find in the jobs of the file, as they are written there, e.g. a schedule without a date. */
+  readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
 }
 
 export interface Config extends Settings {
@@ -50,6 +52,53 @@ export function loadConfig(sources: Sources): Config {
   return config;
 }
 
+/** Where a setting comes from: its default, the settings file, a variable, or a flag. */
+export type Origin = 'default' | 'file' | 'environment' | 'flag';
+
+/** The value of one setting that is in force. */
+export interface EffectiveSetting {
+  /** Its dotted path, e.g. `serve.jobs[0].cron`. */
+  readonly setting: string;
+  /** Null for one that has no default and is not set. */
+  readonly value: unknown;
+  readonly from: Origin;
+  /** The file, variable or flag; null for a default. */
+  readonly source: string | null;
+}
+
+/** Every setting that is in force, and where it comes from. Throws what `loadConfig` throws. */
+export function effectiveSettings(sources: Sources): EffectiveSetting[] {
+  const config = loadConfig(sources);
+  const { origin, fileValues } = readConfig(sources);
+  const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
+  // Required by most commands, so its absence is shown as well.
+  const leaves = leavesOf({ ...config, api: { baseUrl: undefined, ...config.api } });
+  return leaves.map(([path, value]) => {
+    const setting = dotted(path);
+    const given = origin.get(setting);
+    if (given !== undefined)
+      return { setting, value, from: flags.has(given) ? 'flag' : 'environment', source: given };
+    const isInFile = path.length > 0 && valueAt(fileValues, path) !== undefined;
+    const source = isInFile ? (fileOf(sources) ?? null) : null;
+    return { setting, value, from: isInFile ? 'file' : 'default', source };
+  });
+}
+
+function leavesOf(value: unknown, path: readonly PropertyKey[] = []): [readonly PropertyKey[], unknown][] {
+  if (Array.isArray(value) && value.some(isObject))
+    return value.flatMap((inner, index) => leavesOf(inner, [...path, index]));
+  if (!isObject(value)) return [[path, value ?? null]];
+  return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name]));
+}
+
+function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, step) =>
+      Array.isArray(inner) ? inner[Number(step)] : isObject(inner) ? inner[String(step)] : undefined,
+    values,
+  );
+}
+
 /** `loadConfig` for a command that talks to the API: address and key are required and reported with the rest. */
 export function loadConfigWithCredentials(sources: Sources): { config: Config; credentials: Credentials } {
   return withCredentials(sources, readConfig(sources));
@@ -63,8 +112,8 @@ export interface ServeConfig {
 }
 
 /**
- * `loadConfigWithCredentials` with the secrets of the server. `check` finds what a schema cannot, such as a schedule
- * without a date; its problems are reported with the rest. `named` tells how the user gave a setting.
+ * `loadConfigWithCredentials` with the secrets of the server. `check` finds what a schema cannot, such as an e-mail server
+ * without a recipient; its problems are reported with the rest. `named` tells how the user gave a setting.
  */
 export function loadServeConfig(
   sources: Sources,
@@ -115,6 +164,8 @@ interface Read {
   /** The name by which the user gave a setting, by its dotted path. */
   origin: Map<string, string>;
   values: Record<string, unknown>;
+  /** What the file says, before variables and flags. */
+  fileValues: Record<string, unknown>;
   problems: Problem[];
 }
 
@@ -125,6 +176,7 @@ function readConfig(sources: Sources): Read {
   const file = fileOf(sources);
   const values =
     file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
+  const fileValues = structuredClone(values);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
     if (value === undefined) continue;
@@ -138,8 +190,14 @@ function readConfig(sources: Sources): Read {
   const parsed = settings.safeParse(values);
   if (!parsed.success)
     problems.push(...parsed.error.issues.flatMap((issue) => describe(issue, origin, file)));
+  const jobs = valueAt(values, ['serve', 'jobs']);
+  if (sources.checkJobs && Array.isArray(jobs)) {
+    const named = new Set(problems.map(({ setting }) => setting));
+    const found = sources.checkJobs(jobs, namer(origin, file)('serve.jobs'));
+    problems.push(...found.filter(({ setting }) => !named.has(setting)));
+  }
   const config = parsed.success ? { ...parsed.data, dataDir: resolve(cwd, parsed.data.dataDir) } : undefined;
-  return { config, origin, values, problems };
+  return { config, origin, values, fileValues, problems };
 }
 
 /** An empty variable counts as unset: container tools pass unset variables as empty ones. */

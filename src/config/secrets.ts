@@ -91,3 +91,21 @@ export function apiKeyProblem(key: string): string | undefined {
     ? undefined
     : 'the key contains characters that a key cannot have (white space or non-ASCII)';
 }
+
+/** The variable that a secret comes from, or the file that it names; null when it is not set. Never the secret itself. */
+export interface SecretSource {
+  readonly secret: string;
+  readonly source: string | null;
+}
+
+/** Where the key and the other secrets come from. `keyFile` is the setting `api.keyFile`. */
+export function secretSources({ env }: Place, keyFile: string | undefined): SecretSource[] {
+  const sourceOf = (name: string, file: string | undefined) => {
+    if (env[name]?.trim()) return name;
+    return file?.trim() ? file.trim() : null;
+  };
+  return [
+    { secret: 'SIGNALHOUSE_API_KEY', source: sourceOf('SIGNALHOUSE_API_KEY', keyFile) },
+    ...secretVariables.map((name) => ({ secret: name, source: sourceOf(name, env[`${name}_FILE`]) })),
+  ];
+}

@@ -86,6 +86,47 @@ describe('settings', () => {
     ]);
   });
 
+  it('of jobs that cannot be scheduled are named by every command, with everything else', async () => {
+    const cwd = folders.make();
+    const jobs =
+      "[{name: a, run: sync, cron: '0 25 * * *'}, {name: a, run: sync, cron: '0 3 * * *', timezone: Mars}]";
+    writeFileSync(join(cwd, 'jobs.yaml'), `rateLimits: {requests: 5}\nserve: {jobs: ${jobs}}\n`);
+    for (const args of [['doctor'], ['status'], ['config', 'print'], ['serve', '--once'], ['plan']]) {
+      const { code, stdout, stderr } = await signalhouse([...args, '--config', 'jobs.yaml'], {
+        cwd,
+        env: good,
+      });
+      expect([args, code]).toEqual([args, 2]);
+      for (const setting of [
+        'rateLimits',
+        'serve.jobs[0].cron',
+        'serve.jobs[1].name',
+        'serve.jobs[1].timezone',
+      ])
+        expect([args, stdout + stderr]).toEqual([args, expect.stringContaining(`jobs.yaml: ${setting}`)]);
+    }
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('in force are printed with where each comes from, without the key or a password', async () => {
+    const cwd = folders.make();
+    writeFileSync(join(cwd, 'my.yaml'), 'rateLimit: {requests: 5}\n');
+    const env = { ...good, SIGNALHOUSE_BASE_URL: 'https://kim:secret@api.example.com/v1' };
+    const args = ['config', 'print', '--config', 'my.yaml', '--data-dir', 'there'];
+    const { code, stdout } = await signalhouse(args, { cwd, env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/rateLimit\.requests +5 +my\.yaml/);
+    expect(stdout).toMatch(/dataDir +\S+there +--data-dir/);
+    expect(stdout).toMatch(/SIGNALHOUSE_API_KEY +SIGNALHOUSE_API_KEY/);
+    const json = await signalhouse([...args, '--json'], { cwd, env });
+    expect(JSON.parse(json.stdout).settings).toContainEqual({
+      ...{ setting: 'api.baseUrl', value: 'https://***@api.example.com/v1' },
+      ...{ from: 'environment', source: 'SIGNALHOUSE_BASE_URL' },
+    });
+    for (const text of [stdout, json.stdout])
+      expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|secret@`));
+  });
+
   it('in half-written YAML are an error of that file', async () => {
     const cwd = folders.make();
     writeFileSync(join(cwd, 'half.yaml'), 'log:\n  level: info\n bad');

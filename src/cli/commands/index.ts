@@ -1,5 +1,6 @@
 import type { Command, Group } from '../command.js';
 import { changes } from './changes/index.js';
+import { config } from './config.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
@@ -30,6 +31,7 @@ export const commands: readonly (Command | Group)[] = [
   serve,
   rebuild,
   doctor,
+  config,
   sandbox,
   demo,
 ];

@@ -1,4 +1,5 @@
 import type { Problem } from '../../base/errors.js';
+import { isObject } from '../../base/json.js';
 import { cronProblem, nextRun, type Timetable } from './cron.js';
 import { isZone } from './zone.js';
 
@@ -19,34 +20,52 @@ export interface Job extends Timetable {
   readonly overlap: 'wait' | 'skip';
 }
 
-/** Everything that is wrong with the jobs, each named as `serve.jobs[0].cron`; empty when they can be scheduled. */
-export function jobProblems(jobs: readonly Job[], prefix = 'serve.jobs'): Problem[] {
-  return jobs.flatMap((job, index) =>
-    problemsOf(job, jobs.slice(0, index)).map(([field, problem]) => ({
+/**
+ * Everything that is wrong with the jobs, each named as `serve.jobs[0].cron`; empty when they can be scheduled. They may be
+ * as a settings file has them: a field that is missing or of another type is left to the schema.
+ */
+export function jobProblems(jobs: readonly unknown[], prefix = 'serve.jobs'): Problem[] {
+  const written = jobs.map(fieldsOf);
+  return written.flatMap((job, index) =>
+    problemsOf(job, written.slice(0, index)).map(([field, problem]) => ({
       setting: `${prefix}[${index}].${field}`,
       problem,
     })),
   );
 }
 
-function problemsOf(job: Job, earlier: readonly Job[]): [field: string, problem: string][] {
+type Fields = Partial<Record<'name' | 'cron' | 'timezone', string>>;
+
+function fieldsOf(job: unknown): Fields {
+  if (!isObject(job)) return {};
+  const { timezone = 'UTC' } = job;
+  const fields = Object.entries({ name: job.name, cron: job.cron, timezone });
+  return Object.fromEntries(
+    fields.flatMap(([field, value]) => (typeof value === 'string' ? [[field, value.trim()]] : [])),
+  );
+}
+
+function problemsOf(
+  { name, cron, timezone }: Fields,
+  earlier: readonly Fields[],
+): [field: string, problem: string][] {
   const problems: [string, string][] = [];
-  if (!/^[a-z0-9][a-z0-9_.-]{0,62}$/i.test(job.name)) {
+  if (name !== undefined && !/^[a-z0-9][a-z0-9_.-]{0,62}$/i.test(name)) {
     problems.push(['name', 'must be 1 to 63 letters, digits, dots, dashes or underscores']);
-  } else if (earlier.some(({ name }) => name === job.name)) {
-    problems.push(['name', `${job.name} is the name of another job`]);
+  } else if (name !== undefined && earlier.some((other) => other.name === name)) {
+    problems.push(['name', `${name} is the name of another job`]);
   }
-  const cron = cronProblem(job.cron);
-  if (cron !== undefined) problems.push(['cron', `${JSON.stringify(job.cron)}: ${cron}`]);
-  const zone = isZone(job.timezone);
-  if (!zone)
+  const inCron = cron === undefined ? undefined : cronProblem(cron);
+  if (inCron !== undefined) problems.push(['cron', `${JSON.stringify(cron)}: ${inCron}`]);
+  const isKnown = timezone !== undefined && isZone(timezone);
+  if (timezone !== undefined && !isKnown)
     problems.push([
       'timezone',
-      `${JSON.stringify(job.timezone)} is not a time zone such as Europe/Berlin or UTC`,
+      `${JSON.stringify(timezone)} is not a time zone such as Europe/Berlin or UTC`,
     ]);
   // Both restrictions of the day must match, which some pairs never do.
-  if (cron === undefined && zone && nextRun(job, 0) === null) {
-    problems.push(['cron', `${JSON.stringify(job.cron)} never occurs`]);
+  if (cron !== undefined && inCron === undefined && isKnown && nextRun({ cron, timezone }, 0) === null) {
+    problems.push(['cron', `${JSON.stringify(cron)} never occurs`]);
   }
   return problems;
 }

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
-import { loadConfig, loadConfigWithCredentials, type Sources } from '../../../src/config/load.js';
+import {
+  effectiveSettings,
+  loadConfig,
+  loadConfigWithCredentials,
+  type Sources,
+} from '../../../src/config/load.js';
+import { secretSources } from '../../../src/config/secrets.js';
+import { jobProblems } from '../../../src/serve/schedule/job.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalhouse-config-'));
 let files = 0;
@@ -179,5 +186,70 @@ describe('the address', () => {
     expect(
       settingsOf(() => loadConfigWithCredentials({ env: { SIGNALHOUSE_API_KEY: 'svc_x' }, configFile })),
     ).toEqual([`${configFile}: api.baseUrl`]);
+  });
+});
+
+describe('jobs', () => {
+  it('are checked with everything else, also where another setting is wrong', () => {
+    const configFile = file(`rateLimit: {requets: 10}
+serve:
+  jobs:
+    - {name: a, run: sync, cron: '0 25 * * *'}
+    - {name: a, run: push, cron: '0 3 * * *', timezone: Europe/Berln}
+    - {name: b, run: pull, cron: bad}
+    - {name: c, run: sync}
+    - {name: d, run: sync, cron: '0 3 * * *', timezone: 5}
+`);
+    const sources = { env: {}, configFile, checkJobs: jobProblems };
+    const expected = [
+      'rateLimit.requets',
+      'serve.jobs[2].run',
+      'serve.jobs[3].cron',
+      'serve.jobs[4].timezone',
+      'serve.jobs[0].cron',
+      'serve.jobs[1].name',
+      'serve.jobs[1].timezone',
+      'serve.jobs[2].cron',
+    ].map((setting) => `${configFile}: ${setting}`);
+    expect(settingsOf(() => loadConfig(sources))).toEqual(expected);
+    const needed = ['SIGNALHOUSE_BASE_URL', 'SIGNALHOUSE_API_KEY'];
+    expect(settingsOf(() => loadConfigWithCredentials(sources))).toEqual([...expected, ...needed]);
+  });
+});
+
+describe('the settings in force', () => {
+  it('say where each comes from: the file, a variable, a flag, or its default', () => {
+    const configFile = file(`rateLimit: {requests: 10, windowMs: 1000}
+serve: {jobs: [{name: a, run: sync, cron: '@daily'}]}
+`);
+    const found = effectiveSettings({
+      configFile,
+      cwd: '/base',
+      env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_DATA_DIR: 'from-env' },
+      flags: [{ path: 'dataDir', flag: '--data-dir', value: 'from-flag' }],
+    });
+    const of = (setting: string) => found.find((one) => one.setting === setting);
+    expect(of('dataDir')).toMatchObject({ value: '/base/from-flag', from: 'flag', source: '--data-dir' });
+    expect(of('rateLimit.requests')).toMatchObject({
+      ...{ value: 20, from: 'environment', source: 'SIGNALHOUSE_RATE_LIMIT_REQUESTS' },
+    });
+    expect(of('rateLimit.windowMs')).toMatchObject({ value: 1000, from: 'file', source: configFile });
+    expect(of('serve.jobs[0].cron')).toMatchObject({ value: '@daily', from: 'file' });
+    expect(of('serve.jobs[0].timezone')).toMatchObject({ value: 'UTC', from: 'default', source: null });
+    expect(of('log.level')).toEqual({ setting: 'log.level', value: 'info', from: 'default', source: null });
+    expect(of('api.baseUrl')).toMatchObject({ value: null });
+    expect(new Set(found.map(({ setting }) => setting)).size).toBe(found.length);
+  });
+
+  it('name where the secrets come from, and never the secrets', () => {
+    const env = {
+      SIGNALHOUSE_API_KEY: 'svc_secret',
+      SIGNALHOUSE_SERVE_TOKEN_FILE: '/run/token',
+      SIGNALHOUSE_WEBHOOK_URL: '',
+    };
+    const found = secretSources({ env }, '/run/key');
+    expect(found.map(({ source }) => source)).toEqual(['SIGNALHOUSE_API_KEY', '/run/token', null, null]);
+    expect(JSON.stringify(found)).not.toContain('svc_secret');
+    expect(secretSources({ env: {} }, '/run/key')[0]?.source).toBe('/run/key');
   });
 });

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { ExitCode } from '../../base/errors.js';
+import { type EffectiveSetting, effectiveSettings } from '../../config/load.js';
+import { type SecretSource, secretSources } from '../../config/secrets.js';
+import { command, type Group } from '../command.js';
+import { print, printJson, tableWidth } from '../output.js';
+import { sections, table } from '../text/layout.js';
+
+const printConfig = command({
+  name: 'print',
+  summary: 'Print every setting that is in force, and where it comes from; no secrets',
+  examples: [
+    ['signalhouse config print', 'Every setting: from the file, a variable, a flag or a default'],
+    ['signalhouse config print --json | jq ".settings[] | select(.from != \\"default\\")"', 'What you set'],
+  ],
+  flags: z.object({}),
+  async run(_flags, { json, sources }) {
+    const settings = effectiveSettings(sources).map(withoutPassword);
+    const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
+    const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);
+    if (json) printJson({ settings, secrets });
+    else print(configText(settings, secrets));
+    return ExitCode.done;
+  },
+});
+
+export const config: Group = {
+  name: 'config',
+  summary: 'Show the settings that are in force',
+  commands: [printConfig],
+  examples: [['signalhouse config print', 'Every setting, and where it comes from']],
+};
+
+/** An address may contain a user and a password. */
+function withoutPassword(one: EffectiveSetting): EffectiveSetting {
+  const { value } = one;
+  if (typeof value !== 'string' || !/^https?:/i.test(value) || !URL.canParse(value)) return one;
+  const url = new URL(value);
+  if (url.username === '' && url.password === '') return one;
+  return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@') };
+}
+
+function configText(settings: readonly EffectiveSetting[], secrets: readonly SecretSource[]): string {
+  const width = tableWidth();
+  const names = ['setting', 'value', 'from'].map((name) => ({ name }));
+  const rows = settings.map(({ setting, value, from, source }) => [
+    setting,
+    value === null ? '(not set)' : typeof value === 'string' ? value : JSON.stringify(value),
+    source ?? from,
+  ]);
+  return sections([
+    ['Settings', table(names, rows, width === undefined ? undefined : width - 2)],
+    [
+      'Secrets (never printed)',
+      table(
+        [{ name: 'secret' }, { name: 'from' }],
+        secrets.map(({ secret, source }) => [secret, source ?? '(not set)']),
+      ),
+    ],
+  ]);
+}
