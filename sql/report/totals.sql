@@ -4,6 +4,7 @@ SELECT
   (SELECT count(*) FROM report_backlog WHERE priority_rank <= 2) AS urgent_topics,
   (SELECT count(*) FROM report_waiting) AS waiting,
   (SELECT count(*) FROM report_waiting WHERE is_vip) AS waiting_vip,
+  (SELECT count(*) FROM report_waiting WHERE was_answered_before) AS waiting_again,
   (SELECT median(waiting_hours) FROM report_waiting) AS median_hours,
   (SELECT count(*) FROM message_senders, data_as_of
    WHERE side = 'external' AND created_at > as_of - INTERVAL 7 DAY AND created_at <= as_of) AS messages,

@@ -1,4 +1,4 @@
--- How long the conversations wait that nobody of the staff has answered.
+-- How long the conversations wait in which somebody from outside wrote last.
 SELECT
   CASE
     WHEN waiting_hours < 24 THEN 1

@@ -63,15 +63,16 @@ export function weeklyColumns(
   });
 }
 
-/** A stack for each of a few named groups, with the total above it. */
+/** A stack for each of a few named groups, with the total above it as `text` writes it. */
 export function groupColumns(
   label: string,
   groups: readonly string[],
   series: readonly Series[],
+  text: (total: number) => string = count,
 ): Promise<Html> {
   const totals = groups.map((at, index) => {
     const total = series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0);
-    return { at, total, text: count(total) };
+    return { at, total, text: text(total) };
   });
   return drawn(label, (width) => ({
     ...frame(width, 200, { left: 0, right: 0, top: 24, bottom: 28 }),

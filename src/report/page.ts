@@ -123,9 +123,78 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
 
-async function backlog({ backlog: rows, totals }: ReportData): Promise<Html> {
-  if (rows.length === 0) return quiet('No topic is open.');
-  const states = [...new Set(rows.map(({ state }) => state))].sort((a, b) => stateRank(a) - stateRank(b));
+async function backlog(data: ReportData): Promise<Html> {
+  const { backlogWeeks: rows, totals } = data;
+  if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
+  const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
+  const weeks = everyWeek(rows.map(({ week }) => week));
+  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open; ${count(totals.urgent_topics)} of them have priority high or very high. In ${counted(weeks.length, 'week')}, ${count(sum('new'))} were new, ${count(sum('reopened'))} were opened again, and ${count(sum('closed'))} were closed.`;
+  return html`<p>${lead}</p>${await backlogOver(
+    'Open topics at the end of each week, by priority',
+    weeks,
+    [...priorities, null].map((priority) => ({
+      name: plain(priority),
+      color: priorityColors[priority ?? 'none'] ?? 's6',
+      rows: rows.filter((row) => row.priority === priority),
+    })),
+  )}${await backlogOver(
+    'Open topics at the end of each week, by state',
+    weeks,
+    statesOf(rows).map((state, index) => ({
+      name: plain(state),
+      color: stateColors[state] ?? colorAt(index + 3),
+      rows: rows.filter((row) => row.state === state),
+    })),
+  )}${await backlogNow(data)}`;
+}
+
+/** The backlog over time: a stack for each week. */
+async function backlogOver(
+  title: string,
+  weeks: readonly string[],
+  parts: readonly {
+    readonly name: string;
+    readonly color: string;
+    readonly rows: ReportData['backlogWeeks'];
+  }[],
+): Promise<Html | null> {
+  const series = parts
+    .map(({ name, color, rows }) => ({
+      ...{ name, color },
+      values: weeks.map((week) =>
+        rows.filter((row) => row.week === week).reduce((sum, { open }) => sum + open, 0),
+      ),
+    }))
+    .filter(({ values }) => values.some((value) => value > 0));
+  if (series.length === 0) return null;
+  return html`<h3>${title}</h3>${figure({
+    lead: null,
+    chart: await weeklyColumns(title, weeks, series),
+    series,
+    table: weeklyTable(title, weeks, series),
+  })}`;
+}
+
+function weeklyTable(title: string, weeks: readonly string[], series: readonly Series[]): Html {
+  return table(
+    title,
+    ['week of', ...series.map(({ name }) => `${name}#`), 'all#'],
+    weeks
+      .map((week, at) => {
+        const values = series.map((one) => one.values[at] ?? 0);
+        return [day(week), ...values, values.reduce((sum, value) => sum + value, 0)];
+      })
+      .reverse(),
+  );
+}
+
+function statesOf(rows: readonly { readonly state: string }[]): string[] {
+  return [...new Set(rows.map(({ state }) => state))].sort((a, b) => stateRank(a) - stateRank(b));
+}
+
+async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
+  if (rows.length === 0) return null;
+  const states = statesOf(rows);
   const shown = [...priorities, null].filter((one) => rows.some(({ priority }) => priority === one));
   const topics = (one: string | null, state: string) =>
     rows.find((row) => row.priority === one && row.state === state)?.topics ?? 0;
@@ -135,8 +204,8 @@ async function backlog({ backlog: rows, totals }: ReportData): Promise<Html> {
     values: shown.map((one) => topics(one, state)),
   }));
   const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
-  return figure({
-    lead: `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open; ${count(totals.urgent_topics)} of them have priority high or very high.`,
+  return html`<h3>Open topics now, by priority and state</h3>${figure({
+    lead: null,
     chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
     series,
     table: table(
@@ -144,7 +213,7 @@ async function backlog({ backlog: rows, totals }: ReportData): Promise<Html> {
       ['priority', ...states.map((state) => `${plain(state)}#`), 'all#'],
       shown.map((one) => [plain(one), ...states.map((state) => topics(one, state)), total(one)]),
     ),
-  });
+  })}`;
 }
 
 async function growing({ growing: rows }: ReportData): Promise<Html> {
@@ -182,10 +251,11 @@ async function growing({ growing: rows }: ReportData): Promise<Html> {
   });
 }
 
-const buckets = ['under 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
+const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
 
-async function waiting({ waiting: rows, longestWaiting, totals }: ReportData): Promise<Html> {
-  if (totals.waiting === 0) return quiet('Nobody waits for an answer.');
+async function waiting(data: ReportData): Promise<Html> {
+  const { waiting: rows, longestWaiting, totals } = data;
+  if (totals.waiting === 0) return html`${quiet('Nobody waits for a reply.')}${await responseTimes(data)}`;
   const of = (index: number) =>
     rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
   const series = [
@@ -193,7 +263,7 @@ async function waiting({ waiting: rows, longestWaiting, totals }: ReportData): P
     { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
   ];
   return html`${figure({
-    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for an answer from staff, ${count(totals.waiting_vip)} of them with a VIP.`,
+    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before and somebody wrote again.`,
     chart: await groupColumns('Waiting conversations by how long they wait', buckets, series),
     series,
     table: table(
@@ -203,26 +273,53 @@ async function waiting({ waiting: rows, longestWaiting, totals }: ReportData): P
     ),
   })}${table(
     `VIPs and urgent topics first, then the longest wait${shownOf(longestWaiting)}`,
-    ['conversation', 'VIP', 'priority', 'waits', 'people#', 'source'],
+    ['conversation', 'last message by', 'VIP', 'priority', 'waits', 'answered before', 'source'],
     longestWaiting.map((row) => [
       linked(row.title ?? row.group_id, row.url),
+      row.name,
       row.is_vip ? 'VIP' : '',
       plain(row.priority),
       wait(row.hours),
-      row.people,
+      row.was_answered_before ? 'yes' : 'never',
       row.source,
     ]),
-  )}`;
+  )}${await responseTimes(data)}`;
+}
+
+async function responseTimes({ responseTimes: rows }: ReportData): Promise<Html | null> {
+  if (!rows.some(({ answered }) => answered > 0)) return null;
+  const title = 'Median time until staff replied, by month of the question';
+  return html`<h3>${title}</h3>${figure({
+    lead: null,
+    chart: await groupColumns(
+      title,
+      rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
+      [{ name: 'hours', color: 'accent', values: rows.map(({ median_hours: hours }) => hours ?? 0) }],
+      (hours) => (hours === 0 ? 'none' : wait(hours)),
+    ),
+    series: [],
+    table: table(
+      'Time until staff replied, by month of the question',
+      ['month', 'questions#', 'answered#', 'median', '90 % within'],
+      rows.map((row) => [
+        monthName(row.month),
+        row.questions,
+        row.answered,
+        row.median_hours === null ? null : wait(row.median_hours),
+        row.p90_hours === null ? null : wait(row.p90_hours),
+      ]),
+    ),
+  })}`;
 }
 
 async function companies({ companies: rows }: ReportData): Promise<Html> {
   const [first] = rows;
   if (!first)
     return quiet(
-      'No company writes much less than before while something of theirs is open, and no VIP waits.',
+      'No company writes much less than before while something of theirs is open, and no VIP waits for a reply.',
     );
   return figure({
-    lead: `${counted(first.found, 'company', 'companies')} ${first.found === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open, or ${first.found === 1 ? 'is a VIP that waits' : 'are VIPs that wait'} for an answer. ${most(rows, 'The most important ones:')}`,
+    lead: `${counted(first.found, 'company', 'companies')} ${first.found === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open, or ${first.found === 1 ? 'is a VIP that waits' : 'are VIPs that wait'} for a reply. ${most(rows, 'The most important ones:')}`,
     chart: await bars(
       'Messages of companies at risk',
       rows.map(({ name, company_id, is_vip, messages, before }) => ({
@@ -282,20 +379,10 @@ async function sources({ sources: rows }: ReportData): Promise<Html> {
   const all = [...totals.values()].reduce((sum, one) => sum + one, 0);
   const [largest] = names;
   return figure({
-    lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}.`,
+    lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}. The last week may not be over.`,
     chart: await weeklyColumns('Messages from outside by week and source', weeks, series),
     series,
-    table: table(
-      'Messages from outside by week and source',
-      ['week of', ...shown.map((name) => `${name}#`), 'all#'],
-      weeks
-        .map((week, at) => [
-          day(week),
-          ...series.map((one) => one.values[at] ?? 0),
-          series.reduce((sum, one) => sum + (one.values[at] ?? 0), 0),
-        ])
-        .reverse(),
-    ),
+    table: weeklyTable('Messages from outside by week and source', weeks, series),
   });
 }
 
@@ -417,6 +504,16 @@ const stateColors: Readonly<Record<string, string>> = {
   unknown: 'before',
 };
 
+/** From urgent to not, as brightness: the order can be seen without telling colours apart. */
+const priorityColors: Readonly<Record<string, string>> = {
+  very_high: 'p1',
+  high: 'p2',
+  default: 'p3',
+  low: 'p4',
+  very_low: 'p5',
+  none: 's6',
+};
+
 function stateRank(state: string): number {
   const at = stateOrder.indexOf(state);
   return at === -1 ? stateOrder.length : at;
@@ -439,8 +536,9 @@ function shownOf(rows: readonly { readonly found: number }[]): string {
   return found > rows.length ? ` (${count(rows.length)} of ${count(found)})` : '';
 }
 
-/** `31 h`, `83 days`. */
+/** `45 min`, `31 h`, `83 days`. */
 function wait(hours: number): string {
+  if (hours < 2) return `${Math.round(hours * 60)} min`;
   return hours < 48 ? `${Math.round(hours)} h` : counted(hours / 24, 'day');
 }
 
@@ -454,6 +552,11 @@ function day(at: string | null): string {
     month: 'short',
     year: 'numeric',
   }).format(ms);
+}
+
+/** `Nov 2026`. */
+function monthName(month: string): string {
+  return day(month).replace(/^\d+ /, '');
 }
 
 function moment(at: string): Html {

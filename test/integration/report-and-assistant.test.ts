@@ -66,6 +66,16 @@ describe('the numbers of the report are those of the views', () => {
     expect(html).toContain(`<strong>${(await rows('FROM backlog')).length}</strong> open topics`);
   });
 
+  it('the backlog of each week', async () => {
+    const expected = await rows(`SELECT sum(open)::BIGINT AS n FROM backlog_weekly, data_as_of
+      WHERE week > as_of::DATE - 182 AND week <= as_of::DATE GROUP BY week ORDER BY week DESC`);
+    expect(expected.length).toBeGreaterThan(10);
+    for (const by of ['priority', 'state']) {
+      const shown = tableOf(`Open topics at the end of each week, by ${by}`).map((row) => row.at(-1));
+      expect(shown).toEqual(expected.map(({ n }) => String(n)));
+    }
+  });
+
   it('what grew', async () => {
     const expected = await rows(`SELECT messages_last_7_days, messages_7_days_before, momentum, companies
       FROM backlog WHERE momentum > 0 ORDER BY momentum DESC, messages_last_7_days DESC, topic_id LIMIT 10`);
@@ -74,7 +84,7 @@ describe('the numbers of the report are those of the views', () => {
   });
 
   it('who is waiting, and how long', async () => {
-    const waiting = await rows('SELECT waiting_hours AS hours, is_vip FROM unanswered_groups');
+    const waiting = await rows('SELECT waiting_hours AS hours, is_vip FROM awaiting_reply');
     const between = (from: number, to: number) =>
       waiting.filter(({ hours }) => Number(hours) >= from && Number(hours) < to);
     const bounds = [0, 24, 72, 168, 672, Number.POSITIVE_INFINITY];
@@ -88,12 +98,13 @@ describe('the numbers of the report are those of the views', () => {
 
   it('companies at risk', async () => {
     const all = await rows('FROM company_health');
+    const waiting = (await rows('SELECT last_company_id AS id FROM awaiting_reply')).map(({ id }) => id);
     const atRisk = all.filter(
       (one) =>
         (['fading', 'silent'].includes(String(one.trend)) &&
           Number(one.messages) > 0 &&
-          Number(one.open_topics) + Number(one.unanswered_groups) > 0) ||
-        (one.is_vip === true && Number(one.unanswered_groups) > 0),
+          (Number(one.open_topics) > 0 || waiting.includes(one.company_id))) ||
+        (one.is_vip === true && waiting.includes(one.company_id)),
     );
     expect(html).toContain(`<strong>${atRisk.length}</strong> companies at risk`);
     const shown = tableOf('Companies at risk').map(([name, , trend, messages]) => [name, trend, messages]);

@@ -10,7 +10,7 @@ describe('the report', () => {
   it('has a table of the same numbers below each chart, and says what each chart shows', async () => {
     const html = await page();
     const figures = [...html.matchAll(/<figure>(.*?)<\/figure>/gs)].map(([, figure = '']) => figure);
-    expect(figures).toHaveLength(7);
+    expect(figures).toHaveLength(10);
     for (const figure of figures) {
       const label = /role="img" aria-label="([^"]+)"/.exec(figure)?.[1];
       expect(label?.length).toBeGreaterThan(10);
@@ -58,7 +58,12 @@ describe('the report', () => {
     expect(html).not.toContain('<svg');
     const quiet = await reportPage({ ...emptyReport, header: someReport().header }, '1.2.3');
     expect(quiet.html).not.toContain('<svg');
-    for (const text of ['No topic is open.', 'Nobody waits', 'Nothing changed.', 'No changes were queued'])
+    for (const text of [
+      'No topic is open.',
+      'Nobody waits for a reply.',
+      'Nothing changed.',
+      'No changes were queued',
+    ])
       expect(quiet.html).toContain(text);
   });
 

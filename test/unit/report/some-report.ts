@@ -14,7 +14,8 @@ export function someReport(text = 'Boards load slowly'): ReportData {
       since: '2026-11-10T00:00:00.000Z',
     },
     totals: {
-      ...{ open_topics: 12, urgent_topics: 5, waiting: 40, waiting_vip: 3, median_hours: 31.5 },
+      ...{ open_topics: 12, urgent_topics: 5, waiting: 40, waiting_vip: 3, waiting_again: 9 },
+      median_hours: 31.5,
       ...{ messages: 1_234, messages_before: 900, companies: 20 },
     },
     backlog: [
@@ -22,6 +23,10 @@ export function someReport(text = 'Boards load slowly'): ReportData {
       { priority: 'default', state: 'in_progress', topics: 6 },
       { priority: null, state: text, topics: 1 },
     ],
+    backlogWeeks: weeks.flatMap((week, index) => [
+      { week, priority: 'high', state: 'open', open: 5 + (index % 4), new: 2, reopened: 1, closed: 1 },
+      { week, priority: null, state: text, open: index, new: 1, reopened: 0, closed: 0 },
+    ]),
     growing: [
       {
         ...{ topic_id: 't1', title: text, priority: 'high' },
@@ -38,13 +43,17 @@ export function someReport(text = 'Boards load slowly'): ReportData {
     ],
     longestWaiting: [
       {
-        ...{ group_id: 'g1', title: text, priority: 'low', hours: 12, is_vip: true },
-        ...{ people: 2, source: text, url: 'https://chat.example/1', found },
+        ...{ group_id: 'g1', title: text, name: text, priority: 'low', hours: 12, is_vip: true },
+        ...{ was_answered_before: true, source: text, url: 'https://chat.example/1', found },
       },
       {
-        ...{ group_id: 'g2', title: text, priority: null, hours: 2_000, is_vip: false },
-        ...{ people: 1, source: null, url: `javascript:alert("${text}")`, found },
+        ...{ group_id: 'g2', title: text, name: null, priority: null, hours: 2_000, is_vip: false },
+        ...{ was_answered_before: false, source: null, url: `javascript:alert("${text}")`, found },
       },
+    ],
+    responseTimes: [
+      { month: '2026-10-01', questions: 20, answered: 18, median_hours: 1.5, p90_hours: 60 },
+      { month: '2026-11-01', questions: 3, answered: 0, median_hours: null, p90_hours: null },
     ],
     companies: [
       {
@@ -85,9 +94,19 @@ export function someReport(text = 'Boards load slowly'): ReportData {
 export const emptyReport: ReportData = {
   header: { organization: null, as_of: null, last_sync_at: null, since: null },
   totals: {
-    ...{ open_topics: 0, urgent_topics: 0, waiting: 0, waiting_vip: 0, median_hours: null },
+    ...{ open_topics: 0, urgent_topics: 0, waiting: 0, waiting_vip: 0, waiting_again: 0 },
+    median_hours: null,
     ...{ messages: 0, messages_before: 0, companies: 0 },
   },
-  ...{ backlog: [], growing: [], waiting: [], longestWaiting: [], companies: [], sources: [] },
+  ...{
+    backlog: [],
+    backlogWeeks: [],
+    responseTimes: [],
+    growing: [],
+    waiting: [],
+    longestWaiting: [],
+    companies: [],
+    sources: [],
+  },
   ...{ changes: [], latestChanges: [], pushed: [], latestPushed: [] },
 };
