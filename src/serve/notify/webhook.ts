@@ -72,7 +72,7 @@ function codeOf(error: unknown): string {
 
 const bodies = { slack, json, teams };
 /** The form of the messages of a webhook. */
-export type WebhookFormat = keyof typeof bodies;
+type WebhookFormat = keyof typeof bodies;
 
 /** Slack and compatible services show `text`; other programs read the rest. */
 function slack(message: Message): object {
