@@ -108,7 +108,7 @@ export const sandbox = command({
     });
     const { baseUrl, origin, apiKey } = server;
     if (json) printJson({ baseUrl, origin, apiKey, pid: process.pid });
-    else print(greeting(server));
+    else print(greeting(server, options.rate ?? {}));
     await end;
     await server.stop();
     return ExitCode.done;
@@ -184,7 +184,11 @@ function portTaken({ host, port }: Flags): UsageError {
   return new UsageError('The sandbox could not start.', [{ setting: '--port', problem }], { hint });
 }
 
-function greeting({ baseUrl, origin, apiKey, world }: Sandbox): string {
+/** `rate` is what the flags say: settings of the client that have to match. */
+function greeting(
+  { baseUrl, origin, apiKey, world }: Sandbox,
+  rate: NonNullable<SandboxOptions['rate']>,
+): string {
   const { organization, topics, people, companies, messages } = world;
   return `The sandbox listens on ${baseUrl}
   ${printable(organization.name)}: ${topics.size} topics, ${people.size} people, ${companies.size} companies, ${messages.size} messages
@@ -192,10 +196,18 @@ function greeting({ baseUrl, origin, apiKey, world }: Sandbox): string {
 In another terminal:
   export SIGNALHOUSE_BASE_URL=${baseUrl}
   export SIGNALHOUSE_API_KEY=${apiKey}
-  npx signalhouse sync
+${rateLines(rate)}  npx signalhouse sync
 
   curl -X POST ${origin}/__sandbox/advance     let one day pass
   curl ${origin}/__sandbox/stats               show requests, 429s and writes
   curl ${origin}/openapi.json                  show its OpenAPI description
 Press Ctrl-C to stop it.`;
+}
+
+function rateLines({ requests, windowMs }: NonNullable<SandboxOptions['rate']>): string {
+  const lines = [
+    ...(requests === undefined ? [] : [`  export SIGNALHOUSE_RATE_LIMIT_REQUESTS=${requests}\n`]),
+    ...(windowMs === undefined ? [] : [`  export SIGNALHOUSE_RATE_LIMIT_WINDOW_MS=${windowMs}\n`]),
+  ];
+  return lines.join('');
 }

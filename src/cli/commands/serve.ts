@@ -1,6 +1,8 @@
+import { networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import type { TestedChannel } from '../../app/notifications.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
+import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
 import type { RunRecord } from '../../serve/schedule/record.js';
 import { command } from '../command.js';
@@ -71,7 +73,7 @@ export const serve = command({
       }
       const { finished } = await app.serve(access, signals, (url) => {
         if (json) printJson({ url, pid: process.pid });
-        else print(`Signalhouse is serving on ${url}\nPress Ctrl-C to stop; press it twice to stop at once.`);
+        else print(servingText(url, config.serve.host));
       });
       // A job that does not stop would keep the process alive; what is committed survives the exit.
       if (!finished) process.exit(ExitCode.failed);
@@ -81,6 +83,32 @@ export const serve = command({
     }
   },
 });
+
+/** Where it listens. Beyond this machine, that there is no login. */
+function servingText(url: string, host: string): string {
+  const stop = 'Press Ctrl-C to stop; press it twice to stop at once.';
+  if (isLoopback(host)) return `Signalhouse is serving on ${url}\n${stop}`;
+  const { port } = new URL(url);
+  const urls = addressesOf(host).map(
+    (address) => `  http://${address.includes(':') ? `[${address}]` : address}:${port}`,
+  );
+  return `Signalhouse is serving on ${host}, port ${port}:
+${urls.join('\n')}
+There is NO LOGIN: everybody who reaches these addresses can read its pages. Put a
+proxy with a login in front, or set serve.host to 127.0.0.1.
+${stop}`;
+}
+
+/** The addresses of this machine that `host` stands for. */
+function addressesOf(host: string): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const families = { '0.0.0.0': ['IPv4'], '::': ['IPv4', 'IPv6'] }[host];
+  if (families === undefined) return [host];
+  // A link-local address is of no use without its interface.
+  return all
+    .filter(({ family, address }) => families.includes(family) && !address.startsWith('fe80:'))
+    .map(({ address }) => address);
+}
 
 function noChannel(): UsageError {
   const problem = 'or serve.notify.email.host is required: there is nowhere to send a notification';
