@@ -1,5 +1,6 @@
 import type { Iso } from './clock.js';
 import type { Json } from './json.js';
+import { count, counted, duration } from './units.js';
 
 /**
  * What there is to tell about a warehouse and its key: the one source of `status`, the status page, the metrics and the
@@ -170,4 +171,12 @@ export function freshnessState(one: Freshness, now: number): FreshnessState {
   if (one.objectiveMinutes === null) return 'open';
   if (age === null) return 'never';
   return age > one.objectiveMinutes ? 'stale' : 'fresh';
+}
+
+/** The requests of the running window against its limit, for people. */
+export function spendingText({ held, limit, windowMs }: Facts['spending']): string {
+  const window = windowMs === 60_000 ? 'minute' : duration(windowMs);
+  if (held <= limit) return `${count(held)} of ${counted(limit, 'request')} this ${window}`;
+  // The demo, for example, allows 120 requests a second.
+  return `${counted(held, 'request')} in the last ${window}, by a command with a higher rate limit than ${count(limit)}`;
 }

@@ -77,6 +77,9 @@ function restoredNote({ restored }: Warehouse): string[] {
   const instead = restored.snapshotFrom
     ? `the snapshot published ${restored.snapshotFrom.toISOString()} took its place`
     : 'there was no snapshot, so the warehouse started empty';
-  const moved = restored.movedTo === null ? '' : ` and is now ${restored.movedTo}`;
-  return [`worker.duckdb could not be opened (${restored.reason})${moved}; ${instead}`];
+  const what =
+    restored.movedTo === null
+      ? 'there was no worker.duckdb'
+      : `worker.duckdb could not be opened (${restored.reason}) and is now ${restored.movedTo}`;
+  return [`${what}; ${instead}`];
 }

@@ -70,7 +70,12 @@ export interface SyncReport extends RunReport {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
-    /** About how many more runs like this one that takes; null unless a cap stopped this one. */
+    /**
+     * About how many more runs like this one that takes; null unless a cap stopped this one, and most of its requests
+     * fetched what was due.
+     */
     readonly runs: number | null;
   };
+  /** What is still due, by resource; empty when nothing is. */
+  readonly leftByResource: readonly PlanLine[];
 }

@@ -99,8 +99,13 @@ async function syncReport(
       due,
       requests,
       minutes: minutesFor(requests, config),
-      runs: head.outcome === 'stopped' ? runsFor(requests, tally, context.resources) : null,
+      // A signal says nothing about how long the next run may take.
+      runs:
+        head.outcome === 'stopped' && !options.stop?.aborted
+          ? runsFor(requests, tally, context.resources)
+          : null,
     },
+    leftByResource: left,
     notes,
   };
   return { report, leftDue: due };
@@ -115,14 +120,23 @@ function noteOfClock(aheadMs: number | null): string | null {
   return `the clock of this machine is ${difference} the service: times in the warehouse are wrong by as much. Set the clock, for example with NTP`;
 }
 
-/** Every run reads the lists first, so only the requests that this one spent on other things count. */
-function runsFor(left: number, { requests: { byEndpoint } }: RunTally, { lists }: Resources): number | null {
+/**
+ * About how many runs like this one fetch what is left. Every run reads the lists first, so only the requests that this one
+ * spent on other things count; null when they were fewer than those for the lists, since such a run was a trial.
+ */
+export function runsFor(
+  left: number,
+  { requests: { byEndpoint } }: Pick<RunTally, 'requests'>,
+  { lists }: Pick<Resources, 'lists'>,
+): number | null {
   const everyRun = new Set<string>(['whoami', ...lists.map(({ name }) => name)]);
-  const spent = Object.entries(byEndpoint).reduce(
-    (sum, [endpoint, count]) => sum + (everyRun.has(endpoint) ? 0 : count),
-    0,
-  );
-  return spent === 0 ? null : Math.ceil(left / spent);
+  const sum = (isOfEveryRun: boolean) =>
+    Object.entries(byEndpoint).reduce(
+      (total, [endpoint, count]) => total + (everyRun.has(endpoint) === isOfEveryRun ? count : 0),
+      0,
+    );
+  const spent = sum(false);
+  return spent === 0 || spent < sum(true) ? null : Math.ceil(left / spent);
 }
 
 /** Stores the organization as the API returned it. */

@@ -30,6 +30,10 @@ beforeAll(async () => {
   // The lists, and the one request that shows what is gone.
   const { code, report } = await pulling.sync(['--max-requests', String(spent + 1)]);
   expect([code, report.stoppedBy !== null]).toEqual([0, true]);
+  // What is left is listed by resource; how many more runs it takes cannot be told from one that read little but lists.
+  expect(report.leftByResource.reduce((sum, { due }) => sum + due, 0)).toBe(report.left.due);
+  expect(report.left.due).toBeGreaterThan(0);
+  expect(report.left.runs).toBeNull();
 });
 afterAll(async () => {
   await sandbox.stop();

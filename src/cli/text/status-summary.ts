@@ -1,5 +1,5 @@
 import type { StatusReport } from '../../app/status.js';
-import type { Contents } from '../../base/facts.js';
+import { type Contents, spendingText } from '../../base/facts.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { list, pairs, sections, table } from './layout.js';
 import { failingText } from './sync-summary.js';
@@ -34,15 +34,14 @@ function facts(
     'published',
     published && publishedAt
       ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
-      : 'nothing yet; run signalhouse sync',
+      : unpublishedText(holder, worker, now),
   ]);
   if (worker) rows.push(['live', `${bytes(worker.bytes)}: ${worker.path}`]);
   rows.push([
     'in use by',
     holder ? `${holder.command}, process ${holder.pid}, since ${holder.since}` : 'no process',
   ]);
-  const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
-  rows.push(['spent', `${count(spending.held)} of ${counted(spending.limit, 'request')} this ${window}`]);
+  rows.push(['spent', spendingText(spending)]);
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
   const hours = duration(spent.slices.length * spent.sliceMinutes * 60_000);
@@ -53,6 +52,21 @@ function facts(
     ]);
   if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
   return rows;
+}
+
+/** Why nothing is published. */
+function unpublishedText(
+  holder: StatusReport['holder'],
+  worker: StatusReport['files']['worker'],
+  now: number,
+): string {
+  if (holder) {
+    const since = duration(now - Date.parse(holder.since));
+    return `not yet: ${holder.command} has been running for ${since}, and publishes at its end and every sync.publishEveryMinutes`;
+  }
+  return worker
+    ? 'nothing yet: no run has ended; run signalhouse sync, which continues where the last one ended'
+    : 'nothing yet; run signalhouse sync';
 }
 
 function leftText({ due, requests, minutes }: NonNullable<Contents['left']>): string {

@@ -2,7 +2,7 @@ import type { Contents } from '../../base/facts.js';
 import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { Failure } from '../../run/tally.js';
-import type { PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
+import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../../sync/report.js';
 import { list, pairs, sections, table } from './layout.js';
 
 /** Under a heading, in 80 columns. */
@@ -14,6 +14,7 @@ export const most = 10;
 export function syncSummary(report: SyncReport): string {
   return sections([
     [`Run ${report.runId}: ${outcomeText(report)}`, pairs(facts(report))],
+    ['Left due by resource', report.outcome === 'done' ? '' : dueTable(report.leftByResource)],
     ['Requests', requestsText(report)],
     ['Rows', rowsText(report)],
     ['Lists that changed while they were read, or were not read to the end', scansText(report.scans)],
@@ -148,6 +149,20 @@ export function some(items: readonly string[]): readonly string[] {
   return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
 }
 
+/** What is due of each resource, and why. */
+function dueTable(lines: readonly PlanLine[]): string {
+  if (lines.length === 0) return '';
+  const columns = ['never', 'changed', 'sweep', 'due', 'requests'].map((name) => ({ name, right: true }));
+  return table(
+    [{ name: 'endpoint' }, ...columns],
+    lines.map((line) => [
+      line.endpoint,
+      ...[line.never, line.changed, line.sweep, line.due, line.requests].map(count),
+    ]),
+    wide,
+  );
+}
+
 /** What a run would cost, for people, in 80 columns. */
 export function planSummary(report: PlanReport): string {
   const { organization, requests, left } = report;
@@ -170,22 +185,9 @@ export function planSummary(report: PlanReport): string {
         : `${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
     facts.push(['left for later', text]);
   }
-  const columns = ['never', 'changed', 'sweep', 'due', 'requests'].map((one) => ({ name: one, right: true }));
   return sections([
     ['Planned sync', pairs(facts)],
-    [
-      'Due',
-      due.length === 0
-        ? 'nothing'
-        : table(
-            [{ name: 'endpoint' }, ...columns],
-            due.map((line) => [
-              line.endpoint,
-              ...[line.never, line.changed, line.sweep, line.due, line.requests].map(count),
-            ]),
-            wide,
-          ),
-    ],
+    ['Due', due.length === 0 ? 'nothing' : dueTable(due)],
     ['Lists that changed while they were read, or were not read to the end', scansText(report.lists)],
     [
       'Lists that could not be read: what is due of their items may have changed',

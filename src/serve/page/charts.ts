@@ -1,4 +1,4 @@
-import { ageMinutes, type Facts, type Freshness, freshnessState } from '../../base/facts.js';
+import { ageMinutes, type Facts, type Freshness, freshnessState, spendingText } from '../../base/facts.js';
 import { type Html, html } from '../../base/html.js';
 import { count, counted, duration } from '../../base/units.js';
 import { badge, type Times, type Tone } from './html.js';
@@ -54,8 +54,12 @@ export function requestsChart({ spent, spending }: Facts, times: Times): Html {
   const label = `${counted(total, 'request')} in the last ${span}, ${limited === 0 ? 'none' : count(limited)} answered 429.`;
   const first = slices[0];
   const window = spending.windowMs === 60_000 ? 'minute' : duration(spending.windowMs);
+  const inUse =
+    spending.held > spending.limit
+      ? spendingText(spending)
+      : html`<strong>${count(spending.held)}</strong> of ${count(spending.limit)} in use this ${window}`;
   return html`<figure id="requests-chart">
-<p><strong>${count(spending.held)}</strong> of ${count(spending.limit)} in use this ${window}. ${label}</p>
+<p>${inUse}. ${label}</p>
 <div class="plot"><span class="scale">budget ${count(limit)}</span>${barChart(label, bars, slices.length, limit / highest)}</div>
 <figcaption><span>${first ? times.hour(Date.parse(first.from)) : null}</span><span>busiest minute in each ${duration(sliceMinutes * 60_000)}</span><span>now</span></figcaption>
 </figure>`;

@@ -56,13 +56,16 @@ export async function openOrRestore(
   }
   await refuseUnlessBroken(dataDir, limits, reason);
   const restored = await replaceBroken(dataDir, limits, reason);
-  const facts = { movedTo: restored.movedTo, snapshotFrom: restored.snapshotFrom, reason: restored.reason };
-  log.error(
-    facts,
-    restored.snapshotFrom
-      ? `worker.duckdb could not be opened; restored from the snapshot published ${restored.snapshotFrom.toISOString()}`
-      : 'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
-  );
+  const { movedTo, snapshotFrom } = restored;
+  const facts = { movedTo, snapshotFrom, reason: restored.reason };
+  const from = `the snapshot published ${snapshotFrom?.toISOString()}`;
+  if (snapshotFrom === null)
+    log.error(
+      facts,
+      'worker.duckdb could not be opened and there is no snapshot: the warehouse starts empty',
+    );
+  else if (movedTo === null) log.info(facts, `there was no worker.duckdb: restored from ${from}`);
+  else log.warn(facts, `worker.duckdb could not be opened; restored from ${from}`);
   return { session: await openWhole(worker, dataDir, limits), restored };
 }
 

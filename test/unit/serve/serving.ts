@@ -207,6 +207,7 @@ export const someDetails: RunDetails = {
     drift: [{ endpoint: 'topics', path: '$.sentiment.score', kind: 'unknown_field' }],
     notes: ['the API was unavailable for 3 min'],
     left: { due: 1_204, requests: 1_310, minutes: 11.4, runs: null },
+    leftByResource: [],
   },
 };
 

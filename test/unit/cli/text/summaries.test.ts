@@ -34,6 +34,7 @@ const report: SyncReport = {
   drift: [],
   failures: [],
   left: { due: 0, requests: 0, minutes: 0, runs: null },
+  leftByResource: [],
   notes: [],
   published: { path: '/data/signals.duckdb', bytes: 5_000_000, ms: 1_200, userViews: [] },
   startedAt: '2026-11-20T10:15:00.123Z',
@@ -79,7 +80,17 @@ Rows
       outcome: 'stopped',
       stoppedBy: '--max-requests 1234 is reached',
       left: { due: 4_000, requests: 4_321, minutes: 36, runs: 3 },
+      leftByResource: [
+        { endpoint: 'topic_groups', never: 3_000, changed: 20, sweep: 0, due: 3_020, requests: 3_341 },
+        { endpoint: 'topic_history', never: 980, changed: 0, sweep: 0, due: 980, requests: 980 },
+      ],
     });
+    expect(text).toContain(`Left due by resource
+  endpoint       never  changed  sweep    due  requests
+  -------------  -----  -------  -----  -----  --------
+  topic_groups   3,000       20      0  3,020     3,341
+  topic_history    980        0      0    980       980
+`);
     expect(text).toContain(': stopped (--max-requests 1234 is reached)\n');
     expect(text).toMatch(/kept +everything/);
     expect(text).toMatch(
@@ -195,6 +206,24 @@ describe('the summary of the status', () => {
   published  nothing yet; run signalhouse sync
   in use by  no process
   spent      0 of 120 requests this minute`);
+  });
+
+  it('during the first sync says that it runs, and before one what to do', () => {
+    const holder = { pid: 7, host: 'here', command: 'signalhouse sync', since: '2026-11-20T11:48:00.000Z' };
+    const worker = { path: '/data/worker.duckdb', bytes: 9_000_000 };
+    const said = (more: Partial<typeof status>) =>
+      statusSummary({ ...status, files: { worker, published: null }, ...more }, now).replaceAll(/\s+/g, ' ');
+    const running = said({ holder });
+    expect(running).toContain('published not yet: signalhouse sync has been running for 12 min');
+    expect(running).not.toContain('nothing yet');
+    expect(said({})).toContain('nothing yet: no run has ended; run signalhouse sync, which continues');
+  });
+
+  it('never says that more than the limit was spent of it', () => {
+    const text = statusSummary({ ...status, spending: { held: 143, limit: 120, windowMs: 60_000 } }, now);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'spent 143 requests in the last minute, by a command with a higher rate limit than 120',
+    );
   });
 
   it('says whose it is, how fresh, what is left and what is wrong, in 80 columns', () => {

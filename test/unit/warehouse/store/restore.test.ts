@@ -4,12 +4,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { StorageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
@@ -31,6 +33,31 @@ async function filled(): Promise<string> {
   await warehouse.close();
   return dir;
 }
+
+test.each([
+  [
+    'a snapshot in an empty folder, which is how a backup is restored',
+    30,
+    (dir: string) => rmSync(worker(dir)),
+    /^there was no worker/,
+  ],
+  [
+    'a broken file',
+    40,
+    (dir: string) => writeFileSync(worker(dir), 'not a database'),
+    /^worker.duckdb could not be opened/,
+  ],
+])('%s is restored with a line of the level %i', async (_, level, spoil, message) => {
+  const dir = await filled();
+  spoil(dir);
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  await (await open(dir, { log })).close();
+  expect(lines.filter(({ msg }) => /restored from the snapshot/.test(msg))).toEqual([
+    expect.objectContaining({ level, msg: expect.stringMatching(message) }),
+  ]);
+  expect(lines.filter((line) => line.level >= 50)).toEqual([]);
+});
 
 async function topicsOf(dir: string) {
   const warehouse = await open(dir);
