@@ -3,12 +3,13 @@ import { arrivalNow } from '../base/clock.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
-import { sqlFile } from '../warehouse/sql.js';
+import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
+import type { StoredHash } from './landing/seen-content.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -38,6 +39,7 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
       else tasks.push(task);
     }
     if (tasks.length === 0) return pruneStale(context);
+    await rememberConversations(context, tasks);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
@@ -62,6 +64,21 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     );
     await work.finally(() => tracker.end());
   }
+}
+
+const storedPartsSql = sqlFile('sync/stored_parts');
+
+/** A conversation comes with everything ever written in it: what has not changed since an earlier run need not land again. */
+async function rememberConversations(
+  { store, seenContent, resources }: Context,
+  tasks: readonly Task[],
+): Promise<void> {
+  const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
+  const again = tasks.filter(({ child, reason }) => lists.includes(child) && reason !== 'never');
+  if (again.length === 0) return;
+  const sql = substitute(storedPartsSql, { kinds: literals(lists.map(({ name }) => name)) });
+  const parents = again.map(({ entityId }) => entityId);
+  seenContent.storedBefore(await store.all<StoredHash>(sql, { parents }));
 }
 
 function askedOf({ child, entityId }: Task) {

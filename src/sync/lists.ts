@@ -2,8 +2,10 @@ import { isAboutOneRequest, RejectedError, type SignalhouseError } from '../base
 import type { List } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
+import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
+import type { StoredHash } from './landing/seen-content.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
@@ -26,6 +28,7 @@ export async function readLists(
   for (const list of lists) {
     context.stop.throwIfAborted();
     context.observer.phase(list.name, null);
+    if (list.embeds === 'authors_and_persons') await rememberPersons(context);
     const startedAt = new Date(context.clock.now());
     try {
       const scan = await readOne(context, list, settles);
@@ -42,6 +45,14 @@ export async function readLists(
       await addFailure(context, startedAt, failureOf(list.name, null, error));
     }
   }
+}
+
+const storedPersonsSql = sqlFile('sync/stored_persons');
+
+/** The people of a topic come with each item of the topics list: those that have not changed need not land again. */
+async function rememberPersons({ batcher, store, seenContent }: Context): Promise<void> {
+  await batcher.flush();
+  seenContent.storedBefore(await store.all<StoredHash>(storedPersonsSql));
 }
 
 /** Names a list that could not be read in the summary and in `signalhouse status`. */

@@ -93,7 +93,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   };
   const options = { priority: Priority.essential, signal: context.stop };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
-    const landing = new Landing(page.arrivedAt, context.schemaDrift);
+    const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
     for (const item of page.items) {
       const id = nameOf(item, list.key);

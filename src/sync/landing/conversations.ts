@@ -48,8 +48,18 @@ export function landGroups(
     for (const one of landed) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      if (landing.seenContent.hasSeen(id, text, landing.arrivedAt)) continue;
-      landMessages(landing, id, messagesOf(one.item) as unknown[], text);
+      const digest = text.digest();
+      const { seenContent, arrivedAt, rejections } = landing;
+      if (!seenContent.hasSeen(id, digest, arrivedAt, `${child.name} ${parentId} ${id}`)) {
+        const rejected = rejections.length;
+        landMessages(landing, id, messagesOf(one.item) as unknown[], text);
+        // A message that was rejected is tried, and counted, each time.
+        if (rejections.length > rejected) {
+          seenContent.forget([id]);
+          continue;
+        }
+      }
+      landing.partsAreStored(child.name, id, digest);
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it counts as seen.
@@ -123,7 +133,7 @@ export function landAuthors(
 
 /** Authors come with each of their messages: one that has not changed need not land again. */
 function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
-  return seenContent.hasSeen(`author ${authorId}`, text, arrivedAt);
+  return seenContent.hasSeen(`author ${authorId}`, text.digest(), arrivedAt);
 }
 
 function withoutAuthors(item: Record<string, unknown>, text: JsonText): JsonText {

@@ -67,7 +67,7 @@ export class Landing {
   readonly sets: MemberSet[] = [];
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
-  readonly #landed = new Set<string>();
+  readonly #landed = new Map<string, { partsHash: string | null }>();
   readonly #noted = new Map<string, Omit<Drift, 'seenAt'>>();
   readonly #schemaDrift: SchemaDrift;
 
@@ -208,15 +208,23 @@ export class Landing {
     const json = value instanceof JsonText ? value : JsonText.of(value);
     const { text, repaired } = storable(json.text);
     if (repaired || !json.isUtf8) this.#note(kind, '', 'repaired_text', key.id);
-    this.#landed.add(`${kind}\n${key.id}`);
-    this.documents.push({
+    const document = {
       endpoint: kind,
       id: key.id,
       parentId: key.parentId,
       body: text,
       fetchedAt: arrivedAt.at,
       answerNo: arrivedAt.no,
-    });
+      partsHash: null,
+    };
+    this.#landed.set(`${kind}\n${key.id}`, document);
+    this.documents.push(document);
+  }
+
+  /** Says that the parts of a document that has landed, which have this digest, are stored as documents of their own. */
+  partsAreStored(kind: string, id: string, digest: string): void {
+    const document = this.#landed.get(`${kind}\n${id}`);
+    if (document) document.partsHash = digest;
   }
 
   /** Whether this answer already brought a document of that kind and id. */

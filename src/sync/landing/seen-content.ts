@@ -1,41 +1,89 @@
 import { createHash } from 'node:crypto';
-import { JsonText } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
 
 /** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
 const mostEntries = 200_000;
 
 /**
- * The content of conversations and authors when this run last landed them. The same conversation comes with its topic,
- * with each company and with people: when it has not changed, its messages need not be taken apart, staged and compared
- * again, which is most of the work of a first pull. This holds only while no conversation is removed: code that removes
- * some must say so here.
+ * The content of conversations, topics' people and authors when they were last landed, by this run or by an earlier one.
+ * The same conversation comes with its topic, with each company and with people, and every day with all that was ever
+ * written: when it has not changed, its messages need not be taken apart, staged and compared again, which is most of the
+ * work of a sync. This holds only while no conversation is removed: code that removes some must say so here.
  */
 export class SeenContent {
   readonly #seen = new Map<string, { readonly digest: string; readonly no: number }>();
+  #stored = new StoredHashes([]);
 
-  /** Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not. */
-  hasSeen(name: string, content: unknown, { no }: Pick<Arrival, 'no'>): boolean {
-    const digest = digestOf(content);
+  /**
+   * Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not.
+   * `storedAs` names the document that the content comes with: where this run has not landed `name` yet, what is stored
+   * with that document counts.
+   */
+  hasSeen(name: string, digest: string, { no }: Pick<Arrival, 'no'>, storedAs?: string): boolean {
     const last = this.#seen.get(name);
     // Answers may land in another order than they arrived in: the latest is remembered.
     if (last && last.no > no) return false;
     if (last?.digest === digest) return true;
-    if (last || this.#seen.size < mostEntries) this.#seen.set(name, { digest, no });
-    return false;
+    // What cannot be remembered lands each time: nobody could tell which of two contents was the last one.
+    if (!last && this.#seen.size >= mostEntries) return false;
+    this.#seen.set(name, { digest, no });
+    return !last && storedAs !== undefined && this.#stored.has(storedAs, digest);
   }
 
-  /** Makes these land again when they come again. */
+  /** Replaces what is known of earlier runs: rows of sql/sync/stored_parts.sql or stored_persons.sql. */
+  storedBefore(rows: readonly StoredHash[]): void {
+    this.#stored = new StoredHashes(rows);
+  }
+
+  /** Makes these land when they come again. */
   forget(names: Iterable<string>): void {
-    for (const name of names) this.#seen.delete(name);
+    for (const name of names) {
+      const last = this.#seen.get(name);
+      if (last) this.#seen.set(name, { digest: '', no: last.no });
+    }
   }
 
+  /** Forgets everything, also what is known of earlier runs. */
   forgetAll(): void {
     this.#seen.clear();
+    this.#stored = new StoredHashes([]);
   }
 }
 
-function digestOf(content: unknown): string {
-  if (content instanceof JsonText) return content.digest();
-  return createHash('sha1').update(JSON.stringify(content)).digest('base64');
+/** The first 64 bits of the MD5 of a document's name (`kind parent id`), and the hash of its parts. */
+export interface StoredHash {
+  readonly name: number | bigint;
+  readonly hash: number | bigint;
+}
+
+/** A hash table in 32 bytes an entry: a night may bring half a million conversations, and a Map takes 200 bytes. */
+class StoredHashes {
+  readonly #names: BigUint64Array;
+  readonly #hashes: BigUint64Array;
+  readonly #mask: number;
+
+  constructor(rows: readonly StoredHash[]) {
+    const places = 2 ** Math.ceil(Math.log2(rows.length * 2 + 2));
+    this.#names = new BigUint64Array(places);
+    this.#hashes = new BigUint64Array(places);
+    this.#mask = places - 1;
+    for (const { name, hash } of rows) {
+      const place = this.#placeOf(BigInt(name));
+      this.#names[place] = BigInt(name);
+      this.#hashes[place] = BigInt(hash);
+    }
+  }
+
+  has(name: string, digest: string): boolean {
+    const key = createHash('md5').update(name).digest().readBigUInt64BE();
+    const place = this.#placeOf(key);
+    return this.#names[place] === key && this.#hashes[place] === BigInt(`0x${digest}`);
+  }
+
+  /** The place of a name, or the free one where it would be. A name whose hash is 0 is in none. */
+  #placeOf(name: bigint): number {
+    let place = Number(name & BigInt(this.#mask));
+    while (this.#names[place] !== 0n && this.#names[place] !== name) place = (place + 1) & this.#mask;
+    return place;
+  }
 }

@@ -19,6 +19,8 @@ export interface Document {
    * greater number wins, whatever the clock said. The warehouse adds the greatest number that it had when it was opened.
    */
   readonly answerNo: number;
+  /** A hash (16 hexadecimal digits) of what was taken out of it as documents of their own; see raw.documents. */
+  readonly partsHash?: string | null;
 }
 
 /** Names one document. */

@@ -17,14 +17,14 @@ export async function stage(
 ): Promise<Staged> {
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE batch_bodies
-      (seq BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, body JSON, fetched_at TIMESTAMPTZ, answer_no BIGINT);
+      (seq BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, body JSON, fetched_at TIMESTAMPTZ, answer_no BIGINT, parts_hash VARCHAR);
     CREATE OR REPLACE TEMP TABLE batch_removed (endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
     CREATE OR REPLACE TEMP TABLE batch_sets (set_no BIGINT, endpoint VARCHAR, parent_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT);
     CREATE OR REPLACE TEMP TABLE batch_members (set_no BIGINT, id VARCHAR);
   `);
   await tx.append(
     { catalog: 'temp', table: 'batch_bodies' },
-    ['integer', 'text', 'text', 'text', 'text', 'time', 'integer'],
+    ['integer', 'text', 'text', 'text', 'text', 'time', 'integer', 'text'],
     byKind(batch.documents, answersBefore),
   );
   await tx.append(
@@ -45,7 +45,7 @@ export async function stage(
   // The Appender does not parse what it writes into a JSON column; json_valid afterwards costs a quarter of a cast.
   const [answer] = await tx.all<{ found: boolean }>(`
     CREATE OR REPLACE TEMP TABLE batch_documents AS
-      SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, fetched_at,
+      SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at,
              answer_no, ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
        WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
     ${storedMembersSql(setKinds)};
@@ -148,7 +148,7 @@ function* byKind(documents: readonly Document[], answersBefore: number): Generat
   for (const ofKind of groupBy(documents.entries(), ([, { endpoint }]) => endpoint).values()) {
     for (const [seq, it] of ofKind) {
       const answerNo = answersBefore + it.answerNo;
-      yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt, answerNo];
+      yield [seq, it.endpoint, it.id, it.parentId, it.body, it.fetchedAt, answerNo, it.partsHash ?? null];
     }
   }
 }

@@ -88,6 +88,8 @@ export async function openStand() {
         appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(start + at * 1000) * 1000n));
         appender.appendVarchar(run);
         appender.appendBigInt(BigInt(Math.round(at * 1000)));
+        // parts_hash
+        appender.appendNull();
         appender.endRow();
       }
       appender.closeSync();

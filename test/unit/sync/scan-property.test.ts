@@ -12,6 +12,7 @@ import { migratedReason } from '../../../src/contract/topics.js';
 import type { Context } from '../../../src/sync/context.js';
 import type { Task } from '../../../src/sync/due.js';
 import { fetchChild } from '../../../src/sync/fetch-child.js';
+import { SeenContent } from '../../../src/sync/landing/seen-content.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
@@ -160,6 +161,7 @@ function contextOf(
     stop: new AbortController().signal,
     acceptDeletes: true,
     failures: [],
+    seenContent: new SeenContent(),
     shortHistories: new Set(),
     notes: [],
   } as unknown as Context;

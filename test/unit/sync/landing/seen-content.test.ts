@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/api/json-text.js';
 import { ContractError } from '../../../../src/base/errors.js';
@@ -13,29 +14,62 @@ const at = (second: number) => ({ at: new Date(Date.UTC(2026, 0, 1, 0, 0, second
 describe('SeenContent', () => {
   test('the same content again was seen; other content was not, and is remembered instead', () => {
     const seen = new SeenContent();
-    expect(seen.hasSeen('g', ['a'], at(1))).toBe(false);
-    expect(seen.hasSeen('g', ['a'], at(2))).toBe(true);
-    expect(seen.hasSeen('h', ['a'], at(2))).toBe(false);
-    expect(seen.hasSeen('g', ['b'], at(3))).toBe(false);
-    expect(seen.hasSeen('g', ['a'], at(4))).toBe(false);
-    expect(seen.hasSeen('g', ['a'], at(4))).toBe(true);
+    expect(seen.hasSeen('g', 'aa', at(1))).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(2))).toBe(true);
+    expect(seen.hasSeen('h', 'aa', at(2))).toBe(false);
+    expect(seen.hasSeen('g', 'bb', at(3))).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(4))).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(4))).toBe(true);
   });
 
   test('an answer older than the last one was not seen, and is not remembered', () => {
     const seen = new SeenContent();
-    seen.hasSeen('g', ['young'], at(9));
-    expect(seen.hasSeen('g', ['old'], at(1))).toBe(false);
-    expect(seen.hasSeen('g', ['young'], at(1))).toBe(false);
-    expect(seen.hasSeen('g', ['young'], at(10))).toBe(true);
+    seen.hasSeen('g', 'aa', at(9));
+    expect(seen.hasSeen('g', 'bb', at(1))).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(1))).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(10))).toBe(true);
   });
 
   test('forgotten content was not seen', () => {
     const seen = new SeenContent();
-    for (const id of ['g', 'h', 'i']) seen.hasSeen(id, [], at(1));
+    for (const id of ['g', 'h', 'i']) seen.hasSeen(id, 'aa', at(1));
     seen.forget(['g']);
-    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, [], at(2)))).toEqual([false, true, true]);
+    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, 'aa', at(2)))).toEqual([false, true, true]);
     seen.forgetAll();
-    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, [], at(3)))).toEqual([false, false, false]);
+    expect(['g', 'h', 'i'].map((id) => seen.hasSeen(id, 'aa', at(3)))).toEqual([false, false, false]);
+  });
+});
+
+describe('what an earlier run has stored', () => {
+  const nameOf = (name: string) => createHash('md5').update(name).digest().readBigUInt64BE();
+  const stored = (...names: string[]) => names.map((name) => ({ name: nameOf(name), hash: 0xaan }));
+
+  test('was seen with the document that it came with, and then with any other', () => {
+    const seen = new SeenContent();
+    seen.storedBefore(stored('topic_groups t g'));
+    expect(seen.hasSeen('g', 'aa', at(1), 'company_groups c g')).toBe(false);
+    seen.forgetAll();
+    seen.storedBefore(stored('topic_groups t g'));
+    expect(seen.hasSeen('g', 'aa', at(1), 'topic_groups t g')).toBe(true);
+    expect(seen.hasSeen('g', 'aa', at(2), 'company_groups c g')).toBe(true);
+  });
+
+  test('no longer counts once this run has landed something else, or was told to forget that', () => {
+    const seen = new SeenContent();
+    seen.storedBefore(stored('topic_groups t g'));
+    expect(seen.hasSeen('g', 'bb', at(1), 'company_groups c g')).toBe(false);
+    expect(seen.hasSeen('g', 'aa', at(2), 'topic_groups t g')).toBe(false);
+    seen.hasSeen('g', 'bb', at(3));
+    seen.forget(['g']);
+    expect(seen.hasSeen('g', 'aa', at(4), 'topic_groups t g')).toBe(false);
+  });
+
+  test('is found among many, and nothing else is', () => {
+    const names = Array.from({ length: 5_000 }, (_, index) => `topic_groups t ${index}`);
+    const seen = new SeenContent();
+    seen.storedBefore(stored(...names));
+    expect(names.filter((name) => seen.hasSeen(name, 'aa', at(1), name))).toEqual(names);
+    expect(names.filter((name) => seen.hasSeen(`other ${name}`, 'aa', at(1), `other ${name}`))).toEqual([]);
   });
 });
 

@@ -19,6 +19,7 @@ const landed: Readonly<Record<string, string>> = {
   '0011_comments_of_codes.sql': '19f1b707c5d38bb0673317494459f2b1f0c0b3fcbe178d45a9f7be202ad7a720',
   '0012_undo.sql': '16d75ab70a00a443cdfcba95098937991e8be2f54a28261d1751d8b9a7b03da2',
   '0013_change_fields.sql': 'a4cbea4585ec23b05a60e3164a3e0aaf04e837064c8535952a76429950a0b8e2',
+  '0014_parts_of_documents.sql': '618fe32654f2c0fc2f836364a9b94ca1a6b683260f14e3f62d0acda9fe98d9f1',
 };
 
 const folder = join(sqlDir, 'migrations');

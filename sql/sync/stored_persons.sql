@@ -1,0 +1,24 @@
+-- Topics whose people are stored as the topics list last returned them. Not those of which the topic's own list of people
+-- was fetched later and says something else: the later answer counts, whichever it is.
+WITH later AS (
+  SELECT listed.parent_id, listed.body AS listed, own.body AS own
+  FROM raw.documents AS listed
+  JOIN raw.documents AS own
+    ON own.endpoint = 'topic_people' AND own.parent_id = listed.parent_id AND own.id = listed.id
+  WHERE listed.endpoint = 'topic_persons' AND own.answer_no > listed.answer_no
+),
+disputed AS (
+  SELECT DISTINCT parent_id
+  FROM later
+  WHERE EXISTS (
+    SELECT 1
+    FROM (SELECT unnest(json_keys(listed)) AS field)
+    WHERE json_exists(own, '$."' || field || '"')
+      AND json_extract(own, '$."' || field || '"') IS DISTINCT FROM json_extract(listed, '$."' || field || '"')
+  )
+)
+SELECT
+  ('0x' || left(md5('topics  ' || id), 16))::UBIGINT AS name,
+  ('0x' || parts_hash)::UBIGINT AS hash
+FROM raw.documents
+WHERE endpoint = 'topics' AND parts_hash IS NOT NULL AND id NOT IN (FROM disputed)

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
+import { sqlFile, substitute } from '../../../../src/warehouse/sql.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { doc, open, runId } from '../../warehouse/support.js';
+
+/** What of earlier runs counts as seen: sql/sync/stored_parts.sql and stored_persons.sql. */
+
+let warehouse: Warehouse;
+beforeEach(async () => {
+  warehouse = await open();
+});
+afterEach(() => warehouse.close());
+
+const hash = '00000000000000aa';
+const other = '00000000000000bb';
+const load = (...documents: Document[]) => warehouse.load(batchOf(runId, { documents }));
+const nameOf = (name: string) => createHash('md5').update(name).digest().readBigUInt64BE();
+const found = async (sql: string, params = {}) => {
+  const rows = await warehouse.all<{ name: number | bigint; hash: number | bigint }>(sql, params);
+  expect(rows.every((row) => BigInt(row.hash) === 0xaan)).toBe(true);
+  return rows.map(({ name }) => BigInt(name));
+};
+
+describe('the messages of a conversation', () => {
+  const list = (kind: string, parent: string, second: number, partsHash: string | null = hash) => ({
+    ...doc(kind, 'g', second, { group: { id: 'g' } }, parent),
+    partsHash,
+  });
+  const sql = substitute(sqlFile('sync/stored_parts'), { kinds: "'topic_groups', 'company_groups'" });
+  const parts = (...parents: string[]) => found(sql, { parents });
+
+  test('count with the lists that are asked for, and with no others', async () => {
+    await load(list('topic_groups', 't', 1), list('company_groups', 'c', 2));
+    expect(await parts('t')).toEqual([nameOf('topic_groups t g')]);
+    expect(await parts('c')).toEqual([nameOf('company_groups c g')]);
+    expect(await parts('u')).toEqual([]);
+  });
+
+  test('do not count where another list returned other messages, or some that could not be stored', async () => {
+    await load(list('topic_groups', 't', 1));
+    await load(list('company_groups', 'c', 2, other));
+    expect(await parts('t')).toEqual([]);
+    await load(list('company_groups', 'c', 3, null));
+    expect(await parts('t')).toEqual([]);
+    await load(list('company_groups', 'c', 4));
+    expect(await parts('t')).toEqual([nameOf('topic_groups t g')]);
+  });
+
+  test('do not count after an author has changed elsewhere', async () => {
+    const message = doc('messages', 'm', 2, { author: { id: 'a' } }, 'g');
+    await load(doc('authors', 'a', 1, { displayName: 'One' }), list('topic_groups', 't', 2), message);
+    expect(await parts('t')).toHaveLength(1);
+    await load(doc('authors', 'a', 3, { displayName: 'Two' }));
+    expect(await parts('t')).toEqual([]);
+  });
+
+  test('a document whose parts alone differ is stored with the new hash, and has not changed', async () => {
+    await load(list('topic_groups', 't', 1, other));
+    const loaded = await load(list('topic_groups', 't', 2));
+    expect(loaded).toMatchObject({ documents: { new: 0, changed: 0, removed: 0 }, rows: {} });
+    expect(await parts('t')).toHaveLength(1);
+  });
+});
+
+describe("a topic's people", () => {
+  const topic = { ...doc('topics', 't', 1, { title: 'One' }), partsHash: hash };
+  const person = (kind: string, second: number, body: object) => doc(kind, 'p', second, body, 't');
+  const persons = () => found(sqlFile('sync/stored_persons'));
+
+  test('count while the list of the topic itself says nothing else', async () => {
+    await load(topic, person('topic_persons', 1, { title: 'CTO', isStaff: false, company: { id: 'c' } }));
+    expect(await persons()).toEqual([nameOf('topics  t')]);
+    await load(person('topic_people', 2, { messageCount: 5, title: 'CTO', company: { id: 'c' } }));
+    expect(await persons()).toEqual([nameOf('topics  t')]);
+  });
+
+  test.each([{ title: 'CEO' }, { title: null }, { company: { id: 'd' } }])(
+    'do not count after it said %j, until the topics list is seen again',
+    async (later) => {
+      const listed = person('topic_persons', 1, { title: 'CTO', company: { id: 'c' } });
+      await load(topic, listed);
+      await load(person('topic_people', 2, later));
+      expect(await persons()).toEqual([]);
+      await load({ ...listed, answerNo: 3 });
+      expect(await persons()).toEqual([nameOf('topics  t')]);
+    },
+  );
+});
