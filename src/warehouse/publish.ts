@@ -5,7 +5,9 @@ import { type BusinessHours, businessHoursFile, withBusinessHours } from './busi
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { identifier, listLiteral, literal } from './sql.js';
-import { copyDatabase } from './store/copy.js';
+import { cloneFile } from './store/clone.js';
+import { unused } from './store/compact.js';
+import { compareCounts, copyDatabase } from './store/copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
@@ -22,6 +24,9 @@ export interface Published {
 
 /** The name by which the unfinished snapshot is attached. */
 const target = 'snapshot_in_progress';
+
+/** The share of the live file that may be unused in a snapshot. */
+const mostUnused = 0.25;
 
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
@@ -52,7 +57,7 @@ export async function publish(
   try {
     tables = await withMemoryHeadroom(session, () => {
       remove();
-      return copyInto(session, temporary, parts);
+      return copyInto(session, dataDir, temporary, parts);
     });
     userViews = await createUserViews(dataDir, temporary);
     if (userViews.length > 0) await listUserViews(session, temporary, userViews);
@@ -78,21 +83,33 @@ interface ViewParts {
   readonly businessHours: BusinessHours | undefined;
 }
 
-async function copyInto(session: Session, temporary: string, parts: ViewParts): Promise<number> {
+/**
+ * Copies the live file as it is while little of it is unused: at the speed of the disk, and in little memory, whatever is
+ * in it. A file of which much is unused is written anew, which leaves that out.
+ */
+async function copyInto(
+  session: Session,
+  dataDir: string,
+  temporary: string,
+  parts: ViewParts,
+): Promise<number> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
+  await session.run('CHECKPOINT');
+  const isCloned =
+    (await unused(session)).share <= mostUnused &&
+    (await cloneFile(session, filesOf(dataDir).worker, temporary));
   await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
   makePrivate(temporary);
-  let tables: number;
   try {
-    tables = await copyDatabase(session, source, target, () => addViews(session, source, parts));
-  } catch (error) {
-    // Fails when the error has invalidated the whole database.
+    const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
+    await addViews(session, source, parts);
+    await session.run(`CHECKPOINT ${target}`);
+    return tables;
+  } finally {
+    // Fails when an error has invalidated the whole database.
     await session.run(`DETACH ${target}`).catch(() => undefined);
-    throw error;
   }
-  await session.run(`DETACH ${target}`);
-  return tables;
 }
 
 /** The views are created in each snapshot, so that they are always this program's and need no migration. */

@@ -75,16 +75,22 @@ export async function compact(
 }
 
 async function isWorthIt(session: Session, { freeShare, freeMegabytes }: CompactWhen): Promise<boolean> {
+  const { share, bytes } = await unused(session);
+  return share > freeShare && bytes > freeMegabytes * 1024 * 1024;
+}
+
+/** About how much of the live file, right after a checkpoint, is free or holds rows that were deleted. */
+export async function unused(session: Session): Promise<{ share: number; bytes: number }> {
   const [size] = await session.all<{ block: number; total: number; free: number }>(
     `SELECT block_size AS block, total_blocks AS total, free_blocks AS free
        FROM pragma_database_size() WHERE database_name = current_database()`,
   );
-  if (!size || size.total === 0) return false;
+  if (!size || size.total === 0) return { share: 0, bytes: 0 };
   // Rows that were deleted take room until their whole row group is; that of the documents stands for all.
   const [documents] = await session.all<{ rows: number; stored: number }>(
     'SELECT count(*) AS rows, coalesce(max(rowid) + 1, 0) AS stored FROM raw.documents',
   );
   const deleted = documents && documents.stored > 0 ? 1 - documents.rows / documents.stored : 0;
-  const unused = size.free + deleted * (size.total - size.free);
-  return unused > freeShare * size.total && unused * size.block > freeMegabytes * 1024 * 1024;
+  const blocks = size.free + deleted * (size.total - size.free);
+  return { share: blocks / size.total, bytes: blocks * size.block };
 }

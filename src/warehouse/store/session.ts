@@ -162,6 +162,11 @@ export class Session implements Statements {
     );
   }
 
+  /** Runs `work` while no other statement runs, outside of a transaction; inside, use only the handle that is passed in. */
+  alone<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    return this.#enqueue(() => this.#inTransaction.run(true, () => work(this.#direct)));
+  }
+
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -172,7 +177,7 @@ export class Session implements Statements {
 
   async #enqueue<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inTransaction.getStore()) {
-      throw new Error('inside a transaction, use the handle that it was given, not the session');
+      throw new Error('use the handle that was passed in, not the session: it waits for this work to end');
     }
     this.#throwWhenClosed();
     const turn = this.#queue.then(work).catch((error: unknown) => {

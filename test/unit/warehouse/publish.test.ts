@@ -142,3 +142,30 @@ test.each([undefined, 0o640])(
     expect(statSync(published(dir)).mode & 0o777).toBe(publishMode ?? 0o600);
   },
 );
+
+test('a live file of which much is unused is written anew, and so is one that cannot be copied as it is', async () => {
+  const dir = await ready();
+  const warehouse = await filled(dir);
+  const many = Array.from({ length: 20_000 }, (_, index) => doc('topics', `many${index}`, 0, { title: 'x' }));
+  await warehouse.load(batchOf(runId, { documents: many }));
+  const whole = await warehouse.publish();
+  const removed = many.map(({ endpoint, id }) => ({ endpoint, id, parentId: null }));
+  await warehouse.load(batchOf(runId, { removed, documents: [doc('topics', 't2', 1, { title: 'Two' })] }));
+  const live = statSync(join(dir, 'worker.duckdb')).size;
+  expect((await warehouse.publish()).bytes).toBeLessThan(Math.min(live, whole.bytes));
+
+  const node = process.execPath;
+  process.execPath = join(dir, 'no-such-program');
+  try {
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't3', 9, { title: 'Three' })] }));
+    await warehouse.publish();
+  } finally {
+    process.execPath = node;
+  }
+  const snapshot = await openPublished(dir, limits);
+  expect(await snapshot.all('SELECT id FROM topics ORDER BY id')).toEqual(
+    ['t1', 't2', 't3'].map((id) => ({ id })),
+  );
+  await snapshot.close();
+  await warehouse.close();
+});
