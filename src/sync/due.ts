@@ -3,6 +3,7 @@ import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
 import { literal, sqlFile, substitute } from '../warehouse/sql.js';
+import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import type { DueReason, PlanLine, SyncOptions } from './report.js';
 
@@ -107,7 +108,7 @@ export async function due(
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
     const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
-    for (const row of await rows.all<DueRow>(listed, params)) {
+    for (const row of await inParts<DueRow>(rows, child, { sql: listed, params })) {
       tasks.push({
         child,
         entityId: row.entity_id,
@@ -156,14 +157,18 @@ export async function countDue(
   const lines: PlanLine[] = [];
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
-    const counted = await rows.all<{ reason: DueReason; due: number; requests: number }>(
-      `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
+    const counted = await inParts<{ reason: DueReason; due: number; requests: number }>(rows, child, {
+      sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
       params,
-    );
-    const of = (reason: DueReason) => Number(counted.find((line) => line.reason === reason)?.due ?? 0);
-    const sum = (field: 'due' | 'requests') =>
-      counted.reduce((total, line) => total + Number(line[field]), 0);
+    });
+    const sum = (field: 'due' | 'requests', lines = counted) =>
+      lines.reduce((total, line) => total + Number(line[field]), 0);
+    const of = (reason: DueReason) =>
+      sum(
+        'due',
+        counted.filter((line) => line.reason === reason),
+      );
     if (counted.length === 0) continue;
     lines.push({
       endpoint: child.name as PlanLine['endpoint'],
@@ -175,6 +180,25 @@ export async function countDue(
     });
   }
   return lines;
+}
+
+/** How many characters of a list's items one query may look at, for each byte of DuckDB's memory limit. */
+const charactersPerByte = 1 / 64;
+
+/** The rows of a query of due, which looks at the items of its list in as many parts as fit into memory. */
+async function inParts<Row>(rows: Rows, { list }: Child, { sql, params }: Query): Promise<Row[]> {
+  const [size] = await rows.all<{ characters: number; memory: string }>(
+    `SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS characters, current_setting('memory_limit') AS memory
+       FROM raw.documents WHERE endpoint = $list`,
+    { list: list.name },
+  );
+  const most = (bytesOf(size?.memory ?? '') ?? Number.POSITIVE_INFINITY) * charactersPerByte;
+  const parts = Math.max(1, Math.ceil(Number(size?.characters ?? 0) / most));
+  const found: Row[] = [];
+  for (let part = 0; part < parts; part += 1) {
+    found.push(...(await rows.all<Row>(sql, { ...params, parts, part })));
+  }
+  return found;
 }
 
 /** One query of due, with the values that it is bound to. */
@@ -204,6 +228,8 @@ export function dueQuery(
       max_age_seconds: maxAgeSeconds(child, settings),
       now,
       entity_id: entityId,
+      parts: 1,
+      part: 0,
       paged: child.paged === true,
       page_size: settings.api.paging.pageSize,
     },

@@ -10,7 +10,7 @@ import { type Published, publish } from './publish.js';
 import { type CompactWhen, compact } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
-import { collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
+import { bytesOf, collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,
@@ -48,9 +48,11 @@ const largeBatch = 1_000;
 
 /**
  * The write-ahead log is folded into the file when it has this many bytes: with DuckDB's default of 16 MB, checkpoints
- * take a quarter of a bulk load's time; a larger log would stay in memory.
+ * take a quarter of a bulk load's time; a larger log would stay in memory. With little memory, earlier: what the log holds
+ * may take an eighth of the limit.
  */
 const foldAt = 32_000_000;
+const foldShare = 8;
 
 /** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
 const mergesAtClose = 100;
@@ -62,9 +64,13 @@ export class Warehouse {
   /** Characters of long texts that were loaded since the log was folded in. */
   #textsInLog = 0;
 
+  /** Bytes of the write-ahead log. */
+  readonly #foldAt: number;
+
   constructor(session: Session, parts: Parts) {
     this.#session = session;
     this.#parts = parts;
+    this.#foldAt = Math.min(foldAt, (bytesOf(parts.limits.memoryLimit) ?? Infinity) / foldShare);
   }
 
   /** What was done because the live file could not be opened; null when it could. */
@@ -110,7 +116,7 @@ export class Warehouse {
     this.#textsInLog += texts;
     if (batch.documents.length >= largeBatch || texts > 0) await releaseMemory(this.#session);
     else collectGarbageWhenTight();
-    await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : foldAt);
+    await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
     return loaded;
   }
 
@@ -217,7 +223,7 @@ export class Warehouse {
     const set = async (values: { threads: number; checkpoint_threshold: string }) => {
       for (const [name, value] of Object.entries(values)) await this.#session.configure(name, value);
     };
-    await this.#repeatably(() => set({ threads, checkpoint_threshold: `${foldAt}B` }));
+    await this.#repeatably(() => set({ threads, checkpoint_threshold: `${Math.floor(this.#foldAt)}B` }));
     try {
       return await work();
     } finally {

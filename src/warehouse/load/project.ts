@@ -17,12 +17,15 @@ interface SharedInput {
 /**
  * Recomputes the typed rows of every entity that `writes` and `deletes` (see `diff`) concern, and applies the difference
  * to the typed tables. Call it before `storeDocuments`: the documents that do not change are read from raw.documents.
+ * Where more than `documentsAtOnce` of them are concerned, works in parts of about that many: a new person of a topic
+ * means all of its people.
  */
 export async function project(
   tx: Statements,
   models: Models,
   columns: Columns,
   diff: Diff,
+  documentsAtOnce: number,
   found: (table: string, counts: Counts) => void,
 ): Promise<void> {
   const touched = new Set(diff.map(({ endpoint }) => endpoint));
@@ -35,19 +38,27 @@ export async function project(
     models.families,
     inputs,
     new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : []))),
+    documentsAtOnce,
   );
   for (const [number, shared] of inputs.entries()) {
-    const vectors = kept.get(number);
-    if (vectors) {
-      await tx.run(`CREATE OR REPLACE TEMP TABLE model_input AS ${inputOf(shared, number, vectors)}`);
-      const scopes = `SELECT DISTINCT scope FROM scope_documents WHERE number = ${number}`;
+    const parts = kept.get(number) ?? [];
+    for (const [part, vectors] of parts.entries()) {
+      const isOwn = (scope: string) =>
+        parts.length === 1 ? 'true' : `${partSql(scope, `${parts.length}`)} = ${part}`;
+      await tx.run(`CREATE OR REPLACE TEMP TABLE model_input AS ${inputOf(shared, number, vectors, isOwn)}`);
+      const scopes = `SELECT DISTINCT scope FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
       for (const model of shared.models) {
         await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, scopes);
       }
-    } else {
-      for (const model of shared.models) await addRows(tx, model, shared, columns, found);
     }
+    if (parts.length > 0) continue;
+    for (const model of shared.models) await addRows(tx, model, shared, columns, found);
   }
+}
+
+/** The part in which a scope is recomputed, as SQL text. */
+function partSql(scope: string, parts: string): string {
+  return `(hash(${scope}) % (${parts})::UBIGINT)::BIGINT`;
 }
 
 /** For scopes that have no rows yet. */
@@ -74,30 +85,40 @@ function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
 
 /**
  * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope)` has them by the place
- * in `inputs`, `kept_documents(number, rid)` those of them that do not change. Returns, for each place with any, the
- * vectors that hold the kept ones. A scope without stored documents has no rows either, so nothing is looked up for it.
+ * in `inputs`, `kept_documents(number, rid, scope)` those of them that do not change. Returns, for each place with any and
+ * for each of its parts, the vectors that hold the kept ones. A scope without stored documents has no rows either, so
+ * nothing is looked up for it.
  */
 async function findScopeDocuments(
   tx: Statements,
   families: Families,
   inputs: readonly SharedInput[],
   withDeletes: ReadonlySet<string>,
-): Promise<Map<number, number[]>> {
-  const rows = await tx.all<{ number: number; vector: number | null }>(
+  documentsAtOnce: number,
+): Promise<Map<number, number[][]>> {
+  const rows = await tx.all<{ number: number; parts: number; part: number | null; vector: number | null }>(
     [
       'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR)',
       ...inputs.map(
         (shared, number) =>
           `INSERT INTO scope_documents ${scopeDocumentsOf(families, shared, number, withDeletes)}`,
       ),
-      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT number, rid FROM scope_documents
+      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT number, rid, scope FROM scope_documents
         WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
-      `SELECT DISTINCT number, NULL AS vector FROM scope_documents
-        UNION ALL SELECT DISTINCT number, ${vectorSql} FROM kept_documents`,
+      `WITH places AS (
+         SELECT number, ceil(count(*) / ${documentsAtOnce})::BIGINT AS parts FROM scope_documents GROUP BY number)
+       SELECT number, parts, NULL AS part, NULL AS vector FROM places
+        UNION ALL
+       SELECT DISTINCT number, parts, ${partSql('scope', 'parts')}, ${vectorSql}
+         FROM kept_documents JOIN places USING (number)`,
     ].join(';\n'),
   );
-  const vectors = new Map<number, number[]>(rows.map(({ number }) => [number, []]));
-  for (const { number, vector } of rows) if (vector !== null) vectors.get(number)?.push(vector);
+  const vectors = new Map<number, number[][]>();
+  for (const { number, parts, part, vector } of rows) {
+    const ofPlace = vectors.get(number) ?? Array.from({ length: parts }, () => []);
+    vectors.set(number, ofPlace);
+    if (part !== null && vector !== null) ofPlace[part]?.push(vector);
+  }
   return vectors;
 }
 
@@ -160,10 +181,16 @@ function writtenOf({ documents }: SharedInput): string {
   return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${literals(documents)})`;
 }
 
-/** The documents to compute rows from: the changed ones and those that stay as they are. */
-function inputOf(shared: SharedInput, number: number, vectors: readonly number[]): string {
-  return `${writtenOf(shared)} UNION ALL SELECT ${documentColumns} FROM raw.documents
-    WHERE ${inVectors(vectors)} AND rowid IN (SELECT rid FROM kept_documents WHERE number = ${number})`;
+/** The documents to compute rows from: the changed ones and those that stay as they are, of the scopes that `isOwn` names. */
+function inputOf(
+  shared: SharedInput,
+  number: number,
+  vectors: readonly number[],
+  isOwn: (scope: string) => string,
+): string {
+  return `${writtenOf(shared)} AND ${isOwn(shared.column)} UNION ALL SELECT ${documentColumns} FROM raw.documents
+    WHERE ${inVectors(vectors)} AND rowid IN (
+      SELECT rid FROM kept_documents WHERE number = ${number} AND ${isOwn('scope')})`;
 }
 
 /**

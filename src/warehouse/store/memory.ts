@@ -40,13 +40,20 @@ export interface MemoryBounds {
 
 const megabyte = 1_000_000;
 
+/**
+ * What this process takes besides DuckDB's limit in a large sync: 120 MB of objects, 60 MB of answers, 140 MB of code and
+ * of memory that DuckDB does not count. With 512 MiB and 268 MB for DuckDB, the kernel killed the process.
+ */
+const besides = 330 * megabyte;
+
 /** The limits of the setting `auto` on a machine with that much memory. docs/operations.md has the measured table. */
 export function memoryBounds(machine: number): MemoryBounds {
   const within = (bytes: number, least: number, most: number) => Math.max(least, Math.min(bytes, most));
+  const worker = within(machine / 4, 128 * megabyte, 2_000 * megabyte);
   return {
-    worker: within(machine / 4, 128 * megabyte, 2_000 * megabyte),
+    worker,
     query: Math.max(machine / 2, 256 * megabyte),
-    most: Math.max(machine * 0.6, machine - 512 * megabyte, 256 * megabyte),
+    most: Math.max(worker, Math.min(machine * 0.6, machine - besides), machine - 512 * megabyte),
   };
 }
 
@@ -58,7 +65,7 @@ export function sizeText(bytes: number): string {
 const factors: Readonly<Record<string, number>> = { K: 1, M: 2, G: 3, T: 4 };
 
 /** The bytes of a size such as `128MB` or `1.5GiB`; undefined when it is not one. */
-function bytesOf(size: string): number | undefined {
+export function bytesOf(size: string): number | undefined {
   const [, number, unit = '', binary] = /^(\d+(?:\.\d+)?)\s?([KMGT])(i?)B$/i.exec(size.trim()) ?? [];
   const power = factors[unit.toUpperCase()];
   return power === undefined ? undefined : Number(number) * (binary ? 1024 : 1000) ** power;

@@ -190,3 +190,22 @@ describe('sets', () => {
     expect(await contents(warehouse)).toEqual({});
   });
 });
+
+test('rows that are recomputed from many documents are so in parts, and come out the same', async () => {
+  // More than one statement reads at the limit of these tests (256 MB): 4,000.
+  const people = Array.from({ length: 30 }, (_, topic) =>
+    Array.from({ length: 200 }, (_, person) => [`t${topic}`, `p${person}`] as const),
+  ).flat();
+  const listed = (second: number, title: string) =>
+    people.map(([topic, person]) => doc('topic_persons', person, second, { title }, topic));
+  await warehouse.load(batchOf(runId, { documents: listed(1, 'One') }));
+  // One new document for each topic: all documents of all topics are read again.
+  const changed = Array.from({ length: 30 }, (_, topic) =>
+    doc('topic_people', 'p7', 2, { title: 'Two' }, `t${topic}`),
+  );
+  const loaded = await warehouse.load(batchOf(runId, { documents: changed }));
+  expect(loaded.rows).toEqual({ topic_people: { new: 0, changed: 30, removed: 0 } });
+  const before = await contents(warehouse);
+  await warehouse.rebuild();
+  expect(await contents(warehouse)).toEqual(before);
+});
