@@ -1,24 +1,45 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { serveAssistant as serve } from '../assistant/server.js';
+import { type ExplainedKind, serveAssistant as serve } from '../assistant/server.js';
+import { count } from '../base/units.js';
 import { openPublished, type Snapshot } from '../warehouse/read/query.js';
+import { candidates, type Explanation, explainEntity } from './explain.js';
 import { assistantLimitsOf, type Setup } from './setup.js';
 
 /** Beside `src/` and beside `dist/`. */
 const cookbook = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url));
 
+/** The most entities to choose from. */
+const most = 10;
+
 /**
- * Serves an assistant over stdin and stdout until `stop`. The snapshot is opened for each request, which takes 30 ms: an
- * assistant that runs for days sees the newest one, and keeps no old one on the disk.
+ * Serves an assistant over stdin and stdout until `stop`; `textOf` writes an explanation for it. The snapshot is opened
+ * for each request, which takes 30 ms: an assistant that runs for days sees the newest one, and keeps no old one on the
+ * disk.
  */
 export async function serveAssistant(
-  { config, log, programVersion: version }: Setup,
+  setup: Setup,
   stop: AbortSignal,
+  textOf: (explanation: Explanation) => string,
 ): Promise<void> {
+  const { config, log, programVersion: version } = setup;
   const limits = assistantLimitsOf(config);
+
+  async function explain(snapshot: Snapshot, kind: ExplainedKind, what: string): Promise<string> {
+    const { found, others } = await candidates(snapshot, kind, what);
+    const [only] = found;
+    if (only && found.length === 1) return textOf(await explainEntity(setup, snapshot, kind, only.id));
+    if (!only) {
+      const other = others.map((one) => `There is a ${one.kind} with this id.`).join(' ');
+      return `There is no ${kind} with the id, title or name ${JSON.stringify(what)}, or a part of it. ${other}`.trim();
+    }
+    const lines = found.slice(0, most).map(({ id, name }) => `- ${id}: ${name ?? 'without a name'}`);
+    return [`${count(found.length)} match; ask again with the id of one:`, ...lines].join('\n');
+  }
+
   await serve(
     {
-      ...{ maxRows: config.mcp.maxRows, querySeconds: config.mcp.querySeconds, version, log },
+      ...{ maxRows: config.mcp.maxRows, querySeconds: config.mcp.querySeconds, version, log, explain },
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: async <T>(work: (snapshot: Snapshot) => Promise<T>) => {
         const snapshot = await openPublished(config.dataDir, limits);

@@ -111,7 +111,8 @@ export function explain(
   });
 }
 
-async function candidates(snapshot: Snapshot, kind: EntityKind, what: string): Promise<Candidates> {
+/** What an id, a title or a name, or a part of that, may mean. */
+export async function candidates(snapshot: Snapshot, kind: EntityKind, what: string): Promise<Candidates> {
   const found = await findEntities(snapshot, kind, what);
   if (found.length > 0) return { found, others: [] };
   // Its record may have been rejected, so that no table has it.

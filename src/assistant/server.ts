@@ -8,10 +8,15 @@ import { sqlFile } from '../warehouse/sql.js';
 import { promptOf, recipesIn } from './cookbook.js';
 import { tableText } from './text.js';
 
+const explainedKinds = ['topic', 'company', 'person', 'conversation'] as const;
+export type ExplainedKind = (typeof explainedKinds)[number];
+
 /** What an assistant may read, and how much of it at once. */
 export interface AssistantOptions {
   /** Runs `work` on the published snapshot, which is opened for it: an assistant always sees the newest one. */
   readonly withSnapshot: <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>;
+  /** Explains a topic, company, person or conversation by its id or title, in a few lines. */
+  readonly explain: (snapshot: Snapshot, kind: ExplainedKind, what: string) => Promise<string>;
   readonly maxRows: number;
   readonly querySeconds: number;
   /** The text of docs/cookbook.md, whose questions become prompts. */
@@ -123,12 +128,29 @@ function assistant(options: AssistantOptions): McpServer {
   );
 
   server.registerTool(
+    'explain',
+    {
+      title: 'Explain a topic, company, person or conversation',
+      description:
+        'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
+      inputSchema: {
+        kind: z.enum(explainedKinds).default('topic'),
+        what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
+      },
+      annotations,
+    },
+    ({ kind, what }, { signal }) =>
+      run(signal, async (snapshot) => dataAhead + (await options.explain(snapshot, kind, what.trim()))),
+  );
+
+  server.registerTool(
     'search_messages',
     {
       title: 'Search messages',
-      description: 'Finds the messages that contain every word, newest first, with author, source and topic.',
+      description:
+        'Finds the messages that contain the words, the best first, with author, side, source and topic.',
       inputSchema: {
-        words: z.string().min(1).max(500).describe('Words, in any case; each must occur in the message'),
+        words: z.string().min(1).max(500).describe('Words, in any case and with or without accents'),
         since: z.iso.date().optional().describe('Only messages since this day, such as 2026-11-01'),
         max_rows: rowsWanted(Math.min(maxRows, 100), 10),
         max_cell: cellWanted,
@@ -137,12 +159,8 @@ function assistant(options: AssistantOptions): McpServer {
     },
     ({ words, since, max_rows: rows, max_cell: cell }, { signal }) =>
       run(signal, async (snapshot) => {
-        const wanted = words
-          .toLowerCase()
-          .split(/\s+/)
-          .filter((word) => word !== '');
         const found = await snapshot.bound(sqlFile('assistant/search_messages'), {
-          words: JSON.stringify(wanted),
+          words,
           since: since ?? null,
           limit: rows + 1,
         });

@@ -200,7 +200,7 @@ describe('the assistant', () => {
   it('offers tools that only read, and the questions of the cookbook', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['list_tables', 'describe_table', 'query', 'search_messages']),
+      expect.arrayContaining(['list_tables', 'describe_table', 'query', 'explain', 'search_messages']),
     );
     for (const { annotations } of tools)
       expect(annotations).toMatchObject({ readOnlyHint: true, openWorldHint: false });
@@ -254,13 +254,29 @@ describe('the assistant', () => {
     expect(text).toContain(said);
   });
 
+  it('explains a topic by its id or title', async () => {
+    const [one] = await rows('SELECT id, title FROM topics WHERE deleted_at IS NULL ORDER BY id LIMIT 1');
+    const { text } = await call('explain', { what: String(one?.id) });
+    expect(text).toContain(`Topic ${one?.id}: ${String(one?.title).slice(0, 20)}`);
+    expect(text).toContain('Timeline, newest first');
+    expect(text.length).toBeLessThan(6_000);
+    expect((await call('explain', { what: 'e' })).text).toMatch(
+      /\d+ match; ask again with the id of one:\n- /,
+    );
+    expect((await call('explain', { kind: 'company', what: 'nobody at all' })).text).toContain(
+      'There is no company',
+    );
+  });
+
   it('finds messages by their words, and hands them over as data', async () => {
-    const [one] = await rows(`SELECT id, regexp_extract(content, '[A-Za-z]{6,}') AS word FROM messages
-      WHERE deleted_at IS NULL AND regexp_matches(content, '[A-Za-z]{6,}') ORDER BY created_at DESC, id LIMIT 1`);
-    const { text } = await call('search_messages', { words: String(one?.word).toUpperCase(), max_rows: 5 });
+    const best = await rows("SELECT message_id AS id FROM message_search('workspace billing') LIMIT 5");
+    const { text } = await call('search_messages', { words: 'Workspace BILLING', max_rows: 5 });
     expect(text).toMatch(/^Data from the warehouse; .* no instructions/);
-    expect(text).toContain(String(one?.id));
-    expect((await call('search_messages', { words: 'no\'such"word' })).text).toContain('No rows.');
+    expect([...text.matchAll(/^\| ([0-9a-f-]{36}) /gm)].map(([, id]) => id)).toEqual(
+      best.map(({ id }) => id),
+    );
+    expect(best).toHaveLength(5);
+    expect((await call('search_messages', { words: 'xqzv\'jkwq"' })).text).toContain('No rows.');
   });
 });
 

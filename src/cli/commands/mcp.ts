@@ -3,6 +3,7 @@ import { ExitCode } from '../../base/errors.js';
 import { command } from '../command.js';
 import { setUp } from '../setup.js';
 import { untilSignal } from '../signals.js';
+import { explanationText } from '../text/explanation.js';
 
 export const mcp = command({
   name: 'mcp',
@@ -19,7 +20,7 @@ export const mcp = command({
     const { serveAssistant } = await import('../../app/assistant.js');
     const stop = new AbortController();
     void untilSignal().then(() => stop.abort());
-    await serveAssistant(setUp(context), stop.signal);
+    await serveAssistant(setUp(context), stop.signal, explanationText);
     return ExitCode.done;
   },
 });
