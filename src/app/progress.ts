@@ -103,6 +103,8 @@ export function speedOf({ budget, events }: Pick<Api, 'budget' | 'events'>, conc
 }
 
 const everyMs = 60_000;
+/** A pace that was measured for less than this says little. */
+const leastMeasuredMs = 10_000;
 
 /**
  * Progress without a terminal: a log line when a phase starts, when it ends, and once a minute in between, with the time
@@ -113,6 +115,8 @@ export class LoggedProgress implements ProgressDisplay {
   readonly #speed: Speed;
   readonly #clock: Clock;
   #phase: { name: string; done: number; total: number | null; since: number } | undefined;
+  /** From when on the pace is measured, and how much was done by then. */
+  #measured = { at: 0, done: 0 };
   #isOut = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -123,7 +127,9 @@ export class LoggedProgress implements ProgressDisplay {
   }
 
   phase(name: string, total: number | null): void {
-    this.#phase = { name, done: 0, total, since: this.#clock.monotonic() };
+    const since = this.#clock.monotonic();
+    this.#phase = { name, done: 0, total, since };
+    this.#measured = { at: since, done: 0 };
     this.#log.info(total === null ? { phase: name } : { phase: name, requests: total }, 'phase started');
     // One timer for all phases: many short ones after each other are a long silence too.
     this.#timer ??= setInterval(() => this.#tell(), everyMs).unref();
@@ -149,6 +155,7 @@ export class LoggedProgress implements ProgressDisplay {
 
   outageEnd(end: OutageEnd): void {
     this.#isOut = false;
+    this.#measured = { at: this.#clock.monotonic(), done: this.#phase?.done ?? 0 };
     this.#log.warn(outageEndText(end));
   }
 
@@ -166,9 +173,19 @@ export class LoggedProgress implements ProgressDisplay {
       this.#log.info({ phase: name, done }, `${name}: ${count(done)} so far, after ${duration(spentMs)}`);
       return;
     }
-    const leftMs = etaMs(total - done, this.#speed.budget(), this.#speed.pace());
+    const leftMs = this.#leftMs(done, total);
     const share = total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total);
     const text = `${name}: ${count(done)} of ${count(total)} (${share} %), about ${duration(leftMs)} left`;
     this.#log.info({ phase: name, done, total, leftMs: Math.round(leftMs) }, text);
+  }
+
+  /** What the budget and the answers allow, unless the last minute was slower: a busy machine is. */
+  #leftMs(done: number, total: number): number {
+    const allowedMs = etaMs(total - done, this.#speed.budget(), this.#speed.pace());
+    const now = this.#clock.monotonic();
+    const { at, done: before } = this.#measured;
+    this.#measured = { at: now, done };
+    if (now - at < leastMeasuredMs || done <= before) return allowedMs;
+    return Math.max(allowedMs, ((total - done) * (now - at)) / (done - before));
   }
 }

@@ -169,7 +169,7 @@ describe('with a real Prometheus', () => {
     const ago = { NODE_OPTIONS: `--import=${clock}`, CLOCK_AHEAD_MS: String(-27 * 3_600_000) };
     const night = await pulling.start(['serve', '--once', '--json'], ago).ended;
     expect(JSON.parse(night.stdout)).toMatchObject({ runs: [{ job: 'nightly', outcome: 'done' }] });
-    const often = { name: 'dump', run: 'export', cron: '*/5 * * * * *', catchUp: false, overlap: 'skip' };
+    const often = { name: 'dump', run: 'export', cron: '*/10 * * * * *', catchUp: false, overlap: 'skip' };
     pulling.set({ serve: { port, jobs: [nightly, short, often] } });
 
     // Nothing listens yet; then something does, and cannot read its warehouse.
