@@ -37,7 +37,7 @@ export function activity(
         html`No answer since ${times.at(outage.since)}; gives up in ${wait}${rest}`,
       ];
     }
-    const phase = progress ? `${progress.phase}${percent(progress)}` : 'starting';
+    const phase = progress ? `${progress.phase}${percent(progress)}` : startingText(facts);
     return [
       stopping ? `Finishing ${running.job}` : `Running ${running.job}`,
       html`${phase}, for ${duration(times.now - (millis(running.since) ?? times.now))}${rest}`,
@@ -55,6 +55,14 @@ export function activity(
   return next?.nextAt
     ? ['Nothing now', html`Next: ${next.name} ${times.until(next.nextAt)}`]
     : ['Nothing', 'No job is scheduled.'];
+}
+
+/** A job that has not begun its work may be waiting for a command that holds the warehouse. */
+function startingText(facts: Facts | null): string {
+  const holder = facts?.holder ?? null;
+  return holder === null || holder.pid === process.pid
+    ? 'starting'
+    : `waiting for ${holder.command} (process ${holder.pid} on ${holder.host})`;
 }
 
 function percent({ done, total }: NonNullable<LiveRun['progress']>): string {

@@ -68,7 +68,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times): Html {
 /** How many runs the chart of durations has. */
 const chartedRuns = 30;
 
-/** The duration of the last runs, oldest first; null when none has ended. */
+/** The duration of the last runs, oldest first; null when there are no two to compare. */
 export function durationsChart(
   runs: readonly RunLine[],
   times: Times,
@@ -80,7 +80,7 @@ export function durationsChart(
   });
   const shown = ended.slice(0, chartedRuns).reverse();
   const [newest] = ended;
-  if (newest === undefined) return null;
+  if (newest === undefined || shown.length < 2) return null;
   const longest = Math.max(...shown.map(({ ms }) => ms), 1);
   const bars = shown.map(({ run, ms }): Bar => {
     const { command, job, startedAt, outcome, id } = run;

@@ -112,7 +112,7 @@ export function runsTable(lines: readonly RunLine[], times: Times, link: (path: 
     return [
       html`${name}<span class="quiet origin">${job === null ? 'by command' : `${job}, ${trigger}`}</span>`,
       times.at(line.startedAt ?? line.endedAt),
-      html`${outcomeBadge(line.outcome)}${message === null ? null : html`<span class="message">${message}</span>`}`,
+      html`${outcomeBadge(line.outcome)}${message === null ? null : html`<span class="message" title="${message}">${message}</span>`}`,
       ms === null ? none : duration(ms),
       ...[stored?.requests, stored?.rows_new, stored?.rows_changed, stored?.rows_removed].map(orNone),
     ];
@@ -120,7 +120,7 @@ export function runsTable(lines: readonly RunLine[], times: Times, link: (path: 
   return table('runs-table', 'Runs, newest first', columns, rows);
 }
 
-const none = html`<span class="quiet">-</span>`;
+const none = html`<span class="quiet none">-</span>`;
 
 function orNone(value: number | null | undefined): Piece {
   return value == null ? none : count(value);

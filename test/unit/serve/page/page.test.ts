@@ -81,6 +81,10 @@ describe('its three questions', () => {
     const document = page({ facts: { ...wellFacts, holder }, schedule: wellSchedule });
     expect(answers(document)[1]).toBe('Running signalhouse sync');
     expect(document).toContain('process 77 on node-3, since');
+    // A job that is due meanwhile waits for it.
+    const running = { ...someSchedule.running!, progress: null };
+    const waiting = page({ facts: { ...wellFacts, holder }, schedule: { ...wellSchedule, running } });
+    expect(waiting).toContain('waiting for signalhouse sync (process 77 on node-3), for 5 min');
   });
 
   it('an outage that a run waits out is said with its time and its reason', () => {
