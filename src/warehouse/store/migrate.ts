@@ -41,7 +41,7 @@ export async function pendingMigrations(
     const ours = migrations.find((migration) => migration.version === version);
     if (!ours) {
       throw new StorageError(`the warehouse was written by a newer program: it has migration ${name}`, {
-        hint: 'Run the newer version of signalhouse, or point SIGNALHOUSE_DATA_DIR at another directory.',
+        hint: 'Run the newer version of signalhouse. To go back to this version, restore the signals.duckdb that was saved before the upgrade (docs/operations.md, Go back).',
       });
     }
     if (ours.checksum !== checksum) {
