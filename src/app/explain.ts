@@ -38,7 +38,7 @@ import type { Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
 
 /** One value of an entity that changed. */
-export interface FieldChange {
+interface FieldChange {
   readonly field: string;
   readonly before: Json;
   readonly now: Json;
@@ -83,6 +83,8 @@ export interface Explanation {
   readonly lastSync: LastSync | null;
   readonly requests: { readonly total: number; readonly newest: readonly EntityRequest[] };
   readonly runs: readonly EntityRun[];
+  /** Our changes that are in conflict: somebody decides them with `signalhouse changes`. */
+  readonly conflicts: readonly string[];
   /** Newest first. */
   readonly timeline: readonly TimelineEvent[];
   readonly rejected: readonly EntityRejection[];
@@ -152,6 +154,7 @@ export async function explainEntity(
     lastSync: await lastSync(snapshot),
     requests,
     runs: await runsOf(snapshot, id, documents, requests.newest),
+    conflicts: changes.flatMap((change) => (change.status === 'conflict' ? change.id : [])),
     timeline: timelineOf({
       versions: await versionsOf(snapshot, kind, id),
       history: await historyOf(snapshot, kind, id),

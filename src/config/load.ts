@@ -53,7 +53,7 @@ export function loadConfig(sources: Sources): Config {
 }
 
 /** Where a setting comes from: its default, the settings file, a variable, or a flag. */
-export type Origin = 'default' | 'file' | 'environment' | 'flag';
+type Origin = 'default' | 'file' | 'environment' | 'flag';
 
 /** The value of one setting that is in force. */
 export interface EffectiveSetting {

@@ -113,7 +113,7 @@ describe('explain and the next sync', () => {
           await sandbox.stop();
         }
       }),
-      { numRuns: 4 },
+      { numRuns: 3 },
     );
   });
 });

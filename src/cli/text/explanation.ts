@@ -2,6 +2,7 @@ import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
 import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
+import { decisionCommands, decisionHeading } from './changes-text.js';
 import { cut, list, pairs, sections, table } from './layout.js';
 import { wide } from './sync-summary.js';
 
@@ -11,7 +12,7 @@ const mostRequests = 8;
 
 /** What explains one entity, for people, in 80 columns. */
 export function explanationText(explanation: Explanation): string {
-  const { kind, id, name, rejected, children } = explanation;
+  const { kind, id, name, rejected, children, conflicts } = explanation;
   const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);
   const open = rejected.filter(({ resolvedAt }) => resolvedAt === null);
   return sections([
@@ -22,6 +23,7 @@ export function explanationText(explanation: Explanation): string {
       due.length === 0 ? '' : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
     ],
     ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText)))],
+    [decisionHeading, conflicts.length === 0 ? '' : decisionCommands(conflicts.join(' '))],
     ['Timeline, newest first', timelineText(explanation)],
     ['Requests, newest first', requestsText(explanation)],
     ['Runs that requested or changed it', runsText(explanation)],

@@ -6,8 +6,7 @@ import type { Snapshot } from './query.js';
 
 /** What the warehouse knows of one topic, company, person or conversation, for `signalhouse explain`. */
 
-export const entityKinds = ['topic', 'company', 'person', 'conversation'] as const;
-export type EntityKind = (typeof entityKinds)[number];
+export type EntityKind = 'topic' | 'company' | 'person' | 'conversation';
 
 interface KindOfEntity {
   readonly table: string;

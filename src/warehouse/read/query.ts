@@ -7,6 +7,7 @@ import type { Json } from '../../base/json.js';
 import { listLiteral, literal } from '../sql.js';
 import { filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
+import { currentHolder } from '../store/lock.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
 
 interface Column {
@@ -257,8 +258,11 @@ async function openSealed(
 export function publishedIn(dataDir: string): string {
   const { published } = filesOf(dataDir);
   if (existsSync(published)) return published;
+  const holder = currentHolder(dataDir);
   throw new StorageError(`nothing was published in ${dataDir} yet: there is no signals.duckdb`, {
-    hint: 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
+    hint: holder
+      ? `${holder.command} (process ${holder.pid}) is running, and publishes at its end and every sync.publishEveryMinutes: try again then.`
+      : 'Run signalhouse sync first, or point SIGNALHOUSE_DATA_DIR at the right directory.',
   });
 }
 
