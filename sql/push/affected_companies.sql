@@ -1,4 +1,5 @@
--- The companies of the people in the topics, without staff and bots: per topic, and together (topic_id NULL).
+-- The companies of the people in the topics, without staff and bots: per topic where {{topic_id}} is topic_id, together where
+-- it is NULL.
 -- It reads tables alone, because the live warehouse has no views; merged people and companies count as their survivors.
 WITH taking_part AS (
   SELECT
@@ -31,12 +32,7 @@ SELECT
   count(*) AS companies,
   count(*) FILTER (is_vip) AS vip_companies,
   to_json(list(name ORDER BY is_vip DESC, name) FILTER (name IS NOT NULL)[:3])::VARCHAR AS names
-FROM affected
-GROUP BY topic_id
-UNION ALL
-SELECT
-  NULL,
-  count(*),
-  count(*) FILTER (is_vip),
-  to_json(list(name ORDER BY is_vip DESC, name) FILTER (name IS NOT NULL)[:3])::VARCHAR
-FROM (SELECT company_id, max(name) AS name, bool_or(is_vip) AS is_vip FROM affected GROUP BY company_id);
+FROM (
+  SELECT {{topic_id}} AS topic_id, company_id, max(name) AS name, bool_or(is_vip) AS is_vip FROM affected GROUP BY 1, 2
+)
+GROUP BY topic_id;

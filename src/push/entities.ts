@@ -1,6 +1,6 @@
-import { groupBy } from '../base/group-by.js';
+import { groupBy, portions } from '../base/group-by.js';
 import { Snapshot } from '../warehouse/read/query.js';
-import { listLiteral, sqlFile } from '../warehouse/sql.js';
+import { listLiteral, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
 import { archivedReason, type EntityType, type Values, valuesIn } from './fields.js';
@@ -45,6 +45,8 @@ const factsSql: Readonly<Record<EntityType, string>> = {
   company: sqlFile('push/company_facts'),
 };
 const affectedSql = sqlFile('push/affected_companies');
+const affectedByTopicSql = substitute(affectedSql, { topic_id: 'topic_id' });
+const affectedTogetherSql = substitute(affectedSql, { topic_id: 'NULL' });
 const historySql = sqlFile('push/last_changes');
 
 const unknown: EntityFacts = { title: null, gone: null, archivedOn: null, mergedInto: null };
@@ -58,7 +60,7 @@ export async function factsAbout(
   for (const entityType of ['topic', 'company'] as const) {
     const ids = idsOf(references, entityType);
     if (store === null || ids.length === 0) continue;
-    for (const row of await rowsAbout<FactsRow>(store, factsSql[entityType], ids))
+    for await (const row of rowsAbout<FactsRow>(store, factsSql[entityType], ids))
       found.set(`${entityType} ${row.id}`, factsOf(row));
   }
   return ({ entityType, entityId }) => found.get(`${entityType} ${entityId}`) ?? unknown;
@@ -114,23 +116,21 @@ export async function affectedCompanies(
   topicIds: readonly string[],
 ): Promise<{ of(topicId: string): AffectedCompanies; readonly total: AffectedCompanies }> {
   interface Row {
-    readonly topic_id: string | null;
+    readonly topic_id: string;
     readonly companies: number | bigint;
     readonly vip_companies: number | bigint;
     readonly names: string | null;
   }
-  const rows = topicIds.length === 0 ? [] : await rowsAbout<Row>(store, affectedSql, topicIds);
-  const found = new Map(
-    rows.map((row) => [
-      row.topic_id,
-      {
-        companies: Number(row.companies),
-        vipCompanies: Number(row.vip_companies),
-        companyNames: JSON.parse(row.names ?? '[]') as string[],
-      },
-    ]),
-  );
-  return { of: (topicId) => found.get(topicId) ?? nobody, total: found.get(null) ?? nobody };
+  const affectedOf = (row: Row): AffectedCompanies => ({
+    companies: Number(row.companies),
+    vipCompanies: Number(row.vip_companies),
+    companyNames: JSON.parse(row.names ?? '[]') as string[],
+  });
+  const found = new Map<string, AffectedCompanies>();
+  for await (const row of rowsAbout<Row>(store, affectedByTopicSql, topicIds))
+    found.set(row.topic_id, affectedOf(row));
+  const [total] = topicIds.length === 0 ? [] : await allAbout<Row>(store, affectedTogetherSql, topicIds);
+  return { of: (topicId) => found.get(topicId) ?? nobody, total: total ? affectedOf(total) : nobody };
 }
 
 /** Who set the value that a change met in its conflict, according to the history of its topic or company. */
@@ -163,7 +163,7 @@ async function whoChanged(
   const conflicts = changes.filter(({ status }) => status === 'conflict');
   if (store === null || conflicts.length === 0) return () => null;
   const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
-  const rows = await rowsAbout<HistoryRow>(store, historySql, ids);
+  const rows = await allAbout<HistoryRow>(store, historySql, ids);
   const byEntity = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
   const found = new Map(
     conflicts.map((change) => {
@@ -230,8 +230,16 @@ function idsOf(references: readonly Reference[], wanted: EntityType): string[] {
   ];
 }
 
-/** The rows of a query about some ids. A published file takes no parameters; 20,000 literals cost 80 MB. */
-function rowsAbout<T>(store: Store, sql: string, ids: readonly string[]): Promise<T[]> {
+/** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
+const idsAtOnce = 2_000;
+
+/** The rows of a query about some ids, which has rows about each id for itself. */
+async function* rowsAbout<T>(store: Store, sql: string, ids: readonly string[]): AsyncGenerator<T> {
+  for (const some of portions(ids, idsAtOnce)) yield* await allAbout<T>(store, sql, some);
+}
+
+/** The rows of one query about some ids. A published file takes no parameters; 20,000 literals cost 80 MB. */
+function allAbout<T>(store: Store, sql: string, ids: readonly string[]): Promise<T[]> {
   if (store instanceof Snapshot) return store.all<T>(sql.replaceAll('$ids', () => listLiteral(ids)));
   return store.all<T>(sql, { ids: [...ids] });
 }

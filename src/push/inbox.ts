@@ -15,6 +15,7 @@ import { shellWord } from '../base/command-line.js';
 import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
+import { readSheet } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { withFacts } from './entities.js';
@@ -180,7 +181,7 @@ export class Inbox {
     log.warn({ file: name, reason: error.message }, 'rejected from the drop folder');
   }
 
-  async #writeResult(out: string, { grid }: ImportSource, report: ImportReport): Promise<void> {
+  async #writeResult(out: string, { bytes, name, grid }: ImportSource, report: ImportReport): Promise<void> {
     const { queue, warehouse } = this.#parts;
     const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
     const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
@@ -189,7 +190,8 @@ export class Inbox {
       (id) => queue.get(id),
       (id) => notes.get(id) ?? null,
     );
-    return writeGrid(out, grid, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
+    const whole = bytes ? await readSheet({ bytes, name }) : grid;
+    return writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
   }
 }
 

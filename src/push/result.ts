@@ -5,6 +5,7 @@ import type { Cell, Grid } from '../sheet/grid.js';
 import { type AddedColumn, writeGrid } from '../sheet/write.js';
 import type { Change } from './change.js';
 import { fieldsOf, type Values } from './fields.js';
+import { resultNames } from './import/header.js';
 import { readImportCopy } from './import/import-copies.js';
 import type { ImportRow } from './import/report.js';
 
@@ -52,8 +53,6 @@ function survivorChange(
 export function isBaseColumn(name: string): boolean {
   return name.toLowerCase().startsWith('base_');
 }
-
-export const resultNames = ['result', 'error', 'remote_value'] as const;
 
 /** The columns that are added at the right of the imported file, for `writeGrid`; empty in rows without a result. */
 export function resultColumns(resultOfRow: (row: number) => RowResult | undefined): AddedColumn[] {

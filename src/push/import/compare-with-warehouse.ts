@@ -1,4 +1,4 @@
-import { groupBy } from '../../base/group-by.js';
+import { groupBy, portions } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { named } from '../entities.js';
@@ -44,6 +44,9 @@ const queries: Readonly<Record<EntityType, string>> = {
   company: sqlFile('push/import_companies'),
 };
 
+/** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
+const idsAtOnce = 2_000;
+
 /** More merges in a row than this are two that name each other. */
 const mostMerges = 20;
 
@@ -56,9 +59,14 @@ export async function storedEntities(
   const rows = new Map<string, Row>();
   let missing = [...ids];
   for (let step = 0; missing.length > 0 && step <= mostMerges; step += 1) {
-    const found = await store.all<Row>(queries[entityType], { ids: missing });
-    for (const row of found) rows.set(row.id, row);
-    missing = found.flatMap(({ merged_into_id: id }) => (id === null || rows.has(id) ? [] : [id]));
+    const survivors = new Set<string>();
+    for (const some of portions(missing, idsAtOnce)) {
+      for (const row of await store.all<Row>(queries[entityType], { ids: some })) {
+        rows.set(row.id, row);
+        if (row.merged_into_id !== null) survivors.add(row.merged_into_id);
+      }
+    }
+    missing = [...survivors].filter((id) => !rows.has(id));
   }
   return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
 }

@@ -2,7 +2,6 @@ import { type Problem, UsageError } from '../../base/errors.js';
 import { otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
 import { sheetTables } from '../edit-sheet/columns.js';
 import { type EntityType, type Field, fieldsOf } from '../fields.js';
-import { resultNames } from '../result.js';
 import { closestMatch, folded } from './cells.js';
 
 /** A column that can be edited, and the base column that shows what the person saw in it. */
@@ -49,6 +48,9 @@ const aliases: Readonly<Record<EntityType, Readonly<Record<string, readonly stri
     connections_twitter: ['twitter'],
   },
 };
+
+/** The columns that a result adds to a file, which is then edited and imported again. */
+export const resultNames = ['result', 'error', 'remote_value'] as const;
 
 const idNames: Readonly<Record<EntityType, string>> = { topic: 'topic_id', company: 'company_id' };
 const entityTypes = ['topic', 'company'] as const;

@@ -6,9 +6,11 @@ import type { Cell, Grid } from '../../sheet/grid.js';
 import { maxFileBytes, maxRows } from '../../sheet/grid.js';
 import { readBytes, readRecords, readSheet, type SheetOptions, type SheetSource } from '../../sheet/read.js';
 import type { Snapshot } from '../../warehouse/read/query.js';
+import { parseHeader } from './header.js';
 
 /** Rows to import, and where they come from. */
 export interface ImportSource {
+  /** Of a file, only the cells of the columns that an import reads: the others are empty. */
   readonly grid: Grid;
   /** The file's name, `standard input` or `SQL`. */
   readonly name: string;
@@ -25,7 +27,38 @@ export async function fromSheet(source: SheetSource, options: SheetOptions = {})
   const bytes = 'path' in source ? await readBytes(source.path) : source.bytes;
   const name = 'path' in source ? basename(source.path) : source.name;
   const hash = createHash('sha256').update(bytes).digest('hex');
-  return { grid: await readSheet({ bytes, name }, options), name, hash, bytes, ...options };
+  const grid = withUsedCells(await readSheet({ bytes, name }, options), name);
+  return { grid, name, hash, bytes, ...options };
+}
+
+/**
+ * The grid without the cells that an import does not read, such as titles and summaries. 20,000 rows of `changes sheet`
+ * take 9 MB then instead of 39, and an import that changes all of them 30 MB less.
+ */
+function withUsedCells(grid: Grid, name: string): Grid {
+  const used = usedColumns(grid, name);
+  if (used === null) return grid;
+  const rows = grid.rows.map(({ number, cells }) => ({
+    number,
+    cells: cells.map((cell, at) => (used.has(at) ? copied(cell) : null)),
+  }));
+  return { ...grid, rows };
+}
+
+/** Null when the header makes no sense, which `prepareImport` reports. */
+function usedColumns({ columns, sheets }: Grid, name: string): ReadonlySet<number | null | undefined> | null {
+  try {
+    const { id, edited, baseAt } = parseHeader(columns, name, sheets);
+    return new Set([id.at, baseAt, ...edited.flatMap(({ at, base }) => [at, base?.at])]);
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
+
+/** A text that the reader cut out of a piece of the file keeps that piece in memory; a copy of the text does not. */
+function copied(cell: Cell): Cell {
+  return typeof cell === 'string' ? (JSON.parse(JSON.stringify(cell)) as string) : cell;
 }
 
 /** Reads JSON objects as rows, numbered from 1. Raises what `readRecords` raises. */

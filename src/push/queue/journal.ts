@@ -3,11 +3,14 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { syncDirectory, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
 import { messageOf, StorageError } from '../../base/errors.js';
+import { portions } from '../../base/group-by.js';
 import { type Log, silentLog } from '../../base/log.js';
 import { type Change, statuses } from '../change.js';
 
 /** A larger journal is rewritten without the changes that the snapshot holds anyway. */
 const maxBytes = 8 * 1024 * 1024;
+/** How many lines are made and written at once. */
+const linesAtOnce = 1_000;
 
 /** The path of the journal in a data directory. */
 export function journalPath(dataDir: string): string {
@@ -60,7 +63,7 @@ export class Journal {
     if (changes.length === 0) return;
     this.#guard(() => {
       this.#file ??= this.#open();
-      writeAll(this.#file, linesOf(changes));
+      for (const some of portions(changes, linesAtOnce)) writeAll(this.#file, linesOf(some));
       fsyncSync(this.#file);
     });
   }

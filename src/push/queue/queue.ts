@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
+import { portions } from '../../base/group-by.js';
 import type { Log } from '../../base/log.js';
 import { storable } from '../../warehouse/load/batch.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, mayBecome, type Patch, type Status, settled } from '../change.js';
 import { Journal } from './journal.js';
+
+/** How many changes are staged at once. */
+const atOnce = 1_000;
 
 const changesSql = sqlFile('push/changes');
 const stageSql = sqlFile('push/stage_changes');
@@ -143,8 +147,10 @@ export class Queue {
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
     await this.#store.transaction(async (tx) => {
-      await tx.run(stageSql, { changes: storable(JSON.stringify(saving)).text });
-      await tx.run(saveSql);
+      for (const some of portions(saving, atOnce)) {
+        await tx.run(stageSql, { changes: some.map((one) => storable(JSON.stringify(one)).text) });
+        await tx.run(saveSql);
+      }
     });
     return true;
   }
