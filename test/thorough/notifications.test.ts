@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { SMTPServer } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
@@ -20,6 +20,7 @@ let smtp: SMTPServer;
 let hook: Server;
 let hookStatus = 200;
 let certificate: string;
+let keys: { key: Buffer; cert: Buffer };
 
 beforeAll(async () => {
   sandbox = await startTown({
@@ -36,9 +37,28 @@ beforeAll(async () => {
     ],
     { stdio: 'ignore' },
   );
-  smtp = new SMTPServer({
-    key: readFileSync(key),
-    cert: readFileSync(certificate),
+  keys = { key: readFileSync(key), cert: readFileSync(certificate) };
+  smtp = await mailServer({});
+  hook = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    posts.push([request.url, JSON.parse(body)]);
+    response.writeHead(hookStatus).end();
+  });
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  hook.closeAllConnections();
+  hook.close();
+  await new Promise<void>((resolve) => smtp.close(resolve));
+  await sandbox.stop();
+  folders.remove();
+});
+
+/** An SMTP server that wants a login, and collects the mails. */
+async function mailServer(options: SMTPServerOptions): Promise<SMTPServer> {
+  const server = new SMTPServer({
+    ...keys,
     onAuth: ({ username, password }, _session, done) =>
       username === secrets.user && password === secrets.password
         ? done(null, { user: username })
@@ -53,31 +73,20 @@ beforeAll(async () => {
         done();
       });
     },
+    ...options,
   });
-  smtp.on('error', () => undefined);
-  hook = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    posts.push([request.url, JSON.parse(body)]);
-    response.writeHead(hookStatus).end();
-  });
-  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve));
-  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
-});
-afterAll(async () => {
-  hook.closeAllConnections();
-  hook.close();
-  await new Promise<void>((resolve) => smtp.close(resolve));
-  await sandbox.stop();
-  folders.remove();
-});
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
 
 const portOf = (server: Server | SMTPServer['server']) => (server.address() as AddressInfo).port;
 
-function notified(): { pulling: Pulling; env: Record<string, string> } {
+function notified(more: object = {}): { pulling: Pulling; env: Record<string, string> } {
   const email = {
     ...{ host: 'localhost', port: portOf(smtp.server), user: secrets.user },
     ...{ from: 'Signalhouse <signalhouse@example.com>', to: ['kim@example.com'] },
+    ...more,
   };
   const pulling = Pulling.into(folders, sandbox, {
     serve: { notify: { webhookFormat: 'teams', email } },
@@ -116,6 +125,19 @@ it('serve --test-notification sends one by each channel, and says which did not 
   expect(mails).toEqual([]);
   posts.splice(0);
   for (const { stdout, stderr } of [sent, failed]) expect(stdout + stderr).not.toContain('SECRET');
+});
+
+it('e-mail goes over TLS from the first byte where the server wants that', async () => {
+  const secure = await mailServer({ secure: true });
+  try {
+    const { pulling, env } = notified({ security: 'tls', port: portOf(secure.server) });
+    const { code, stdout } = await pulling.start(['serve', '--test-notification'], env).ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining('e-mail: sent')]);
+    expect(mails.splice(0)).toHaveLength(1);
+    posts.splice(0);
+  } finally {
+    await new Promise<void>((resolve) => secure.close(resolve));
+  }
 });
 
 it('without a channel it says what to set, and a password is never sent in the clear', async () => {
