@@ -59,24 +59,44 @@ observed AS (
     [priority] AS priority_before,
     [lifecycle_state] AS lifecycle_state,
     [lifecycle_state] AS lifecycle_state_before,
-    -- Only the topic's detail has these two, which may not have been fetched yet.
+    -- Only the topic's detail has these and the last one, and it may not have been fetched yet.
     if(graph_status IS NULL, NULL, [graph_status]) AS graph_status,
     if(graph_status IS NULL, NULL, [graph_status]) AS graph_status_before,
     if(graph_status IS NULL AND archived_at IS NULL, NULL, [archived_at]) AS archived_at,
     if(graph_status IS NULL AND archived_at IS NULL, NULL, [archived_at]) AS archived_at_before,
     [deleted_at] AS deleted_at,
     [merged_into_id] AS merged_into_id,
-    [detail_unavailable_reason] AS detail_unavailable_reason,
-    [detail_unavailable_reason] AS detail_unavailable_reason_before,
+    if(graph_status IS NULL AND detail_unavailable_reason IS NULL, NULL, [detail_unavailable_reason])
+      AS detail_unavailable_reason,
+    if(graph_status IS NULL AND detail_unavailable_reason IS NULL, NULL, [detail_unavailable_reason])
+      AS detail_unavailable_reason_before,
     true AS is_version
   FROM topic_versions
   WHERE (SELECT agree FROM clocks)
 ),
 merged AS (
-  SELECT source_id AS topic_id, max(merged_at) AS happened_at, 2 AS rank, [arg_max(target_id, merged_at)] AS merged_into_id
+  SELECT
+    source_id AS topic_id,
+    max(merged_at) AS happened_at,
+    2 AS rank,
+    [max(merged_at)] AS deleted_at,
+    [arg_max(target_id, merged_at)] AS merged_into_id
   FROM merges
   WHERE entity_type = 'topic' AND merged_at IS NOT NULL
   GROUP BY source_id
+),
+-- The topic itself says since when it is archived or superseded, also where its history cannot be read.
+dated AS (
+  SELECT
+    id AS topic_id,
+    if(graph_status = 'superseded', superseded_at, archived_at) AS happened_at,
+    2 AS rank,
+    [graph_status] AS graph_status,
+    ['active'] AS graph_status_before,
+    if(archived_at = happened_at, [archived_at], NULL) AS archived_at,
+    if(archived_at = happened_at, [NULL::TIMESTAMPTZ], NULL) AS archived_at_before
+  FROM topics
+  WHERE graph_status IN ('superseded', 'archived') AND happened_at IS NOT NULL
 ),
 -- What it is now, if nothing says when it became so.
 present AS (
@@ -112,6 +132,8 @@ events AS (
   SELECT * FROM recorded
   UNION ALL BY NAME
   SELECT * FROM merged
+  UNION ALL BY NAME
+  SELECT * FROM dated
   UNION ALL BY NAME
   SELECT * FROM observed
   UNION ALL BY NAME

@@ -4,14 +4,14 @@ import { moveFile, syncFile } from '../base/atomic-file.js';
 import { type BusinessHours, businessHoursFile, withBusinessHours } from './business-hours.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { identifier, listLiteral, literal } from './sql.js';
+import { identifier, literal } from './sql.js';
 import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
 import { compareCounts, copyDatabase } from './store/copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
-import { createUserViews, type UserView } from './user-views.js';
+import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
 
 export interface Published {
   readonly path: string;
@@ -22,8 +22,8 @@ export interface Published {
   readonly userViews: readonly UserView[];
 }
 
-/** The name by which the unfinished snapshot is attached. */
-const target = 'snapshot_in_progress';
+/** The name by which the unfinished snapshot is attached: that of the file, which users' views may name. */
+const target = 'signals';
 
 /** The share of the live file that may be unused in a snapshot. */
 const mostUnused = 0.25;
@@ -52,15 +52,13 @@ export async function publish(
   const remove = () => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
-  let tables: number;
-  let userViews: readonly UserView[];
+  const tried = await tryUserViews(dataDir, () => schemaOf(parts));
+  let copied: Pick<Published, 'tables' | 'userViews'>;
   try {
-    tables = await withMemoryHeadroom(session, () => {
+    copied = await withMemoryHeadroom(session, () => {
       remove();
-      return copyInto(session, dataDir, temporary, parts);
+      return copyInto(session, dataDir, temporary, { ...parts, userViews: tried });
     });
-    userViews = await createUserViews(dataDir, temporary);
-    if (userViews.length > 0) await listUserViews(session, temporary, userViews);
     chmodSync(temporary, parts.mode);
     syncFile(temporary);
     moveFile(temporary, published);
@@ -68,13 +66,7 @@ export async function publish(
     remove();
     throw error;
   }
-  return {
-    path: published,
-    bytes: statSync(published).size,
-    ms: performance.now() - started,
-    tables,
-    userViews,
-  };
+  return { path: published, bytes: statSync(published).size, ms: performance.now() - started, ...copied };
 }
 
 /** Where the views are, and what they take from the settings. */
@@ -91,8 +83,8 @@ async function copyInto(
   session: Session,
   dataDir: string,
   temporary: string,
-  parts: ViewParts,
-): Promise<number> {
+  parts: ViewParts & { readonly userViews: readonly TriedView[] },
+): Promise<Pick<Published, 'tables' | 'userViews'>> {
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
   await session.run('CHECKPOINT');
@@ -103,54 +95,45 @@ async function copyInto(
   makePrivate(temporary);
   try {
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
-    await addViews(session, source, parts);
+    const userViews = await addViews(session, source, parts);
     await session.run(`CHECKPOINT ${target}`);
-    return tables;
+    return { tables, userViews };
   } finally {
     // Fails when an error has invalidated the whole database.
     await session.run(`DETACH ${target}`).catch(() => undefined);
   }
 }
 
-/** The views are created in each snapshot, so that they are always this program's and need no migration. */
+/** Creates our views and the users' own. */
 async function addViews(
   session: Session,
   source: string,
-  { viewsDir, businessHours }: ViewParts,
-): Promise<void> {
-  const files = existsSync(viewsDir) ? readdirSync(viewsDir).filter((name) => name.endsWith('.sql')) : [];
+  parts: ViewParts & { readonly userViews: readonly TriedView[] },
+): Promise<UserView[]> {
   await session.run(`USE ${target}`);
   try {
-    for (const file of files.sort()) {
-      const sql = readFileSync(join(viewsDir, file), 'utf8');
-      const hasHours = businessHours && businessHoursFile.test(file);
-      await session.run(hasHours ? withBusinessHours(sql, businessHours) : sql);
-    }
+    for (const sql of viewsOf(parts)) await session.run(sql);
+    return await createUserViews(session, parts.userViews);
   } finally {
     await session.run(`USE ${identifier(source)}`);
   }
 }
 
-/** Adds the view that says what became of the users' files, and folds in the log that their process may have left. */
-async function listUserViews(session: Session, temporary: string, views: readonly UserView[]): Promise<void> {
-  const rows = views.map(
-    ({ file, creates, error }) =>
-      `(${literal(file)}, ${listLiteral(creates)}::VARCHAR[], ${error === null ? 'NULL' : literal(error)}::VARCHAR)`,
-  );
-  await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
-  try {
-    const comments = Object.entries({
-      file: 'The file in views/ of the data directory.',
-      creates: 'The views and macros that it created.',
-      error: 'Why it was left out. NULL when it is in this snapshot.',
-    }).map(([column, text]) => `COMMENT ON COLUMN ${target}.ops.user_views.${column} IS ${literal(text)}`);
-    await session.run(`
-      CREATE VIEW ${target}.ops.user_views AS
-        SELECT * FROM (VALUES ${rows.join(', ')}) AS files (file, creates, error);
-      COMMENT ON VIEW ${target}.ops.user_views IS 'Which files of views/ in the data directory are in this snapshot? One row per file.';
-      ${comments.join('; ')};
-      CHECKPOINT ${target}`);
-  } finally {
-    await session.run(`DETACH ${target}`);
-  }
+/** The views are created in each snapshot, so that they are always this program's and need no migration. */
+function viewsOf({ viewsDir, businessHours }: ViewParts): string[] {
+  return filesIn(viewsDir).map((path) => {
+    const sql = readFileSync(path, 'utf8');
+    return businessHours && businessHoursFile.test(path) ? withBusinessHours(sql, businessHours) : sql;
+  });
+}
+
+/** What makes the tables and views of a snapshot. */
+function schemaOf(parts: ViewParts): string[] {
+  const migrations = filesIn(join(parts.viewsDir, '../migrations'));
+  return [...migrations.map((path) => readFileSync(path, 'utf8')), ...viewsOf(parts)];
+}
+
+function filesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.sql')) : [];
+  return names.sort().map((name) => join(folder, name));
 }

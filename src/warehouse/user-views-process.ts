@@ -1,19 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
-import { identifier, literal } from './sql.js';
+import { identifier } from './sql.js';
 import { isolatedOptions } from './store/engine.js';
-import type { FromProcess, UserFile, UserView } from './user-views.js';
+import { type FromProcess, shortMessage, type TriedView, type UserFile } from './user-views.js';
 
-/** The program of the process that user-views.ts starts: it creates the views of users' files in one database file. */
+/** The program of the process that user-views.ts starts: it tries users' files on an empty database. */
 
 /** What this process is told. */
 interface Task {
-  readonly snapshot: string;
+  /** The SQL that makes the tables and views of a snapshot. */
+  readonly schema: readonly string[];
   readonly files: readonly UserFile[];
 }
 
-process.once('message', ({ snapshot, files }: Task) => {
-  void work(snapshot, files).then(
+process.once('message', ({ schema, files }: Task) => {
+  void work(schema, files).then(
     () => process.exit(0),
     () => process.exit(1),
   );
@@ -29,7 +30,7 @@ try {
   // Only Linux has it.
 }
 
-async function work(snapshot: string, files: readonly UserFile[]): Promise<void> {
+async function work(schema: readonly string[], files: readonly UserFile[]): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', {
     ...isolatedOptions,
     threads: '1',
@@ -39,7 +40,8 @@ async function work(snapshot: string, files: readonly UserFile[]): Promise<void>
   });
   const connection = await instance.connect();
   // By the name that it has for those who open signals.duckdb.
-  await connection.run(`SET GLOBAL TimeZone = 'UTC'; ATTACH ${literal(snapshot)} AS signals; USE signals`);
+  await connection.run("SET GLOBAL TimeZone = 'UTC'; ATTACH ':memory:' AS signals; USE signals");
+  for (const sql of schema) await connection.run(sql);
   await connection.run('SET GLOBAL enable_external_access = false; SET GLOBAL lock_configuration = true');
   for (const { file, sql } of files) {
     await say({ begins: file });
@@ -54,25 +56,21 @@ function say(message: FromProcess): Promise<void> {
   return new Promise((resolve) => process.send?.(message, () => resolve()));
 }
 
-type Created = Pick<UserView, 'creates' | 'error'>;
+type Created = Pick<TriedView, 'creates' | 'statements' | 'error'>;
 
 /** Creates everything in one file, or nothing. */
 async function create(connection: DuckDBConnection, file: string, sql: string): Promise<Created> {
   await connection.run('BEGIN TRANSACTION');
   try {
     const before = await catalogOf(connection);
-    for (const statement of await statementsOf(connection, file, sql)) await connection.run(statement);
+    const statements = await statementsOf(connection, file, sql);
+    for (const statement of statements) await connection.run(statement);
     const creates = await newIn(connection, before);
     await connection.run('COMMIT');
-    return { creates, error: null };
+    return { creates, statements, error: null };
   } catch (error) {
     await connection.run('ROLLBACK').catch(() => undefined);
-    const message = error instanceof Error ? error.message : String(error);
-    // Without the line that DuckDB prints below it, with a mark under the place: it is read in a list.
-    return {
-      creates: [],
-      error: (message.split(/\n+LINE \d+:/)[0] ?? message).replaceAll(/\s+/g, ' ').slice(0, 500),
-    };
+    return { creates: [], statements: [], error: shortMessage(error) };
   }
 }
 

@@ -3,6 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../base/errors.js';
+import { listLiteral, literal } from './sql.js';
+import { isInvalidating, outOfMemory } from './store/faults.js';
+import type { Session } from './store/session.js';
 
 /** What became of one file of views/ in the data directory. */
 export interface UserView {
@@ -14,6 +17,11 @@ export interface UserView {
   readonly error: string | null;
 }
 
+/** The same before the snapshot is made, with the statements to run for it; none when it is left out. */
+export interface TriedView extends UserView {
+  readonly statements: readonly string[];
+}
+
 /** A file and its text. */
 export interface UserFile {
   readonly file: string;
@@ -21,7 +29,7 @@ export interface UserFile {
 }
 
 /** What the process says: that it begins a file, and what became of it. */
-export type FromProcess = { readonly begins: string } | UserView;
+export type FromProcess = { readonly begins: string } | TriedView;
 
 /** What a person reads about the files that are not in the snapshot. */
 export function leftOutTexts(views: readonly UserView[]): string[] {
@@ -39,6 +47,9 @@ export interface UserViewLimits {
 /** A view is created in milliseconds; a busy machine needs a few times as long. */
 const defaultLimits: UserViewLimits = { fileMs: 10_000, totalMs: 30_000 };
 
+/** The process starts in a second, and much later on a machine without a free core. */
+const startMs = 60_000;
+
 /** Longer than any view that a person writes, and short enough to be parsed at once. */
 const maxBytes = 100_000;
 
@@ -48,41 +59,97 @@ export function userViewsDir(dataDir: string): string {
 }
 
 /**
- * Creates the views of the files `views/*.sql` of a data directory in a snapshot that nobody has open, in the order of
- * their names. A file that fails is left out as a whole, with the reason. Never throws: the files belong to users, and
- * nothing that is in them, or that they do to a database, may fail a publication.
+ * Tries the files `views/*.sql` of a data directory, in the order of their names, on an empty database with the tables
+ * and views of a snapshot (`schema`). A file that fails is left out as a whole, with the reason. Never throws: the files
+ * belong to users, and nothing that is in them may fail a publication.
  *
- * A process of its own runs them, because DuckDB cannot interrupt a statement that it is still planning, and does not
- * count the memory of it: a view of 30 nested references to another one plans for ever.
+ * A process of its own tries them, because DuckDB cannot interrupt a statement that it is still planning, and does not
+ * count the memory of it: macros that use each other twice, 30 levels deep, plan for ever. It does not touch the snapshot:
+ * DuckDB 1.1 cannot open a file that DuckDB 1.5 has opened a second time to add views.
  */
-export async function createUserViews(
+export async function tryUserViews(
   dataDir: string,
-  snapshot: string,
+  schema: () => readonly string[],
   limits: UserViewLimits = defaultLimits,
-): Promise<readonly UserView[]> {
+): Promise<readonly TriedView[]> {
   const { files, results } = readFiles(userViewsDir(dataDir));
   const deadline = performance.now() + limits.totalMs;
   let left = files;
   while (left.length > 0) {
     const ms = deadline - performance.now();
-    const done = ms > 0 ? await run(snapshot, left, { ...limits, totalMs: ms }) : timedOut(left, limits);
+    const done = ms > 0 ? await run(schema(), left, { ...limits, totalMs: ms }) : timedOut(left, limits);
     results.push(...done);
+    const created = done.filter(({ error }) => error === null).map(({ file }) => file);
     left = left.filter(({ file }) => !done.some((one) => one.file === file));
+    // A process that had to be ended took what it had created with it; the files after it may need that.
+    if (left.length > 0 && created.length > 0) {
+      left = [...files.filter(({ file }) => created.includes(file)), ...left];
+      for (const file of created)
+        results.splice(
+          results.findIndex((one) => one.file === file),
+          1,
+        );
+    }
   }
   return results.sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
-function timedOut(files: readonly UserFile[], { totalMs }: UserViewLimits): UserView[] {
+/**
+ * Creates the views of tried files in the database that is in use, and the view ops.user_views, which says what became of
+ * each file. Returns the files, with the reason where one failed here.
+ */
+export async function createUserViews(session: Session, tried: readonly TriedView[]): Promise<UserView[]> {
+  const created: UserView[] = [];
+  for (const { statements, ...view } of tried) {
+    try {
+      await session.transaction(async (tx) => {
+        for (const statement of statements) await tx.run(statement);
+      });
+      created.push(view);
+    } catch (error) {
+      // Out of memory: the publication is repeated with more.
+      if (outOfMemory(error) || isInvalidating(error)) throw error;
+      created.push({ ...view, creates: [], error: shortMessage(error) });
+    }
+  }
+  if (created.length > 0) await session.run(listOf(created));
+  return created;
+}
+
+function listOf(views: readonly UserView[]): string {
+  const rows = views.map(
+    ({ file, creates, error }) =>
+      `(${literal(file)}, ${listLiteral(creates)}::VARCHAR[], ${error === null ? 'NULL' : literal(error)}::VARCHAR)`,
+  );
+  const comments = Object.entries({
+    file: 'The file in views/ of the data directory.',
+    creates: 'The views and macros that it created.',
+    error: 'Why it was left out. NULL when it is in this snapshot.',
+  }).map(([column, text]) => `COMMENT ON COLUMN ops.user_views.${column} IS ${literal(text)}`);
+  return `
+    CREATE VIEW ops.user_views AS
+      SELECT * FROM (VALUES ${rows.join(', ')}) AS files (file, creates, error);
+    COMMENT ON VIEW ops.user_views IS 'Which files of views/ in the data directory are in this snapshot? One row per file.';
+    ${comments.join('; ')}`;
+}
+
+/** A message of DuckDB without the line that it prints below, with a mark under the place: it is read in a list. */
+export function shortMessage(error: unknown): string {
+  const message = messageOf(error);
+  return (message.split(/\n+LINE \d+:/)[0] ?? message).replaceAll(/\s+/g, ' ').slice(0, 500);
+}
+
+function timedOut(files: readonly UserFile[], { totalMs }: UserViewLimits): TriedView[] {
   return files.map(({ file }) => failed(file, `the files before it took more than ${totalMs / 1000} s`));
 }
 
-function failed(file: string, error: string): UserView {
-  return { file, creates: [], error };
+function failed(file: string, error: string): TriedView {
+  return { file, creates: [], statements: [], error };
 }
 
-function readFiles(folder: string): { files: UserFile[]; results: UserView[] } {
+function readFiles(folder: string): { files: UserFile[]; results: TriedView[] } {
   const files: UserFile[] = [];
-  const results: UserView[] = [];
+  const results: TriedView[] = [];
   let entries: string[] = [];
   try {
     entries = readdirSync(folder);
@@ -106,10 +173,17 @@ function textOf(path: string): string {
   // Reading a pipe would wait for ever.
   if (!found.isFile()) throw new Error('it is not a file');
   if (found.size > maxBytes) throw new Error(`it is longer than ${maxBytes.toLocaleString('en-US')} bytes`);
+  const text = decoded(readFileSync(path));
+  // DuckDB would take what comes before it for the whole.
+  if (text.includes('\0')) throw new Error('it has a NUL character');
+  return text;
+}
+
+function decoded(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
-  } catch (error) {
-    throw error instanceof TypeError ? new Error('it is not UTF-8 text') : error;
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('it is not UTF-8 text');
   }
 }
 
@@ -119,9 +193,13 @@ function textOf(path: string): string {
 const program = fileURLToPath(new URL('../../dist/warehouse/user-views-process.js', import.meta.url));
 
 /** Runs files in one process, until all are done or one must be ended. Returns what became of at least one of them. */
-function run(snapshot: string, files: readonly UserFile[], limits: UserViewLimits): Promise<UserView[]> {
+function run(
+  schema: readonly string[],
+  files: readonly UserFile[],
+  limits: UserViewLimits,
+): Promise<TriedView[]> {
   return new Promise((resolve) => {
-    const results: UserView[] = [];
+    const results: TriedView[] = [];
     let current = files[0]?.file ?? '';
     let reason = '';
     // Without the settings: the API key is one of the variables.
@@ -133,15 +211,12 @@ function run(snapshot: string, files: readonly UserFile[], limits: UserViewLimit
       reason = because;
       child.kill('SIGKILL');
     };
-    const timer = () =>
-      setTimeout(
-        () => end(`creating it took more than ${limits.fileMs / 1000} s`),
-        Math.min(limits.fileMs, limits.totalMs),
-      );
-    let late = timer();
+    const after = (ms: number, what: string) =>
+      setTimeout(() => end(`${what} took more than ${ms / 1000} s`), ms);
+    let late = after(startMs, 'starting the process that creates it');
     child.on('message', (message: FromProcess) => {
       clearTimeout(late);
-      late = timer();
+      late = after(limits.fileMs, 'creating it');
       if ('begins' in message) current = message.begins;
       else results.push(message);
     });
@@ -157,7 +232,7 @@ function run(snapshot: string, files: readonly UserFile[], limits: UserViewLimit
             results.push(failed(file, reason || 'the process that creates it ended'));
       resolve(results);
     });
-    child.send({ snapshot, files }, (error) => {
+    child.send({ schema, files }, (error) => {
       if (error) end(messageOf(error));
     });
   });

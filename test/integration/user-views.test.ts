@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { createUserViews, type UserView } from '../../src/warehouse/user-views.js';
+import { sqlDir } from '../../src/warehouse/sql.js';
+import { tryUserViews, type UserView } from '../../src/warehouse/user-views.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
@@ -91,9 +92,7 @@ test('files of views/ are in every snapshot; one that fails is left out, and nam
 });
 
 test('a hostile file is left out as a whole, and nothing else is affected', async () => {
-  const snapshot = join(pulling.dataDir, 'copy.duckdb');
-  copyFileSync(join(pulling.dataDir, 'signals.duckdb'), snapshot);
-  const before = await stateOf('signals.duckdb');
+  const before = await stateOf([]);
   put({
     ...good,
     'a_statements.sql': 'CREATE VIEW a1 AS SELECT 1 AS x; DROP TABLE topics',
@@ -122,45 +121,52 @@ test('a hostile file is left out as a whole, and nothing else is affected', asyn
   mkdirSync(join(views, 'u_folder.sql'));
   symlinkSync('nowhere', join(views, 'v_link.sql'));
   execFileSync('mkfifo', [join(views, 'w_pipe.sql')]);
-  const done = await createUserViews(pulling.dataDir, snapshot);
+  const ran = await pulling.run(['rebuild', '--json']);
+  expect(ran).toMatchObject({ code: 0 });
+  const rebuilt = JSON.parse(ran.stdout);
+  const done: UserView[] = rebuilt.published.userViews;
   const wrong = done.filter(({ error, file }) => (error === null) !== file in good);
   expect(wrong).toEqual([]);
   expect(done.length).toBe(Object.keys(good).length + 23);
-  expect(await stateOf('copy.duckdb', done)).toEqual(before);
+  expect(await stateOf(done)).toEqual(before);
 });
 
 test('an endless file is ended, and those after it are created', async () => {
-  const snapshot = join(pulling.dataDir, 'copy.duckdb');
-  copyFileSync(join(pulling.dataDir, 'signals.duckdb'), snapshot);
   const nested = Array.from({ length: 40 }, (_, n) => `CREATE MACRO m${n + 1}(x) AS m${n}(x) + m${n}(x)`);
   put({
     'a.sql': `CREATE MACRO m0(x) AS x; ${nested.join('; ')}; CREATE VIEW a AS SELECT m40(1) AS x`,
     'b.sql': 'SELECT 1 AS x',
   });
-  const done = await createUserViews(pulling.dataDir, snapshot, { fileMs: 1_500, totalMs: 60_000 });
+  const done = await tryUserViews(pulling.dataDir, schema, { fileMs: 3_000, totalMs: 600_000 });
   expect(done).toEqual([
-    { file: 'a.sql', creates: [], error: expect.any(String) },
-    { file: 'b.sql', creates: ['b'], error: null },
+    { file: 'a.sql', creates: [], statements: [], error: expect.any(String) },
+    { file: 'b.sql', creates: ['b'], statements: [expect.any(String)], error: null },
   ]);
-  const late = await createUserViews(pulling.dataDir, snapshot, { fileMs: 1_500, totalMs: 0 });
+  const late = await tryUserViews(pulling.dataDir, schema, { fileMs: 1_500, totalMs: 0 });
   expect(late.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringContaining('took more than')));
 });
 
-/** What is in a file besides what `done` created, and how many rows. */
-async function stateOf(file: string, done: readonly UserView[] = []) {
-  const created = ["''", ...done.flatMap(({ creates }) => creates).map((name) => `'${name}'`)].join(', ');
-  return read(
-    pulling.dataDir,
-    async ({ rows }) => ({
-      views: await rows(`SELECT schema_name, view_name, sql, comment FROM duckdb_views()
-        WHERE NOT internal AND view_name NOT IN (${created}) ORDER BY ALL`),
-      macros: await rows(`SELECT schema_name, function_name, macro_definition FROM duckdb_functions()
-        WHERE NOT internal AND function_name NOT IN (${created}) ORDER BY ALL`),
-      columns: await rows(`SELECT schema_name, table_name, column_name, comment FROM duckdb_columns()
-        WHERE NOT internal AND table_name NOT IN (${created}) ORDER BY ALL`),
-      topics: await rows('SELECT count(*) AS n FROM topics'),
-      backlog: await rows('SELECT count(*) AS n FROM backlog'),
-    }),
-    file,
+/** The tables and views of a snapshot. */
+const schema = () =>
+  ['migrations', 'views'].flatMap((folder) =>
+    readdirSync(join(sqlDir, folder))
+      .sort()
+      .map((file) => readFileSync(join(sqlDir, folder, file), 'utf8')),
   );
+
+/** What is in the snapshot besides what `done` created, and how many rows. */
+async function stateOf(done: readonly UserView[]) {
+  const created = ["'user_views'", ...done.flatMap(({ creates }) => creates).map((name) => `'${name}'`)].join(
+    ', ',
+  );
+  return read(pulling.dataDir, async ({ rows }) => ({
+    views: await rows(`SELECT schema_name, view_name, sql, comment FROM duckdb_views()
+        WHERE NOT internal AND view_name NOT IN (${created}) ORDER BY ALL`),
+    macros: await rows(`SELECT schema_name, function_name, macro_definition FROM duckdb_functions()
+        WHERE NOT internal AND function_name NOT IN (${created}) ORDER BY ALL`),
+    columns: await rows(`SELECT schema_name, table_name, column_name, comment FROM duckdb_columns()
+        WHERE NOT internal AND table_name NOT IN (${created}) ORDER BY ALL`),
+    topics: await rows('SELECT count(*) AS n FROM topics'),
+    backlog: await rows('SELECT count(*) AS n FROM backlog'),
+  }));
 }

@@ -127,6 +127,28 @@ describe('topic_as_of', () => {
     ).toEqual([{ merged_into_id: 't', deleted_at: new Date(day(10)) }]);
   });
 
+  test('without a history, the topic itself says since when it is archived or superseded', async () => {
+    const archived = { ...known, graph_status: 'archived', archived_at: day(8) };
+    await stand.insert('topics', [
+      topic('t', archived),
+      topic('old', { ...known, graph_status: 'superseded', superseded_at: day(8) }),
+    ]);
+    await stand.insert('topic_versions', [
+      {
+        topic_id: 'old',
+        valid_from: day(12),
+        priority: 'low',
+        lifecycle_state: 'open',
+        graph_status: 'active',
+      },
+    ]);
+    const open = async (ago: number) =>
+      (await stand.all(`SELECT topic_id FROM backlog_as_of('${day(ago)}') ORDER BY 1`)).map(
+        (row) => row.topic_id,
+      );
+    expect([await open(9), await open(8)]).toEqual([['old', 't'], []]);
+  });
+
   test('from the first version on: what a sync saw, and what the history records since', async () => {
     await stand.insert('topics', [topic('t', { ...known, priority: 'very_high' })]);
     const version = (from: number, to: number | null, but: Row) => ({
