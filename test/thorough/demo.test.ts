@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Folders, signalhouse } from '../support/signalhouse.js';
@@ -6,7 +7,7 @@ const folders = new Folders();
 afterAll(() => folders.remove());
 
 describe('the demo', () => {
-  it('pulls, asks, pushes a spreadsheet, pulls a handful, and leaves a file to ask', async () => {
+  it('pulls, asks, pushes a spreadsheet, pulls a handful, and ends with a report and an answer in 80 columns, and leaves a file to ask', async () => {
     const cwd = folders.make();
     const first = await signalhouse(['demo'], { cwd });
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
@@ -18,6 +19,12 @@ describe('the demo', () => {
     expect(pulls[2]).toBeLessThan(pulls[0]! / 3);
     expect(first.stdout).toContain('3 applied, each exactly once');
     expect(first.stdout.match(/never rate-limited/g)).toHaveLength(3);
+    expect(first.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    const [, end = ''] = first.stdout.split('6. A report');
+    expect(end).toMatch(
+      /signalhouse report .*How large is the backlog now.*priority +topics.*\n +very_high +\d+/s,
+    );
+    expect(readFileSync(join(cwd, 'data/demo/report.html'), 'utf8')).toContain('Who is waiting');
     const command = /signalhouse sql --data-dir (\S+)/.exec(first.stdout)?.[1];
     expect(command).toBe(join('data', 'demo'));
     const asked = await signalhouse(

@@ -12,7 +12,7 @@ import { untilSignal } from '../signals.js';
 
 export const demo = command({
   name: 'demo',
-  summary: 'Show a pull, a query, a push from a spreadsheet and another pull; no API key, no network',
+  summary: 'Show pulls, queries, a push from a spreadsheet and a report; no API key, no network',
   examples: [
     ['signalhouse demo', 'Takes under a minute; its files stay in ./data/demo'],
     ['signalhouse demo --data-dir /tmp/demo', 'Use another directory'],
@@ -28,7 +28,7 @@ export const demo = command({
     const children = new Children(settingsFor(dataDir), stop.signal);
     const started = performance.now();
     try {
-      const played = await play(children, dataDir, json ? () => undefined : print);
+      const played = await play(children, dataDir, json ? null : print);
       const ms = performance.now() - started;
       if (json) printJson({ ...played, dataDir, seconds: Math.round(ms / 100) / 10 });
       else print(farewell(relative(cwd, dataDir) || '.', ms));
@@ -51,10 +51,11 @@ function settingsFor(dataDir: string): Record<string, string> {
 
 function farewell(dataDir: string, ms: number): string {
   return `
-The demo took ${duration(ms)}. Its published file stays; to look at it:
+The demo took ${duration(ms)}. Its files stay; to look at them:
+  ${dataDir}/report.html      (open it in a browser)
   npx signalhouse sql --data-dir ${dataDir} "SELECT * FROM topics LIMIT 5"
   npx signalhouse status --data-dir ${dataDir}
-  duckdb -readonly ${dataDir}/signals.duckdb      (the DuckDB command line, if you have it)
+  duckdb -readonly ${dataDir}/signals.duckdb      (if you have DuckDB's program)
 For a real organization, see "Real use" in README.md.`;
 }
 

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { etaMs } from '../../app/progress.js';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
-import { count, counted, duration } from '../../base/units.js';
+import { bytes, count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
-import { indent } from '../text/layout.js';
+import { cut, indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';
 
 /** Small enough for a minute, large enough for the queries to return rows. */
@@ -21,26 +21,35 @@ const edited = 3;
 export interface Played {
   readonly pulls: readonly SyncReport[];
   readonly push: PushReport;
-  readonly answers: readonly { readonly title: string; readonly sql: string; readonly rows: unknown }[];
+  readonly answers: readonly Answered[];
+  /** The report in HTML. */
+  readonly report: { readonly path: string; readonly bytes: number };
 }
 
-/** Runs the demo; `say` gets each part of its text as it happens. */
+interface Answered extends Question {
+  /** As JSON has them; null where the demo printed a table instead. */
+  readonly rows: unknown;
+}
+
+/** Runs the demo; `print` gets each part of its text as it happens, and is null when nobody reads it. */
 export async function play(
   children: Children,
   dataDir: string,
-  say: (text: string) => void,
+  print: ((text: string) => void) | null,
 ): Promise<Played> {
-  say(`Starting a Product-Signals service with generated data on this machine. It allows
-${squeezed.requests} requests per window, as the real one does, but its window is a second instead of a
-minute, so that the demo is short.`);
+  const say = print ?? (() => undefined);
+  say(`Starting a Product-Signals service with generated data on this machine. It
+allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
+instead of a minute, so that the demo is short.`);
   const service = await startService(children, say);
 
   say('\n1. The first pull: everything is new.\n\n');
   const first = await pull(children, service, say);
 
   say('\n2. Two queries of the published file.');
-  const answers: Played['answers'][number][] = [];
-  for (const question of questions) answers.push(await ask(children, question, say));
+  const answers: Answered[] = [];
+  const ask = async (question: Question) => answers.push(await answered(children, question, print));
+  for (const question of questions) await ask(question);
 
   say('\n3. A product manager re-prioritizes topics in a spreadsheet.\n\n');
   const push = await reprioritize(children, service, dataDir, say);
@@ -51,9 +60,13 @@ minute, so that the demo is short.`);
   say('\n5. A day passes: messages, edits, merges, archives. The third pull:\n\n');
   await advance(service.origin);
   const third = await pull(children, service, say);
-  answers.push(await ask(children, afterADay, say));
+  await ask(afterADay);
   say(comparison([first, second, third]));
-  return { pulls: [first, second, third], push, answers };
+
+  say('\n6. A report to read, with charts, and one more query.\n\n');
+  const report = await writeReport(children, dataDir, say);
+  await ask(atTheEnd);
+  return { pulls: [first, second, third], push, answers, report };
 }
 
 interface Service {
@@ -90,7 +103,8 @@ async function pull(children: Children, service: Service, say: (text: string) =>
   const spent = `${counted(requests.total, 'request')} in ${duration(minutes * 60_000)}`;
   const limited = requests.rateLimited === 0 ? 'never' : `${count(requests.rateLimited)} times`;
   say(`  ${spent}: ${sum('new')} rows new, ${sum('changed')} changed.
-  It was ${limited} rate-limited (429). ${atRealPace(requests.total)}`);
+  It was ${limited} rate-limited (429).
+  ${atRealPace(requests.total)}`);
   return report;
 }
 
@@ -102,15 +116,29 @@ function atRealPace(requests: number): string {
     : `At the real pace of 120 per minute: about ${duration(ms)}.`;
 }
 
-async function ask(
+/** Each query is a process, which takes a second of CPU time: either for its table, or for its rows. */
+async function answered(
   children: Children,
   question: Question,
-  say: (text: string) => void,
-): Promise<Played['answers'][number]> {
-  const rows: unknown = JSON.parse(await children.run(['sql', question.sql, '--json']));
+  say: ((text: string) => void) | null,
+): Promise<Answered> {
+  if (say === null)
+    return { ...question, rows: JSON.parse(await children.run(['sql', question.sql, '--json'])) };
   const table = await children.run(['sql', question.sql]);
   say(`\n  ${question.title}\n\n${indent(indent(question.sql))}\n\n${indent(table)}`);
-  return { ...question, rows };
+  return { ...question, rows: null };
+}
+
+async function writeReport(
+  children: Children,
+  dataDir: string,
+  say: (text: string) => void,
+): Promise<Played['report']> {
+  say('  $ signalhouse report --out report.html');
+  const out = join(dataDir, 'report.html');
+  const { path, bytes: size } = JSON.parse(await children.run(['report', '--out', out, '--json']));
+  say(`  One file of ${bytes(size)}: open it in a browser.`);
+  return { path, bytes: size };
 }
 
 async function advance(origin: string): Promise<void> {
@@ -138,7 +166,7 @@ async function reprioritize(
   const { raisePriorities } = await import('../../app/changes.js');
   const edits = await raisePriorities(sheet, edited, 'very_high');
   say(
-    `  In it, ${edits.map(({ title, from, to }) => `"${title}" goes from ${from} to ${to}`).join(',\n  ')}.\n`,
+    `  In it:\n${edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`).join('\n')}\n`,
   );
   say('  $ signalhouse changes import topics.xlsx');
   const imported = JSON.parse(await children.run(['changes', 'import', sheet, '--yes', '--json']));
@@ -184,4 +212,15 @@ const afterADay: Question = {
 FROM recent_changes
 ORDER BY changed_at DESC, name
 LIMIT 8`,
+};
+
+/** The last one: a small answer to a large question. */
+const atTheEnd: Question = {
+  title: 'How large is the backlog now?',
+  sql: `SELECT priority, count(*) AS topics,
+  sum(conversations)::BIGINT AS conversations,
+  sum(messages_last_7_days)::BIGINT AS "messages in 7 days"
+FROM backlog
+GROUP BY priority
+ORDER BY any_value(priority_rank)`,
 };
