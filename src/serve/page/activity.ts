@@ -4,7 +4,7 @@ import { type Html, html, type Piece } from '../../base/html.js';
 import { count, duration } from '../../base/units.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/view.js';
 import { badge, section, type Times, table } from './html.js';
-import { outcomeBadge } from './runs.js';
+import { otherHolder, outcomeBadge } from './runs.js';
 
 /** What it is doing in one sentence, for screen readers: the text changes only when the state does. */
 export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView, facts: Facts | null): string {
@@ -13,7 +13,7 @@ export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView, f
   if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
   if (running)
     return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
-  const holder = facts?.holder ?? null;
+  const holder = otherHolder(facts);
   if (holder !== null) return `${holder.command} is running, as process ${holder.pid} on ${holder.host}.`;
   const [next] = upcoming(jobs);
   return next?.nextAt
@@ -44,7 +44,7 @@ export function activity(
     ];
   }
   if (stopping) return ['Shutting down', 'No more jobs start.'];
-  const holder = facts?.holder ?? null;
+  const holder = otherHolder(facts);
   if (holder !== null) {
     return [
       `Running ${holder.command}`,
@@ -59,8 +59,8 @@ export function activity(
 
 /** A job that has not begun its work may be waiting for a command that holds the warehouse. */
 function startingText(facts: Facts | null): string {
-  const holder = facts?.holder ?? null;
-  return holder === null || holder.pid === process.pid
+  const holder = otherHolder(facts);
+  return holder === null
     ? 'starting'
     : `waiting for ${holder.command} (process ${holder.pid} on ${holder.host})`;
 }

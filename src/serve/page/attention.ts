@@ -5,7 +5,7 @@ import type { JobKind } from '../schedule/job.js';
 import type { RunRecord } from '../schedule/record.js';
 import type { ScheduleView } from '../schedule/view.js';
 import { listed, section, type Times } from './html.js';
-import { allRuns, type RunLine } from './runs.js';
+import { allRuns, otherHolder, type RunLine } from './runs.js';
 
 /** Something that a person should do: what is wrong, why, and the commands that fix it or show more. */
 export interface Attention {
@@ -110,7 +110,7 @@ function failedCommands(runs: readonly RunLine[]): Attention[] {
 
 function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[] {
   if (facts.contents === null) {
-    if (schedule.running !== null || facts.holder !== null) return [];
+    if (schedule.running !== null || otherHolder(facts) !== null) return [];
     return [
       {
         tone: 'warn',

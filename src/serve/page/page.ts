@@ -9,7 +9,7 @@ import { type Attention, attention, attentionSection } from './attention.js';
 import { durationsChart, freshnessChart, requestsChart } from './charts.js';
 import { section, Times, type Tone } from './html.js';
 import { runDetails } from './run-details.js';
-import { allRuns, type RunLine, runsTable } from './runs.js';
+import { allRuns, otherHolder, type RunLine, runsTable } from './runs.js';
 import { backlog, driftSection, failingSection, queueSection, rejectedSection, sizes } from './warehouse.js';
 
 export interface PageContent {
@@ -90,7 +90,7 @@ function answers({ content, times }: Frame, items: readonly Attention[], runs: r
   const { facts, schedule } = content;
   const [tone, answer] = health(facts, items);
   const [doing, detail] = activity(schedule, facts, times);
-  const isBusy = schedule.running !== null || (facts?.holder ?? null) !== null;
+  const isBusy = schedule.running !== null || otherHolder(facts) !== null;
   const [first] = items;
   const more = items.length > 1 ? ` and ${count(items.length - 1)} more` : '';
   const tile = (kind: Tone, question: string, ...[short, long]: [Piece, Piece]) =>

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { type Iso, millis } from '../../base/clock.js';
 import type { Facts, StoredRun } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
@@ -40,10 +41,16 @@ export function outcomeBadge(outcome: string): Html {
   return badge(outcomeTone(outcome), outcome);
 }
 
+/** The other process that holds the warehouse. Our own is no news: the facts are older than the schedule, which says it too. */
+export function otherHolder(facts: Facts | null): Facts['holder'] {
+  const holder = facts?.holder ?? null;
+  return holder?.pid === process.pid && holder.host === hostname() ? null : holder;
+}
+
 /** Every run that is known, newest first: the warehouse has those of all commands, the schedule those of the jobs. */
 export function allRuns(facts: Facts | null, { history, jobs, running }: ScheduleView): RunLine[] {
   const stored = facts?.contents?.runs ?? [];
-  const busy = running !== null || (facts?.holder ?? null) !== null;
+  const busy = running !== null || otherHolder(facts) !== null;
   const lines = stored.map((run): RunLine => {
     const record = history.find((one) => made(one, run));
     const outcome = run.outcome === 'running' && !busy ? 'interrupted' : run.outcome;

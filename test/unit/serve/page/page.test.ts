@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/base/json.js';
 import { type PageContent, runPage, runsPage, statusPage } from '../../../../src/serve/page/page.js';
@@ -81,6 +82,11 @@ describe('its three questions', () => {
     const document = page({ facts: { ...wellFacts, holder }, schedule: wellSchedule });
     expect(answers(document)[1]).toBe('Running signalhouse sync');
     expect(document).toContain('process 77 on node-3, since');
+    // Our own process ended its job since the facts were read.
+    const own = { ...holder, pid: process.pid, host: hostname() };
+    expect(answers(page({ facts: { ...wellFacts, holder: own }, schedule: wellSchedule }))[1]).toBe(
+      'Nothing now',
+    );
     // A job that is due meanwhile waits for it.
     const running = { ...someSchedule.running!, progress: null };
     const waiting = page({ facts: { ...wellFacts, holder }, schedule: { ...wellSchedule, running } });
