@@ -195,8 +195,10 @@ function median(values: readonly number[]): number | null {
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 
+/** Fractions differ in their last digits. In steps of half a second or so, at whose edges no round number is. */
 const rounded = (value: unknown) =>
-  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
+  typeof value === 'number' && Math.abs(value) < 1e6 ? Math.round(value * 7919.31) : value;
+
 /** The rows that only one of the two has, the first few of them. */
 function differences(found: readonly Row[], expected: readonly Row[]): string[] {
   const text = (row: Row) =>
