@@ -1,5 +1,5 @@
-import stringWidth from 'string-width';
 import { type Axis, type EncodeEntry, type Mark, parse, type Scale, type Spec, View } from 'vega';
+import { cut, widthOf } from '../base/display-width.js';
 import { Html, html } from '../base/html.js';
 import { count } from '../base/units.js';
 
@@ -122,7 +122,7 @@ export interface Bar {
 /** One bar for each row: beside its label, or below it where there is no room beside it. */
 export function bars(label: string, rows: readonly Bar[]): Promise<Html> {
   const sums = rows.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
-  const longest = Math.max(...rows.map((row) => stringWidth(row.label)));
+  const longest = Math.max(...rows.map((row) => widthOf(row.label)));
   const noteWidth = 12 + 8 * Math.max(...rows.map(({ note }) => note.length));
   return drawn(label, (width) => {
     const beside = width === widths.wide;
@@ -252,21 +252,11 @@ function highest(names: readonly string[], series: readonly Series[]): number {
   return Math.max(0, ...totals);
 }
 
-/** Pixels of a narrow character in a text of 13 pixels: wide fonts included, so that a label never runs into its bar. */
+/**
+ * Pixels of a narrow character in a text of 13 pixels: wide fonts included, so that a label never runs into its bar. Vega
+ * cuts texts to a width as well, but without a canvas it takes them for a third wider than they are.
+ */
 const perColumn = 7.4;
-
-/** Vega cuts texts to a width as well, but without a canvas it takes them for a third wider than they are. */
-function cut(text: string, columns: number): string {
-  if (stringWidth(text) <= columns) return text;
-  let shown = '';
-  let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
-    if (used > columns - 1) break;
-    shown += segment;
-  }
-  return `${shown.trimEnd()}…`;
-}
 
 async function drawn(label: string, spec: (width: Width) => Spec): Promise<Html> {
   const [wide, narrow] = await Promise.all([svg(spec(widths.wide)), svg(spec(widths.narrow))]);

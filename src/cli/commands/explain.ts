@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { Candidates } from '../../app/explain.js';
 import { shellWord } from '../../base/command-line.js';
+import { cut } from '../../base/display-width.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import { count } from '../../base/units.js';
 import { command } from '../command.js';
 import { answerTo, canAsk, print, printJson } from '../output.js';
 import { setUp } from '../setup.js';
 import { explanationText } from '../text/explanation.js';
-import { cut, printable } from '../text/layout.js';
+import { printable } from '../text/layout.js';
 
 const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 type Kind = (typeof kinds)[number];

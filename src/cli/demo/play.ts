@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { etaMs } from '../../app/progress.js';
+import { cut } from '../../base/display-width.js';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { PushReport } from '../../push/report.js';
 import type { SyncReport } from '../../sync/report.js';
-import { cut, indent } from '../text/layout.js';
+import { indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';
 
 /** Small enough for a minute, large enough for the queries to return rows. */

@@ -1,3 +1,4 @@
+import { cut, widthOf } from '../../base/display-width.js';
 import { count, counted, moment } from '../../base/units.js';
 import type { Change } from '../../push/change.js';
 import type { Value, Values } from '../../push/fields.js';
@@ -5,7 +6,7 @@ import type { PreviewChange } from '../../push/import/report.js';
 import type { Decision } from '../../push/queue/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
-import { cut, list, pairs, printable, sections, table, widthOf, wrap } from './layout.js';
+import { list, pairs, printable, sections, table, wrap } from './layout.js';
 import { wide } from './sync-summary.js';
 
 /** Changes with what matters most about them, and how many more there are. */

@@ -1,9 +1,10 @@
 import type { Explanation, TimelineEvent } from '../../app/explain.js';
+import { cut } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
 import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
 import { decisionCommands, decisionHeading } from './changes-text.js';
-import { cut, list, pairs, sections, table } from './layout.js';
+import { list, pairs, sections, table } from './layout.js';
 import { wide } from './sync-summary.js';
 
 /** The most lines of a section; `--json` has all of them. */

@@ -1,9 +1,4 @@
-import stringWidth from 'string-width';
-
-/** How many columns of a terminal a text takes: wide characters take two, combining ones none. */
-export function widthOf(text: string): number {
-  return stringWidth(text);
-}
+import { cut, widthOf } from '../../base/display-width.js';
 
 /**
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
@@ -19,23 +14,6 @@ export function printable(text: string): string {
 const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 /** C0 and C1 controls, line and paragraph separators, and the marks that embed or override a direction. */
 const hostile = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
-/** The text itself when it fits into `columns`, otherwise its beginning and `…`. Never cuts a character in two. */
-export function cut(text: string, columns: number): string {
-  // The quick check first: measuring every character of a long text costs seconds.
-  if (text.length * 2 <= columns || widthOf(text) <= columns) return text;
-  let kept = '';
-  let width = 0;
-  for (const { segment } of segments.segment(text)) {
-    const next = widthOf(segment);
-    if (width + next > columns - 1) break;
-    kept += segment;
-    width += next;
-  }
-  return `${kept}…`;
-}
 
 /** The text padded to `columns` with spaces, on the left when `right` is set. */
 export function pad(text: string, columns: number, right = false): string {

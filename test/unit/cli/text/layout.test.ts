@@ -1,17 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cut, widthOf } from '../../../../src/base/display-width.js';
 import { ago, bytes, count, counted, duration, moment } from '../../../../src/base/units.js';
-import {
-  cut,
-  list,
-  pad,
-  pairs,
-  printable,
-  sections,
-  table,
-  widthOf,
-  wrap,
-} from '../../../../src/cli/text/layout.js';
+import { list, pad, pairs, printable, sections, table, wrap } from '../../../../src/cli/text/layout.js';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 30 });
 
