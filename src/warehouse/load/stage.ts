@@ -3,6 +3,7 @@ import { literals } from '../sql.js';
 import type { Cell, Statements } from '../store/session.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
 import type { Families } from './families.js';
+import { inVectors, vectorSql } from './vectors.js';
 
 /**
  * Writes a batch into temporary tables with DuckDB's Appender; everything after that is SQL. `seq` is the order of the
@@ -43,13 +44,17 @@ export async function stage(
   const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
   // DuckDB makes the hash, not JavaScript: a quarter of the time, and on DuckDB's threads.
   // The Appender does not parse what it writes into a JSON column; json_valid afterwards costs a quarter of a cast.
-  const [answer] = await tx.all<{ found: boolean }>(`
+  const hits = await tx.all<{ vector: number }>(`
     CREATE OR REPLACE TEMP TABLE batch_documents AS
       SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at,
              answer_no, ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
        WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
-    ${storedMembersSql(setKinds)};
-    SELECT EXISTS (FROM stored_members) AS found`);
+    ${memberHitsSql(setKinds)};
+    SELECT DISTINCT ${vectorSql} AS vector FROM hits`);
+  const vectors = inVectors(hits.map(({ vector }) => vector));
+  const [answer] = await tx.all<{ found: boolean }>(
+    `${storedMembersSql(vectors)}; SELECT EXISTS (FROM stored_members) AS found`,
+  );
   return {
     kinds: kindsOf(batch),
     setKinds,
@@ -80,19 +85,23 @@ export interface Staged {
 }
 
 /**
- * Fills `stored_members(rid, endpoint, id, parent_id, answer_no)` with the stored documents under a parent for which
- * the batch has a set. Two steps, so that only the key columns of a million documents are read.
+ * Fills `hits(rid)` with the stored documents under a parent for which the batch has a set. A step of its own, which reads
+ * only the key columns of a million documents; `storedMembersSql` reads the rest of the few.
  */
-export function storedMembersSql(setKinds: readonly string[]): string {
+export function memberHitsSql(setKinds: readonly string[]): string {
   const hits =
     setKinds.length === 0
       ? 'SELECT NULL::BIGINT AS rid LIMIT 0'
       : `SELECT rowid AS rid FROM raw.documents
           WHERE endpoint IN (${literals(setKinds)}) AND parent_id IN (SELECT parent_id FROM batch_sets)`;
-  return `
-    CREATE OR REPLACE TEMP TABLE hits AS ${hits};
-    CREATE OR REPLACE TEMP TABLE stored_members AS
-      SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents WHERE rowid IN (SELECT rid FROM hits)`;
+  return `CREATE OR REPLACE TEMP TABLE hits AS ${hits}`;
+}
+
+/** Fills `stored_members(rid, endpoint, id, parent_id, answer_no)` with the documents of `hits`; `where` says where they are. */
+export function storedMembersSql(where: string): string {
+  return `CREATE OR REPLACE TEMP TABLE stored_members AS
+    SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents
+     WHERE ${where} AND rowid IN (SELECT rid FROM hits)`;
 }
 
 function lastSeenOfRemoved({ documents, removed }: Batch, answersBefore: number): number | null {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inVectors } from '../../../../src/warehouse/load/project.js';
+import { inVectors } from '../../../../src/warehouse/load/vectors.js';
 
 const rangesOf = (condition: string) =>
   [...condition.matchAll(/rowid BETWEEN (\d+) AND (\d+)/g)].map(
