@@ -122,6 +122,9 @@ export async function openInstance(
     // A checkpoint merges small row groups, and so holds the texts of 2,048 rows in memory, and writes the same rows again
     // after each of the next ones (see copy.ts). Without that, 100 messages of 1 MB peak at 310 MB instead of 610.
     max_vacuum_tasks: '0',
+    // DuckDB 1.1 and 1.3 cannot open a file in which a checkpoint kept the metadata of an earlier one ("failed to load
+    // metadata pointer", seen with 200,000 messages); analysts read the published file with these versions too.
+    experimental_metadata_reuse: 'false',
     // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.
     allocator_flush_threshold: '8MB',
     allocator_background_threads: 'true',
