@@ -54,7 +54,7 @@ const startMs = 60_000;
 const maxBytes = 100_000;
 
 /** The folder of the users' own views. */
-export function userViewsDir(dataDir: string): string {
+function userViewsDir(dataDir: string): string {
   return join(dataDir, 'views');
 }
 

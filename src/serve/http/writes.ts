@@ -5,7 +5,7 @@ import { HttpError } from './errors.js';
 import { bearer } from './guard.js';
 
 /** A sheet of changes to queue, under the same rules as `changes import`. */
-export type Sheet =
+type Sheet =
   | { readonly kind: 'rows'; readonly rows: readonly Readonly<Record<string, unknown>>[] }
   | { readonly kind: 'csv'; readonly text: string };
 
@@ -20,7 +20,7 @@ interface IntakeAnswer {
 /** Imports a sheet. Throws UsageError for one that cannot be read, LockedError while the warehouse is in use. */
 export type Intake = (sheet: Sheet, by: string, options?: IntakeOptions) => Promise<IntakeAnswer>;
 
-export interface IntakeOptions {
+interface IntakeOptions {
   /** Change what a topic or company was merged into; by default the setting decides. */
   readonly followMerges?: boolean;
 }
