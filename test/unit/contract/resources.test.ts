@@ -12,7 +12,7 @@ import {
 } from '../../../src/contract/resources.js';
 import { type Models, parseModel, readModels } from '../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
-import { votes } from '../../integration/votes/topic-votes.js';
+import { votes } from '../../thorough/votes/topic-votes.js';
 
 const childNamed = (name: string) => resources.children.find((child) => child.name === name)!;
 const views = readdirSync(join(sqlDir, 'views')).map((file) =>
@@ -56,7 +56,7 @@ describe('the resource table and the models', () => {
   });
 
   test('an entry without a model, and a model without an entry, are named', () => {
-    const model = readFileSync(new URL('../../integration/votes/model.sql', import.meta.url), 'utf8');
+    const model = readFileSync(new URL('../../thorough/votes/model.sql', import.meta.url), 'utf8');
     const parsed = parseModel('topic_votes', model);
     if (parsed.from !== 'documents') throw new Error('the model of votes reads documents');
     const more = { ...models, documents: [...models.documents, parsed] };

@@ -312,15 +312,6 @@ describe('a workbook for programs', () => {
       ...['day', '1899-12-31T00:00:00.000Z', '1900-02-28T00:00:00.000Z', '61', '2958465'],
     ]);
   });
-
-  test('refuses more rows and columns than a sheet can have', async () => {
-    const rows = (function* (): Generator<Cell[]> {
-      for (let row = 0; row < 1_048_576; row++) yield [];
-    })();
-    expect(await refused(workbookOf(one(rows)))).toMatch(/one has more than 1,048,575 rows.*\.parquet/);
-    const columns = Array.from({ length: 16_385 }, (_, at): SheetColumn => ({ key: `c${at}`, type: 'text' }));
-    expect(await refused(workbookOf(one([], { columns })))).toContain('more than 16,384 columns');
-  });
 });
 
 const added = [

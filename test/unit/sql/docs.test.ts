@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxFlags, withAnswers } from '../../../scripts/docs-cookbook.mjs';
 import { files, withResources } from '../../../scripts/docs-resources.mjs';
 import { entries, resources, resourcesOf } from '../../../src/contract/resources.js';
-import { votes } from '../../integration/votes/topic-votes.js';
+import { votes } from '../../thorough/votes/topic-votes.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8');
