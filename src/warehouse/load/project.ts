@@ -46,15 +46,27 @@ export async function project(
     for (const [part, vectors] of parts.entries()) {
       const isOwn = (scope: string) =>
         parts.length === 1 ? 'true' : `${partSql(scope, `${parts.length}`)} = ${part}`;
-      await tx.run(`CREATE OR REPLACE TEMP TABLE model_input AS ${inputOf(shared, number, vectors, isOwn)}`);
+      await tx.run(filled('model_input', inputOf(shared, number, vectors, isOwn), part > 0));
       const scopes = `SELECT DISTINCT scope FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
+      // The tables of the part before are used again where they have the same columns.
+      const again = part > 0 && shared.models.length === 1;
       for (const model of shared.models) {
-        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, scopes);
+        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, scopes, again);
       }
     }
     if (parts.length > 0) continue;
     for (const model of shared.models) await addRows(tx, model, shared, columns, found);
   }
+}
+
+/**
+ * Fills a temporary table, as SQL text; `again` keeps the table. What a table takes, 256 KB for each of its columns, is
+ * freed only when the transaction ends, also when another one has replaced it.
+ */
+function filled(table: string, select: string, again: boolean): string {
+  return again
+    ? `DELETE FROM temp.${table}; INSERT INTO temp.${table} ${select}`
+    : `CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`;
 }
 
 /** The part in which a scope is recomputed, as SQL text. */
@@ -206,6 +218,7 @@ export async function replaceRows(
   columns: Columns,
   found: (table: string, counts: Counts) => void,
   scopes?: string,
+  again = false,
 ): Promise<void> {
   const table = `main.${identifier(model.table)}`;
   const names = namesOf(columns, model.table);
@@ -217,13 +230,14 @@ export async function replaceRows(
     of.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`).join(' OR ') || 'false';
   const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
   const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
+  const comparison = `
+    SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
+      FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
+      FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')}`;
   const [counts] = await tx.all<Counts & { stamped: number }>(`
-    CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0;
+    ${filled('projected', `FROM ${table} LIMIT 0`, again)};
     INSERT INTO projected BY NAME ${select};
-    CREATE OR REPLACE TEMP TABLE compared AS
-      SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
-        FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')};
+    ${filled('compared', comparison, again)};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
