@@ -105,10 +105,11 @@ export async function due(
   now: Date,
 ): Promise<Task[]> {
   const tasks: Task[] = [];
+  const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
     const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
-    for (const row of await inParts<DueRow>(rows, child, { sql: listed, params })) {
+    for (const row of await inParts<DueRow>(rows, partsOf(child), { sql: listed, params })) {
       tasks.push({
         child,
         entityId: row.entity_id,
@@ -155,13 +156,18 @@ export async function countDue(
   now: Date,
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
+  const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
-    const counted = await inParts<{ reason: DueReason; due: number; requests: number }>(rows, child, {
-      sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
+    const counted = await inParts<{ reason: DueReason; due: number; requests: number }>(
+      rows,
+      partsOf(child),
+      {
+        sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
-      params,
-    });
+        params,
+      },
+    );
     const sum = (field: 'due' | 'requests', lines = counted) =>
       lines.reduce((total, line) => total + Number(line[field]), 0);
     const of = (reason: DueReason) =>
@@ -185,15 +191,23 @@ export async function countDue(
 /** How many characters of a list's items one query may look at, for each byte of DuckDB's memory limit. */
 const charactersPerByte = 1 / 64;
 
-/** The rows of a query of due, which looks at the items of its list in as many parts as fit into memory. */
-async function inParts<Row>(rows: Rows, { list }: Child, { sql, params }: Query): Promise<Row[]> {
-  const [size] = await rows.all<{ characters: number; memory: string }>(
-    `SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS characters, current_setting('memory_limit') AS memory
-       FROM raw.documents WHERE endpoint = $list`,
-    { list: list.name },
-  );
-  const most = (bytesOf(size?.memory ?? '') ?? Number.POSITIVE_INFINITY) * charactersPerByte;
-  const parts = Math.max(1, Math.ceil(Number(size?.characters ?? 0) / most));
+/** Into how many parts the items of a child's list are divided, so that each fits into memory. */
+async function partsOfLists(rows: Rows, children: readonly Child[]): Promise<(child: Child) => number> {
+  const parts = new Map<string, number>();
+  for (const list of new Set(children.map((child) => child.list.name))) {
+    const [size] = await rows.all<{ characters: number; memory: string }>(
+      `SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS characters, current_setting('memory_limit') AS memory
+         FROM raw.documents WHERE endpoint = $list`,
+      { list },
+    );
+    const most = (bytesOf(size?.memory ?? '') ?? Number.POSITIVE_INFINITY) * charactersPerByte;
+    parts.set(list, Math.max(1, Math.ceil(Number(size?.characters ?? 0) / most)));
+  }
+  return ({ list }) => parts.get(list.name) ?? 1;
+}
+
+/** The rows of a query of due, which looks at the items of its list part by part. */
+async function inParts<Row>(rows: Rows, parts: number, { sql, params }: Query): Promise<Row[]> {
   const found: Row[] = [];
   for (let part = 0; part < parts; part += 1) {
     found.push(...(await rows.all<Row>(sql, { ...params, parts, part })));
