@@ -142,19 +142,11 @@ function landPeople(landing: Landing, topic: Landed): void {
   if (!Array.isArray(persons)) return;
   const parentId = id as string;
   const text = partText(topic, 'persons');
-  const digest = text.digest();
-  const { seenContent, arrivedAt, rejections } = landing;
-  if (!seenContent.hasSeen(`people of ${parentId}`, digest, arrivedAt, `topics  ${parentId}`)) {
-    const rejected = rejections.length;
-    const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
+  const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
+  landing.parts({ kind: 'topics', id: parentId }, `people of ${parentId}`, text, () => {
     landing.items('topic_persons', topicListPerson, persons, key, undefined, text.elements());
     landing.members('topic_persons', parentId, idsIn(persons));
-    if (rejections.length > rejected) {
-      seenContent.forget([`people of ${parentId}`]);
-      return;
-    }
-  }
-  landing.partsAreStored('topics', parentId, digest);
+  });
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */

@@ -48,18 +48,9 @@ export function landGroups(
     for (const one of landed) {
       const id = groupId(one.item) as string;
       const text = partText(one, 'messages');
-      const digest = text.digest();
-      const { seenContent, arrivedAt, rejections } = landing;
-      if (!seenContent.hasSeen(id, digest, arrivedAt, `${child.name} ${parentId} ${id}`)) {
-        const rejected = rejections.length;
-        landMessages(landing, id, messagesOf(one.item) as unknown[], text);
-        // A message that was rejected is tried, and counted, each time.
-        if (rejections.length > rejected) {
-          seenContent.forget([id]);
-          continue;
-        }
-      }
-      landing.partsAreStored(child.name, id, digest);
+      landing.parts({ kind: child.name, parentId, id }, id, text, () =>
+        landMessages(landing, id, messagesOf(one.item) as unknown[], text),
+      );
     }
   } catch (error) {
     // Nothing of this answer will be stored, so none of it counts as seen.

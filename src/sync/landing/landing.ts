@@ -221,8 +221,26 @@ export class Landing {
     this.documents.push(document);
   }
 
-  /** Says that the parts of a document that has landed, which have this digest, are stored as documents of their own. */
-  partsAreStored(kind: string, id: string, digest: string): void {
+  /**
+   * Lands the parts of a document that has landed, which are documents of their own, unless they are stored as they are.
+   * `name` is that of the parts, whatever document they come with. With a part that is rejected, all of them land, and that
+   * one is counted, each time.
+   */
+  parts(
+    { kind, parentId = '', id }: { readonly kind: string; readonly parentId?: string; readonly id: string },
+    name: string,
+    text: JsonText,
+    land: () => void,
+  ): void {
+    const digest = text.digest();
+    if (!this.seenContent.hasSeen(name, digest, this.arrivedAt, `${kind} ${parentId} ${id}`)) {
+      const rejected = this.rejections.length;
+      land();
+      if (this.rejections.length > rejected) {
+        this.seenContent.forget([name]);
+        return;
+      }
+    }
     const document = this.#landed.get(`${kind}\n${id}`);
     if (document) document.partsHash = digest;
   }
