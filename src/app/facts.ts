@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/queue.js';
@@ -95,12 +96,8 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
  * is open.
  */
 export function runReader(setup: Setup): (runId: string) => Promise<RunDetails | null> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (runId) => {
-    const read = last.then(() => withSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
-    last = read.catch(() => undefined);
-    return read;
-  };
+  const inTurn = oneAtATime();
+  return (runId) => inTurn(() => withSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
 }
 
 /** A text that changes when one of the files does. */

@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Iso, iso } from '../base/clock.js';
 import { type Problem, UsageError } from '../base/errors.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write-file.js';
 import { snapshotVersion } from './facts.js';
@@ -112,7 +113,7 @@ const remembered = 8;
 export function reportSource(setup: Setup): (since: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAtATime();
 
   async function report(since: Iso | null): Promise<Report | null> {
     const now = snapshotVersion(setup.config.dataDir);
@@ -130,8 +131,6 @@ export function reportSource(setup: Setup): (since: string | null) => Promise<Re
 
   return (since) => {
     const from = since === null ? null : momentFrom(since, 'since');
-    const next = last.then(() => report(from));
-    last = next.catch(() => undefined);
-    return next;
+    return inTurn(() => report(from));
   };
 }

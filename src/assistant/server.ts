@@ -3,6 +3,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod';
 import { messageOf, SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { promptOf, recipesIn } from './cookbook.js';
@@ -184,12 +185,9 @@ interface ToolResult {
 
 /** Runs the work of one tool: after the others, within its time, and with its error as an answer. */
 function runner({ withSnapshot, querySeconds, log }: AssistantOptions) {
-  let last: Promise<unknown> = Promise.resolve();
-  return (signal: AbortSignal, work: (snapshot: Snapshot) => Promise<string>): Promise<ToolResult> => {
-    const next = last.then(() => answer(signal, work));
-    last = next;
-    return next;
-  };
+  const inTurn = oneAtATime();
+  return (signal: AbortSignal, work: (snapshot: Snapshot) => Promise<string>): Promise<ToolResult> =>
+    inTurn(() => answer(signal, work));
 
   async function answer(
     signal: AbortSignal,
