@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 
 /** One stored value. */
 export interface Store<T> {
@@ -16,7 +17,7 @@ export interface Store<T> {
  * none, with a warning. `save` rejects with the error of the file system.
  */
 export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Store<T> {
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAtATime();
   return {
     async load() {
       let text: string;
@@ -37,9 +38,7 @@ export function fileStore<T>(path: string, schema: z.ZodType<T>, log: Log): Stor
     save(value) {
       // One write at a time, as writeAtomically requires.
       const write = (file: FileHandle) => file.writeFile(JSON.stringify(value));
-      const saved = last.then(() => writeAtomically(path, write, { mode: 0o600 }));
-      last = saved.catch(() => undefined);
-      return saved;
+      return inTurn(() => writeAtomically(path, write, { mode: 0o600 }));
     },
   };
 }
