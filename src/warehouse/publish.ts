@@ -77,7 +77,7 @@ interface ViewParts {
 
 /**
  * Copies the live file as it is while little of it is unused: at the speed of the disk, and in little memory, whatever is
- * in it. A file of which much is unused is written anew, which leaves that out.
+ * in it. A file of which much is unused is written again, without that.
  */
 async function copyInto(
   session: Session,

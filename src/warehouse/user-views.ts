@@ -64,8 +64,7 @@ function userViewsDir(dataDir: string): string {
  * belong to users, and nothing that is in them may fail a publication.
  *
  * A process of its own tries them, because DuckDB cannot interrupt a statement that it is still planning, and does not
- * count the memory of it: macros that use each other twice, 30 levels deep, plan for ever. It does not touch the snapshot:
- * DuckDB 1.1 cannot open a file that DuckDB 1.5 has opened a second time to add views.
+ * count the memory of it: macros that use each other twice, 30 levels deep, plan for ever. It does not touch the snapshot.
  */
 export async function tryUserViews(
   dataDir: string,

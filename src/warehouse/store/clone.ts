@@ -17,12 +17,11 @@ const script = `
 
 /**
  * Copies the live file block by block to `to`, which must not exist: at the speed of the disk, in little memory, while no
- * other statement runs. Returns whether it did. It does not where a log is left beside the file after a checkpoint, or
- * where the copy fails (no space, a system on which a locked file cannot be read): then there is nothing at `to`.
+ * other statement runs. Returns whether it did. It does not where a log is beside the file, which a checkpoint before
+ * would have folded in, or where the copy fails (no space, a system on which a locked file cannot be read): then there is nothing at `to`.
  */
 export function cloneFile(session: Session, file: string, to: string): Promise<boolean> {
-  return session.alone(async (statements) => {
-    await statements.run('CHECKPOINT');
+  return session.alone(async () => {
     if ((statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0) > 0) return false;
     const copied = await succeeds(process.execPath, ['--eval', script, file, to]);
     const isWhole = copied && existsSync(to) && statSync(to).size === statSync(file).size;

@@ -162,9 +162,9 @@ export class Session implements Statements {
     );
   }
 
-  /** Runs `work` while no other statement runs, outside of a transaction; inside, use only the handle that is passed in. */
-  alone<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#enqueue(() => this.#inTransaction.run(true, () => work(this.#direct)));
+  /** Runs `work`, which uses no statements itself, while none runs. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#enqueue(() => this.#inTransaction.run(true, work));
   }
 
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */

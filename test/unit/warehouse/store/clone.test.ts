@@ -15,7 +15,7 @@ beforeEach(async () => {
   dir = emptyDir();
   file = join(dir, 'worker.duckdb');
   session = await openFile(file, { ...limits, access: 'write', dataDir: dir });
-  await session.run('CREATE TABLE numbers AS SELECT range AS n FROM range(100_000)');
+  await session.run('CREATE TABLE numbers AS SELECT range AS n FROM range(100_000); CHECKPOINT');
 });
 afterEach(() => session.close());
 
