@@ -3,6 +3,7 @@ import type { Facts } from '../base/facts.js';
 import { isObject, type Json } from '../base/json.js';
 import { resources } from '../contract/resources.js';
 import type { Change } from '../push/change.js';
+import { named } from '../push/entities.js';
 import { readQueue } from '../push/queue/queue.js';
 import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
 import {
@@ -261,11 +262,10 @@ function merged(
   { at, sourceId, sourceName, targetId, targetName, by, runId }: EntityMerge,
   id: string,
 ): TimelineEvent {
-  const name = (text: string | null, other: string) => (text === null ? other : `${text} (${other})`);
   const text =
     sourceId === id
-      ? `merged into ${name(targetName, targetId)}`
-      : `${name(sourceName, sourceId)} was merged into it`;
+      ? `merged into ${named(targetId, targetName)}`
+      : `${named(sourceId, sourceName)} was merged into it`;
   return { ...nothing, at, kind: 'merge', by, text, runId };
 }
 

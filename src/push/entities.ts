@@ -231,7 +231,7 @@ function idsOf(references: readonly Reference[], wanted: EntityType): string[] {
 }
 
 /** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
-const idsAtOnce = 2_000;
+export const idsAtOnce = 2_000;
 
 /** The rows of a query about some ids, which has rows about each id for itself. */
 async function* rowsAbout<T>(store: Store, sql: string, ids: readonly string[]): AsyncGenerator<T> {

@@ -5,7 +5,7 @@ import { ago, count, counted, duration, moment } from '../../base/units.js';
 import type { ChangedField, DueCode, ExplainedChild } from '../../sync/explain-due.js';
 import { decisionCommands, decisionHeading } from './changes-text.js';
 import { list, pairs, sections, table } from './layout.js';
-import { wide } from './sync-summary.js';
+import { some, wide } from './sync-summary.js';
 
 /** The most lines of a section; `--json` has all of them. */
 const most = 12;
@@ -23,7 +23,7 @@ export function explanationText(explanation: Explanation): string {
       'Fetch what is due of these resources',
       due.length === 0 ? '' : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
     ],
-    ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText)))],
+    ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText), most))],
     [decisionHeading, conflicts.length === 0 ? '' : decisionCommands(conflicts.join(' '))],
     ['Timeline, newest first', timelineText(explanation)],
     ['Requests, newest first', requestsText(explanation)],
@@ -222,11 +222,6 @@ function valueText(value: Json | undefined): string {
 function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['rejected'][number]): string {
   const what = id === null ? endpoint : `${endpoint} ${id}`;
   return `${what}: ${path}: ${reason} (last seen ${moment(new Date(lastSeenAt))})`;
-}
-
-function some(items: readonly string[]): readonly string[] {
-  const more = items.length - most;
-  return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
 }
 
 function requestsText({ requests, id }: Explanation): string {

@@ -144,9 +144,9 @@ export function failingText({ endpoint, entities, error, ids }: Contents['failin
 }
 
 /** The first few, and how many more there are. */
-export function some(items: readonly string[]): readonly string[] {
-  const more = items.length - most;
-  return more <= 0 ? items : [...items.slice(0, most), `and ${count(more)} more (--json has them all)`];
+export function some(items: readonly string[], few: number = most): readonly string[] {
+  const more = items.length - few;
+  return more <= 0 ? items : [...items.slice(0, few), `and ${count(more)} more (--json has them all)`];
 }
 
 /** What is due of each resource, and why. */

@@ -1,7 +1,7 @@
 import { groupBy, portions } from '../../base/group-by.js';
 import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { named } from '../entities.js';
+import { idsAtOnce, named } from '../entities.js';
 import { archivedReason, type EntityType, type Field, type Value, type Values } from '../fields.js';
 import { isSame } from '../reconcile.js';
 import { folded } from './cells.js';
@@ -43,9 +43,6 @@ const queries: Readonly<Record<EntityType, string>> = {
   topic: sqlFile('push/import_topics'),
   company: sqlFile('push/import_companies'),
 };
-
-/** How many ids are looked up at once: queries about 20,000 take 40 MB more. */
-const idsAtOnce = 2_000;
 
 /** More merges in a row than this are two that name each other. */
 const mostMerges = 20;
