@@ -16,6 +16,7 @@
 --   $parts, $part     into how many parts the items are divided, and which of them is looked at, from 0 on: the JSON of 2,048
 --                     items is read at once, which took more than 200 MB for 1,450 topics of 13 KB
 --   $paged            whether an answer has pages, of $page_size items
+--   $max_answer_bytes the most bytes that an answer may have
 --   {{not_requested}} further reasons for not requesting the child of an item, as branches of a CASE over `parents`. Text,
 --                     because each names its own parameters, and a child without one does not pay for it.
 --
@@ -65,6 +66,9 @@ compared AS (
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
     coverage.error IS NOT NULL AS has_failed,
+    -- It was answered with more than could be read then, and more can be read now.
+    coalesce(TRY_CAST(regexp_extract(coverage.reason, '^answer larger than ([0-9]+) bytes$', 1) AS BIGINT) < $max_answer_bytes, false)
+      AS may_fit_now,
     -- The detail was answered 404 although the item is listed.
     parents.entity_id IN (SELECT id FROM presence WHERE is_unanswered) AS is_unanswered,
     parents.change_values,
@@ -94,6 +98,7 @@ classified AS (
       WHEN not_requested IS NOT NULL THEN NULL
       WHEN stored_fingerprint IS NULL THEN 'never'
       WHEN stored_fingerprint <> fingerprint AND NOT (is_explained AND has_only_moved) THEN 'changed'
+      WHEN may_fit_now THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared
@@ -124,6 +129,7 @@ SELECT
   -- For explain alone.
   not_requested,
   has_only_moved,
+  may_fit_now,
   moved_at,
   stored_fingerprint,
   (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms

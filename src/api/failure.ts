@@ -1,4 +1,5 @@
 import {
+  type AnswerSize,
   AnswerTooLargeError,
   ContractError,
   OutageError,
@@ -53,6 +54,8 @@ export interface FailureDetail {
   readonly reason?: string | undefined;
   /** How long the server asks the client to wait. */
   readonly retryAfterMs?: number | undefined;
+  /** How large an answer was that is too large. */
+  readonly size?: AnswerSize | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
@@ -103,7 +106,12 @@ export function toError(failure: Failure, where: Where, attempts: number): Signa
     case 'rejected':
       return new RejectedError(message, where, status ?? 400, code, reason, detail);
     case 'too_large':
-      return new AnswerTooLargeError(message, where, detail);
+      return new AnswerTooLargeError(
+        message,
+        where,
+        failure.detail.size ?? { status: status ?? 200, bytes: null, most: 0 },
+        detail,
+      );
     case 'redirect':
       return new ContractError(message, where, detail);
     default:

@@ -65,8 +65,11 @@ export class PageReader {
   readonly #endpoint: Endpoint;
   readonly #request: AnyRequest;
   readonly #options: CallOptions;
-  /** The page size after answers that were too large. */
+  /** The page size after answers that were too large, and the larger ones before it, the latest last. */
   #smallerSize: number | undefined;
+  #largerSizes: number[] = [];
+  /** The sizes in bytes of the answers that were too large. */
+  readonly #tooLarge = new Set<number | null>();
 
   constructor(api: PagingClient, name: string, request: AnyRequest, options: CallOptions) {
     this.#api = api;
@@ -118,9 +121,32 @@ export class PageReader {
   /** After an answer that was too large: halves the page size. False when that is not the error, or does not help. */
   halveFor(error: unknown): boolean {
     const size = this.requestedSize ?? 1;
-    if (!(error instanceof AnswerTooLargeError) || size <= 1) return false;
+    if (!(error instanceof AnswerTooLargeError)) return false;
+    this.#tooLarge.add(error.size.bytes);
+    if (size <= 1) return false;
+    this.#largerSizes.push(size);
     this.#smallerSize = Math.floor(size / 2);
     return true;
+  }
+
+  /** The page size before it was halved last; undefined when it is not smaller than at first. */
+  get largerSize(): number | undefined {
+    return this.#largerSizes.at(-1);
+  }
+
+  /** Makes the page size what it was before it was halved last. */
+  grow(): void {
+    this.#smallerSize = this.#largerSizes.pop() ?? this.#smallerSize;
+  }
+
+  /** Whether every answer that was too large had as many bytes, whatever the page size. */
+  get ignoresSize(): boolean {
+    return this.#largerSizes.length > 0 && this.#tooLarge.size === 1 && !this.#tooLarge.has(null);
+  }
+
+  /** Leaves the page size as it is: the server grants no more. */
+  stopGrowing(): void {
+    this.#largerSizes = [];
   }
 
   /** The page with that number. */

@@ -1,4 +1,4 @@
-import { RejectedError } from '../base/errors.js';
+import { AnswerTooLargeError, RejectedError } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
 import { identityOf, PageReader, type PagingClient, type ReadPage, signatureOf } from './page.js';
 import type { AnyRequest, CallOptions, RequestOf } from './request.js';
@@ -11,7 +11,14 @@ export interface Page extends ReadPage {
    * pages, and the list was read twice.
    */
   readonly confirmed: boolean;
+  /** What was left out right before this page: items that are too large for an answer even alone. */
+  readonly leftOut: readonly AnswerTooLargeError[];
 }
+
+/** So many items in a row that are too large mean that the list cannot be read. */
+const maxLeftOut = 10;
+/** So many of them at the beginning of a list, where it may also be that the server has no pages. */
+const maxLeftOutAtFirst = 3;
 
 /** The most pages of a list that gives no total, so that no scan takes a day. */
 const maxPages = 10_000;
@@ -32,6 +39,7 @@ const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / 
  * The first request has a page size but no page number: its answer tells the number of the first page (0 or 1) and the
  * granted size. Nothing is concluded from the length of a page: a server may grant fewer items than it says. A list ends
  * when as many different items were read as its total says, or, without a total, when a request returns nothing new.
+ * In a list with numbered pages, an item that is too large for an answer is left out, and the others are read.
  * Throws the errors of `call`, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
 export function pages<N extends EndpointName>(
@@ -51,15 +59,44 @@ export async function* pagesOf(
   options: CallOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
   const reader = new PageReader(api, name, request, options);
-  const first = await reader.first();
-  if (!reader.pageable) yield { ...first, last: true, confirmed: false };
-  else if (first.page !== null) yield* numbered(reader, first, first.page);
+  const { first, base, leftOut } = await firstPage(reader);
+  if (!reader.pageable) yield { ...first, last: true, confirmed: false, leftOut };
+  else if (base !== null) yield* numbered(reader, first, base, leftOut);
   else yield* unnumbered(reader, first);
+}
+
+/**
+ * The first page that can be read, and the number of the first page of the list. Where the first item alone is too large,
+ * nothing tells that number: page 1 is the second page if it can be read, and else the first.
+ */
+async function firstPage(
+  reader: PageReader,
+): Promise<{ first: ReadPage; base: number | null; leftOut: AnswerTooLargeError[] }> {
+  try {
+    const first = await reader.first();
+    return { first, base: first.page, leftOut: [] };
+  } catch (error) {
+    if (!(error instanceof AnswerTooLargeError) || !reader.pageable || reader.ignoresSize) throw error;
+    const leftOut = [error];
+    for (let number = 1; number <= maxLeftOutAtFirst; number++) {
+      try {
+        const page = await pageOrNone(reader, number);
+        if (page?.page !== number) break;
+        return { first: page, base: number === 1 ? 0 : 1, leftOut };
+      } catch (another) {
+        if (!(another instanceof AnswerTooLargeError)) throw another;
+        if (number > 1) leftOut.push(another);
+      }
+    }
+    throw error;
+  }
 }
 
 /** The different items that were read so far. */
 class ReadItems {
   readonly #identities = new Set<string>();
+  /** Items that were left out. */
+  leftOut = 0;
 
   /** Adds the items of a page; returns how many of them were not read before. */
   add(identities: readonly string[]): number {
@@ -68,38 +105,73 @@ class ReadItems {
     return this.#identities.size - before;
   }
 
-  /** Whether they are as many as the list says it has. */
+  /** Whether they are, with those that were left out, as many as the list says it has. */
   areAllOf({ totalCount }: ReadPage): boolean {
-    return totalCount !== null && this.#identities.size >= totalCount;
+    return totalCount !== null && this.#identities.size + this.leftOut >= totalCount;
   }
 }
 
-/** Reads pages that carry their number. */
-async function* numbered(reader: PageReader, first: ReadPage, base: number): AsyncGenerator<Page> {
+/** Reads pages that carry their number, after pages that were left out. */
+async function* numbered(
+  reader: PageReader,
+  first: ReadPage,
+  base: number,
+  leftOut: AnswerTooLargeError[],
+): AsyncGenerator<Page> {
   if (base !== 0 && base !== 1) {
     throw reader.broken(`numbers its first page ${base}; expected 0 or 1`, undefined, 'pageParameter');
   }
   let page = first;
-  let index = 0;
-  /** How many items the pages read so far hold, if each is as large as the server says. */
-  let covered = 0;
   let size = sizeOf(first, first.items.length);
+  let index = leftOut.length;
+  /** How many items the pages read so far hold, if each is as large as the server says. */
+  let covered = index * size;
+  let smallest = size;
   let sizeChanges = 0;
   let largest = 1;
+  /** From this item on the page size may grow again: what was too large lies before it. */
+  let growFrom = reader.largerSize ?? 0;
+  let hasGrown = false;
+  let failedGrowths = 0;
   const read = new ReadItems();
+  read.leftOut = covered;
   const signatures = new Set<string>();
   let repeats = 0;
-  /** Requests the page in which the items follow that were not covered yet; smaller pages while it is too large. */
-  const following = async <T>(request: (reader: PageReader, number: number) => Promise<T>): Promise<T> => {
+  /**
+   * Requests the page in which the items follow that were not covered yet; smaller pages while it is too large, and larger
+   * ones again after it, since one large item must not make the rest of a long list cost a request for each item. Undefined
+   * when nothing follows but what is too large.
+   */
+  const following = async (
+    request: (reader: PageReader, number: number) => Promise<ReadPage | undefined>,
+  ): Promise<ReadPage | undefined> => {
     for (;;) {
+      const { largerSize } = reader;
+      hasGrown = largerSize !== undefined && Math.floor(covered / largerSize) * largerSize >= growFrom;
+      if (largerSize !== undefined && hasGrown) {
+        reader.grow();
+        size = largerSize;
+        signatures.clear();
+      }
       index = Math.floor(covered / size);
       try {
         return await request(reader, base + index);
       } catch (error) {
-        if (!reader.halveFor(error)) throw error;
-        // What was read stays read: the smaller page begins where that ends, or overlaps with it.
-        size = Math.min(size, reader.requestedSize ?? size);
-        signatures.clear();
+        if (reader.halveFor(error)) {
+          // Where many items are large, growing fails each time: it is tried less and less often.
+          if (hasGrown) failedGrowths += 1;
+          growFrom = index * size + size * 2 ** failedGrowths;
+          // What was read stays read: the smaller page begins where that ends, or overlaps with it.
+          size = Math.min(size, reader.requestedSize ?? size);
+          smallest = Math.min(smallest, size);
+          signatures.clear();
+          continue;
+        }
+        if (!(error instanceof AnswerTooLargeError) || leftOut.length >= maxLeftOut) throw error;
+        leftOut.push(error);
+        read.leftOut += size;
+        covered = (index + 1) * size;
+        if (page.totalCount !== null && covered >= page.totalCount) return undefined;
       }
     }
   };
@@ -124,26 +196,28 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
     }
     signatures.add(signature);
     if (last) {
-      yield { ...page, last, confirmed: false };
+      yield { ...page, last, confirmed: false, leftOut };
       return;
     }
 
     const most =
       page.totalCount === null
         ? maxPages
-        : maxPagesFor(first.totalCount ?? page.totalCount, Math.min(size, largest));
+        : maxPagesFor(first.totalCount ?? page.totalCount, Math.min(smallest, size, largest));
     if (count >= most) {
       throw reader.broken(`has no end: the scan stopped after ${count} pages`, base + index, 'pageParameter');
     }
     if (mayBeTheEnd(page, isCovered)) {
       const next = await following(pageOrNone);
       const isEnd = next === undefined || (isCovered && next.page !== base + index);
-      yield { ...page, last: isEnd, confirmed: false };
+      yield { ...page, last: isEnd, confirmed: false, leftOut: leftOut.splice(0) };
       if (isEnd) return;
       page = next;
     } else {
-      yield { ...page, last: false, confirmed: false };
-      page = await following((_, number) => reader.page(number));
+      yield { ...page, last: false, confirmed: false, leftOut: leftOut.splice(0) };
+      const next = await following((_, number) => reader.page(number));
+      if (next === undefined) return yield { ...page, items: [], last: true, confirmed: false, leftOut };
+      page = next;
     }
     if (page.page !== base + index) {
       const returned = page.page === null ? 'a page without a number' : `page ${page.page}`;
@@ -155,7 +229,8 @@ async function* numbered(reader: PageReader, first: ReadPage, base: number): Asy
     }
     const granted = sizeOf(page, size);
     if (granted === size) continue;
-    if (++sizeChanges > maxSizeChanges) {
+    if (hasGrown) reader.stopGrowing();
+    else if (++sizeChanges > maxSizeChanges) {
       throw reader.broken(
         `changed its page size more than ${maxSizeChanges} times`,
         base + index,
@@ -182,8 +257,8 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
   let page = first;
   for (;;) {
     const next = await following.next();
-    if (next.done) return yield { ...page, last: true, confirmed: next.value };
-    yield { ...page, last: false, confirmed: false };
+    if (next.done) return yield { ...page, last: true, confirmed: next.value, leftOut: [] };
+    yield { ...page, last: false, confirmed: false, leftOut: [] };
     page = next.value;
   }
 }

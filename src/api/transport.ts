@@ -1,7 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
-import { messageOf, type Problem, UsageError } from '../base/errors.js';
+import { messageOf, type Problem, sizeText, UsageError } from '../base/errors.js';
 import { isLoopback, keyAddressProblem } from '../base/loopback.js';
 import { Failure, type FailureKind } from './failure.js';
 import { type HttpResponse, header } from './response.js';
@@ -86,7 +86,8 @@ export class Transport {
       const body = await this.#readBody(answer, control, outgoing.maxBytes);
       return { status: answer.statusCode, headers: answer.headers, body };
     } catch (error) {
-      throw toFailure(control.signal.aborted ? control.signal.reason : error, this.#options.timeouts);
+      const isOurs = error instanceof Failure || !control.signal.aborted;
+      throw toFailure(isOurs ? error : control.signal.reason, this.#options.timeouts);
     } finally {
       clearTimeout(firstByte);
       clearTimeout(total);
@@ -126,22 +127,41 @@ export class Transport {
     maxBytes: number = Number.POSITIVE_INFINITY,
   ): Promise<Buffer> {
     const most = Math.min(this.#options.maxAnswerBytes, maxBytes);
-    const detail = { status: answer.statusCode };
-    const tooLarge = () => new Failure('too_large', `returned more than ${most} bytes`, detail);
+    // A page that is too large is requested again in parts: only of what has no parts does the size matter.
+    const counted = maxBytes < this.#options.maxAnswerBytes ? most : most * countedFactor;
+    const status = answer.statusCode;
+    const tooLarge = (size: number | null) => {
+      const text = `returned ${sizeText({ bytes: size, most })}`;
+      return new Failure('too_large', text, { status, size: { status, bytes: size, most } });
+    };
+    const encoding = header(answer.headers, 'content-encoding');
+    const announced = Number(header(answer.headers, 'content-length') ?? 0);
+    if (announced > most) control.abort(tooLarge(encoding === undefined ? announced : null));
     const chunks: Buffer[] = [];
     let bytes = 0;
-    if (Number(header(answer.headers, 'content-length') ?? 0) > most) control.abort(tooLarge());
-    for await (const chunk of decoded(answer.body, header(answer.headers, 'content-encoding'), control)) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > most) {
-        control.abort(tooLarge());
-        break;
+    try {
+      for await (const chunk of decoded(answer.body, encoding, control)) {
+        bytes += (chunk as Buffer).length;
+        if (bytes <= most) chunks.push(chunk as Buffer);
+        else chunks.length = 0;
+        if (bytes > counted) break;
       }
-      chunks.push(chunk as Buffer);
+    } catch (error) {
+      if (bytes <= most || isStop(control.signal.reason)) throw error;
+      throw tooLarge(null);
     }
+    if (bytes > counted) control.abort(tooLarge(null));
     control.signal.throwIfAborted();
+    if (bytes > most) throw tooLarge(bytes);
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   }
+}
+
+/** An answer that is too large is counted up to so many times that size, so that its size can be named. */
+const countedFactor = 4;
+
+function isStop(reason: unknown): boolean {
+  return reason instanceof Failure && reason.kind === 'stopped';
 }
 
 /**

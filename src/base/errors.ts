@@ -141,8 +141,31 @@ export class ContractError extends SignalhouseError {
   }
 }
 
+/** How large an answer was that is larger than it may be. */
+export interface AnswerSize {
+  readonly status: number;
+  /** Null where it was not counted to its end. */
+  readonly bytes: number | null;
+  /** What it may have. */
+  readonly most: number;
+}
+
+/** The size of an answer that is too large, and what it may be, for messages. */
+export function sizeText({ bytes, most }: Pick<AnswerSize, 'bytes' | 'most'>): string {
+  return `${bytes === null ? `more than ${most}` : bytes} bytes; at most ${most} are read (api.maxAnswerBytes)`;
+}
+
 /** Recovery: ask for less at once. The answer was larger than it may be. */
-export class AnswerTooLargeError extends ContractError {}
+export class AnswerTooLargeError extends ContractError {
+  constructor(
+    message: string,
+    where: Where,
+    readonly size: AnswerSize,
+    detail: ErrorDetail = {},
+  ) {
+    super(message, where, detail);
+  }
+}
 
 /** No recovery needed: a signal or a cap ended the run in order. Everything committed stays. */
 export class StoppedError extends SignalhouseError {

@@ -32,7 +32,7 @@ const api = section({
   maxAnswerBytes: positive
     .default(67_108_864)
     .describe(
-      'Maximum size of an answer. A larger page of a list is requested again with half as many items; any other is an error.',
+      'Maximum size of an answer. A larger page of a list is requested again with half as many items. Whatever is larger alone is left out, with its size in ops.rejected_records, and fetched once this is raised.',
     ),
   retry: section({
     attempts: positive

@@ -10,7 +10,11 @@ import { SeenContent } from './landing/seen-content.js';
 /** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly api: { readonly concurrency: number; readonly paging: { readonly pageSize: number } };
+  readonly api: {
+    readonly concurrency: number;
+    readonly maxAnswerBytes: number;
+    readonly paging: { readonly pageSize: number };
+  };
   readonly sync: {
     readonly maxAgeDays: Readonly<Record<string, number>>;
     readonly personGroups: 'without_company' | 'all' | 'never';

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
+import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { coverageOf, type Task } from './due.js';
+import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { hasSameIds, isUnchanged } from './scan.js';
@@ -53,11 +54,16 @@ async function readOnce(
   let stored: StoredList | undefined;
   let withoutId = 0;
   let firstTotal: number | null | undefined;
+  let leftOut: AnswerTooLargeError | undefined;
   const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
   for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     const found = landGroups(landing, child, entityId, page.items);
     for (const id of found) ids.add(id);
+    for (const error of page.leftOut) {
+      landing.rejectAnswer(child.name, { id: null, parentId: entityId }, error);
+      leftOut ??= error;
+    }
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
     if (expected && !page.last) {
@@ -68,18 +74,21 @@ async function readOnce(
     if (page.last) {
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole =
-        page.totalCount === null ? page.confirmed || hasSameIds(ids, previous) : isUnchanged(reading);
+        leftOut === undefined &&
+        (page.totalCount === null ? page.confirmed || hasSameIds(ids, previous) : isUnchanged(reading));
+      if (leftOut) landing.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
       if (whole) landing.members(child.name, entityId, [...ids]);
       if (whole) landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), counters });
-      else if (isLastReading) {
+      else if (isLastReading && !leftOut) {
         landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
         context.unsettledConversations.add(`${child.name} ${entityId}`);
       }
       await context.batcher.add(landing);
-      return whole || isLastReading;
+      return whole || isLastReading || leftOut !== undefined;
     }
     if (
       expected &&
+      leftOut === undefined &&
       stored?.order.holds &&
       isComplete(stored.members, ids, page) &&
       (await accountsFor(context, stored, ids, expected)) &&

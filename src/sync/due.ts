@@ -1,4 +1,5 @@
 import type { Arrival } from '../base/clock.js';
+import type { AnswerTooLargeError } from '../base/errors.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -11,7 +12,10 @@ import type { DueReason, PlanLine, SyncOptions } from './report.js';
 export type Rows = Pick<Context['store'], 'all'>;
 /** The settings that decide what is due. */
 export type DueSettings = {
-  readonly api: { readonly paging: Pick<SyncSettings['api']['paging'], 'pageSize'> };
+  readonly api: {
+    readonly maxAnswerBytes: number;
+    readonly paging: Pick<SyncSettings['api']['paging'], 'pageSize'>;
+  };
   readonly sync: Pick<SyncSettings['sync'], 'maxAgeDays' | 'personGroups'>;
 };
 
@@ -70,6 +74,15 @@ export function coverageOf(
     error: null,
     reason: null,
   };
+}
+
+/**
+ * The state that says that a task was answered with more than may be read, wholly or in part. It is due again when its
+ * parent changes, when it is old, and when more may be read (sql/sync/due.sql reads the reason).
+ */
+export function tooLargeCoverage(task: Task, arrivedAt: Arrival, error: AnswerTooLargeError): Coverage {
+  const { counters: _, ...coverage } = coverageOf(task, arrivedAt, error.size.status);
+  return { ...coverage, error: error.message, reason: `answer larger than ${error.size.most} bytes` };
 }
 
 interface DueRow {
@@ -246,6 +259,7 @@ export function dueQuery(
       part: 0,
       paged: child.paged === true,
       page_size: settings.api.paging.pageSize,
+      max_answer_bytes: settings.api.maxAnswerBytes,
     },
   };
 }

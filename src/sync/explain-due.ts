@@ -13,6 +13,8 @@ export type DueCode =
   | 'removed'
   /** Due: a field that shows a change of it has changed. */
   | 'changed'
+  /** Due: the answer was too large, and larger ones are allowed now. */
+  | 'may_fit'
   /** Due: it is older than its age allows. */
   | 'old'
   /** Not due: nothing has changed since, and it is not too old. */
@@ -21,6 +23,8 @@ export type DueCode =
   | 'only_a_message'
   /** Not due: it was answered 400 or 404, and nothing has changed since. */
   | 'refused'
+  /** Not due: the answer was too large, and nothing has changed since. */
+  | 'too_large'
   /** Not due: the id of its parent cannot be sent, so no request was made. */
   | 'id_not_valid'
   /** Never requested: its parent was not in a list yet. */
@@ -72,6 +76,7 @@ interface Row {
   reason: DueReason | null;
   not_requested: NotRequested | null;
   has_only_moved: boolean | null;
+  may_fit_now: boolean;
   fingerprint: string;
   stored_fingerprint: string | null;
   moved_at: string | null;
@@ -102,7 +107,7 @@ export async function explainDue(
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now, entityId);
     const [row] = await rows.all<Row>(
-      `SELECT reason, not_requested, has_only_moved, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
+      `SELECT reason, not_requested, has_only_moved, may_fit_now, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,
       params,
     );
@@ -159,10 +164,12 @@ function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCod
     if (!coverage) return 'never_requested';
     return coverage.error === null ? 'removed' : 'no_answer';
   }
-  if (row.reason === 'changed') return 'changed';
+  if (row.reason === 'changed')
+    return row.may_fit_now && row.stored_fingerprint === row.fingerprint ? 'may_fit' : 'changed';
   if (row.reason === 'sweep') return 'old';
   if (coverage?.status === 400 || coverage?.status === 404) return 'refused';
   if (coverage?.status == null && coverage?.reason != null) return 'id_not_valid';
+  if (coverage?.status === 200 && coverage.error !== null) return 'too_large';
   return row.has_only_moved ? 'only_a_message' : 'unchanged';
 }
 

@@ -1,12 +1,18 @@
 import { Priority } from '../api/client.js';
 import { InvalidIdError } from '../api/request.js';
 import { arrivalNow } from '../base/clock.js';
-import { isAboutOneRequest, messageOf, RejectedError, type SignalhouseError } from '../base/errors.js';
+import {
+  AnswerTooLargeError,
+  isAboutOneRequest,
+  messageOf,
+  RejectedError,
+  type SignalhouseError,
+} from '../base/errors.js';
 import { type Child, type ReadRequest, requestFor } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
-import { coverageOf, type Task } from './due.js';
+import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
 import { landAnswer } from './landing/answers.js';
@@ -19,7 +25,8 @@ export type ChildOutcome = 'fetched' | 'absent' | Failure;
 /**
  * Fetches one child and adds it to the batch together with the state that says so. A child that the API does not have
  * (404) or cannot be asked for (400) is remembered with its parent's fingerprint, so that it is not asked for again until
- * the parent changes or the sweep comes, and so is one whose id cannot be sent. Any other failure concerns this child
+ * the parent changes or the sweep comes, and so is one whose id cannot be sent. One whose answer is too large is rejected,
+ * and asked for again when it changes, when it is old, or when larger answers are allowed. Any other failure concerns this child
  * only, which stays due. Errors that end the run (a refused key, an outage, a stop) are thrown.
  */
 export async function fetchChild(context: Context, task: Task): Promise<ChildOutcome> {
@@ -29,6 +36,8 @@ export async function fetchChild(context: Context, task: Task): Promise<ChildOut
     return 'fetched';
   } catch (error) {
     if (isApiRefusal(error)) return refused(context, task, error);
+    if (error instanceof AnswerTooLargeError && isGood(error.size.status))
+      return tooLarge(context, task, error);
     if (error instanceof InvalidIdError) return notFetchable(context, task, error);
     if (isAboutOneRequest(error)) return failed(context, task, error);
     throw error;
@@ -88,6 +97,18 @@ async function refused(context: Context, task: Task, error: RejectedError): Prom
   }
   await context.batcher.add(landing);
   if (error.status !== 404) context.failures.push(failureOf(child.name, entityId, error));
+  return 'absent';
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+async function tooLarge(context: Context, task: Task, error: AnswerTooLargeError): Promise<ChildOutcome> {
+  const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
+  landing.rejectAnswer(task.child.name, { id: task.entityId, parentId: null }, error);
+  landing.coverage.push(tooLargeCoverage(task, landing.arrivedAt, error));
+  await context.batcher.add(landing);
   return 'absent';
 }
 

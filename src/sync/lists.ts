@@ -1,10 +1,17 @@
-import { isAboutOneRequest, RejectedError, type SignalhouseError } from '../base/errors.js';
+import { arrivalNow } from '../base/clock.js';
+import {
+  AnswerTooLargeError,
+  isAboutOneRequest,
+  RejectedError,
+  type SignalhouseError,
+} from '../base/errors.js';
 import type { List } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { failureOf } from './failures.js';
+import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
@@ -42,6 +49,11 @@ export async function readLists(
         continue;
       }
       context.observer.phaseEnd('failed');
+      if (error instanceof AnswerTooLargeError) {
+        const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
+        landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
+        await context.batcher.add(landing);
+      }
       await addFailure(context, startedAt, failureOf(list.name, null, error));
     }
   }

@@ -1,7 +1,9 @@
-import { Priority } from '../api/client.js';
+import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pagesOf } from '../api/paging.js';
+import { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { counted } from '../base/units.js';
 import { storiesLimit } from '../contract/limits.js';
 import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
@@ -30,6 +32,8 @@ interface Reading {
   readonly ids: Set<string>;
   items: number;
   withoutId: number;
+  /** Items that are too large for an answer even alone. */
+  leftOut: number;
   pages: number;
   firstTotal: number | null;
   lastTotal: number | null;
@@ -59,7 +63,8 @@ async function readPages(context: Context, list: List): Promise<ListRead> {
     const reading = await readOnce(context, list);
     pagesRead += reading.pages;
     const verified = isVerified(reading, previous);
-    if (verified || attempt >= context.config.sync.scanAttempts) {
+    // What was left out is too large the next time as well.
+    if (verified || reading.leftOut > 0 || attempt >= context.config.sync.scanAttempts) {
       return {
         startedAt,
         attempts: attempt,
@@ -83,6 +88,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     ids: new Set(),
     items: 0,
     withoutId: 0,
+    leftOut: 0,
     pages: 0,
     firstTotal: null,
     lastTotal: null,
@@ -95,6 +101,8 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
+    for (const error of page.leftOut) landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
+    reading.leftOut += page.leftOut.length;
     for (const item of page.items) {
       const id = nameOf(item, list.key);
       if (id === null) reading.withoutId += 1;
@@ -121,6 +129,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
  * readings in a row, or in two answers in a row where one answer holds the whole list.
  */
 function isVerified(reading: Reading, previous: Reading | undefined): boolean {
+  if (reading.leftOut > 0) return false;
   if (reading.lastTotal !== null) return isUnchanged(reading);
   return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
 }
@@ -140,6 +149,8 @@ export function isUnchanged(
 }
 
 function whyNot(reading: Reading): string {
+  if (reading.leftOut > 0)
+    return `${counted(reading.leftOut, 'item')} of it is larger than api.maxAnswerBytes (see ops.rejected_records), so nothing is taken for gone`;
   if (reading.lastTotal === null)
     return 'it has no total, and no two readings in a row returned the same items';
   if (reading.firstTotal !== reading.lastTotal) {
@@ -195,15 +206,17 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   const read = new Map<string, Record<string, unknown>>();
   const first = await readBucket(context, list, 'everything', read);
-  let requests = 1;
+  let { requests, isWhole } = first;
   for (const { bucket, count, holds } of otherBuckets) {
-    const total = first[count];
+    const total = first.counts[count];
     const readOfIt = [...read.values()].filter(holds).length;
     if (typeof total !== 'number' || total <= readOfIt) continue;
-    await readBucket(context, list, bucket, read);
-    requests += 1;
+    const other = await readBucket(context, list, bucket, read);
+    requests += other.requests;
+    isWhole &&= other.isWhole;
   }
-  const total = typeof first.everythingCount === 'number' ? first.everythingCount : null;
+  const { everythingCount } = first.counts;
+  const total = typeof everythingCount === 'number' ? everythingCount : null;
   const isCut = total !== null && total > read.size;
   return {
     startedAt,
@@ -215,23 +228,42 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
     pageBase: null,
     pageSize: storiesLimit,
     form: 'buckets',
-    verified: !isCut,
-    note: isCut ? `there are ${total}; a bucket returns at most ${storiesLimit}` : null,
+    verified: !isCut && isWhole,
+    note: isWhole
+      ? isCut
+        ? `there are ${total}; a bucket returns at most ${storiesLimit}`
+        : null
+      : tooLargeNote,
   };
 }
 
+const tooLargeNote =
+  'a whole bucket is larger than api.maxAnswerBytes (see ops.rejected_records), so only its first stories were read';
+
+/** Reads one bucket; only its first stories where the whole of it is too large for an answer. */
 async function readBucket(
   context: Context,
   list: List,
   bucket: Bucket,
   read: Map<string, Record<string, unknown>>,
-): Promise<Record<string, unknown>> {
+): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean }> {
   const options = { priority: Priority.essential, signal: context.stop };
-  const answer = await context.api.call('stories', { query: { bucket, limit: storiesLimit } }, options);
+  const tooLarge: AnswerTooLargeError[] = [];
+  let answer: Answer | undefined;
+  for (let limit = storiesLimit; answer === undefined; limit = Math.floor(limit / 2)) {
+    try {
+      answer = await context.api.call('stories', { query: { bucket, limit } }, options);
+    } catch (error) {
+      if (!(error instanceof AnswerTooLargeError) || limit <= 1) throw error;
+      tooLarge.push(error);
+    }
+  }
   const where = { endpoint: 'stories', method: 'GET', path: `/stories?bucket=${bucket}` };
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift);
   landList(landing, list, stories);
+  for (const error of tooLarge.slice(0, 1))
+    landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
   for (const story of stories) {
     const slug = nameOf(story, list.key);
     if (slug !== null && isObject(story)) read.set(slug, story);
@@ -241,5 +273,5 @@ async function readBucket(
   landing.document('story_buckets', { id: bucket, parentId: null }, text);
   await context.batcher.add(landing);
   context.observer.progress(read.size, null);
-  return counts;
+  return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0 };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredMessage } from '../../src/sandbox/world/types.js';
 import type { SyncReport } from '../../src/sync/report.js';
@@ -120,4 +120,130 @@ it('a page of conversations above api.maxAnswerBytes is read in smaller pages', 
   const { stdout } = await pulling.run(['sql', '--json', query]);
   expect(JSON.parse(stdout)).toEqual([{ error: 'too_large' }]);
   expect(await pulling.differences()).toEqual([]);
+});
+
+describe('an answer above api.maxAnswerBytes', () => {
+  const limit = 300_000;
+  const rejected = async () => {
+    const { stdout } = await pulling.run([
+      ...['sql', '--json'],
+      'SELECT DISTINCT endpoint, id, parent_id, path, reason FROM ops.rejected_records WHERE resolved_at IS NULL',
+    ]);
+    return JSON.parse(stdout) as { endpoint: string; id: string | null; reason: string }[];
+  };
+  const reason = expect.stringMatching(
+    /^the answer has \d{6,} bytes; at most 300000 are read \(api\.maxAnswerBytes\)$/,
+  );
+  beforeEach(() => pulling.set({ api: { maxAnswerBytes: limit } }));
+
+  /** Makes a conversation of a topic too large. Returns the topic's id, and the ids of all that its answer holds. */
+  function enlargeTopic() {
+    const { groups, messages } = sandbox.world;
+    const group = [...groups.values()].find(({ topicId }) => topicId !== null);
+    const message = messages.get(group?.messageIds.at(-1) ?? '');
+    if (!group?.topicId || !message) throw new Error('the town has no conversation about a topic');
+    message.content = text(400_000);
+    sandbox.changed();
+    const { topicId } = group;
+    const ofTopic = [...groups.values()].filter((one) => one.topicId === topicId);
+    return { topicId, message, ids: ofTopic.flatMap(({ id, messageIds }) => [id, ...messageIds]) };
+  }
+
+  it('harms only itself, is rejected with its size, costs nothing while nothing changes, and comes with a larger limit', async () => {
+    const { topicId, ids } = enlargeTopic();
+    const { code, report } = await pulling.sync();
+    expect([code, report.outcome, report.failures]).toEqual([3, 'incomplete', []]);
+    expect(report.left.due).toBe(0);
+    expect(report.rejected.examples).toContainEqual(
+      expect.objectContaining({ endpoint: 'topic_groups', entityId: topicId }),
+    );
+    const row = { endpoint: 'topic_groups', id: topicId, parent_id: null, path: '', reason };
+    expect(await rejected()).toContainEqual(row);
+    // The same conversation comes with companies, on one page of many.
+    const isAbout = (line: string) => [topicId, ...ids].some((id) => line.includes(id));
+    const differences = await pulling.differences();
+    expect(differences.filter((line) => !isAbout(line))).toEqual([]);
+    expect(differences).not.toEqual([]);
+    const { stdout } = await pulling.run(['status']);
+    const status = stdout.replaceAll(/\s+/g, ' ');
+    expect(status).toMatch(new RegExp(`topic_groups ${topicId}: .* \\d{6,} bytes; at most ${limit}`));
+    const explained = await pulling.run(['explain', 'topic', topicId, '--json']);
+    expect(JSON.parse(explained.stdout).children).toContainEqual(
+      expect.objectContaining({ resource: 'topic_groups', isDue: false, why: 'too_large' }),
+    );
+
+    const next = await pulling.sync();
+    expect([next.code, next.report.failures, next.report.rejected.new]).toEqual([0, [], 0]);
+    expect([next.seen.topic_groups, next.seen.groups]).toEqual([undefined, undefined]);
+
+    pulling.set({ api: { maxAnswerBytes: 3_000_000 } });
+    const raised = await pulling.sync();
+    expect([raised.code, raised.report.failures, raised.seen.topic_groups]).toEqual([0, [], 1]);
+    expect(await pulling.differences()).toEqual([]);
+    expect(await rejected()).toEqual([]);
+  });
+
+  it('is complete as soon as the answer is smaller and its parent shows a change', async () => {
+    const { message } = enlargeTopic();
+    expect((await pulling.sync()).code).toBe(3);
+    message.content = 'short again';
+    sandbox.advance(1, { activeTopics: 1 });
+    const { code, report } = await pulling.sync();
+    expect([code, report.failures]).toEqual([0, []]);
+    // Nothing of a company may show that one of its old conversations is smaller: the sweep brings that.
+    const ofTopics = (line: string) => !line.startsWith('group_companies');
+    expect((await pulling.differences({ lagging: false })).filter(ofTopics)).toEqual([]);
+    await pulling.age();
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await pulling.differences()).toEqual([]);
+    expect(await rejected()).toEqual([]);
+  });
+
+  it('with one item of a list leaves out that item, and takes nothing for gone', async () => {
+    await pulling.sync();
+    const [first] = sandbox.world.topics.values();
+    if (!first) throw new Error('the town has no topics');
+    const { summary } = first;
+    first.summary = text(400_000);
+    sandbox.changed();
+    const { code, report } = await pulling.sync();
+    expect([code, report.failures]).toEqual([3, []]);
+    const scan = report.scans.find(({ endpoint }) => endpoint === 'topics');
+    expect(scan).toMatchObject({ verified: false, complete: true, missing: 0, tombstoned: 0 });
+    expect(scan?.note).toContain('1 item of it is larger than api.maxAnswerBytes');
+    expect(await rejected()).toContainEqual({
+      endpoint: 'topics',
+      id: null,
+      parent_id: null,
+      path: '',
+      reason,
+    });
+    const next = await pulling.sync();
+    expect([next.code, next.report.rejected.new]).toEqual([0, 0]);
+    first.summary = summary;
+    sandbox.changed();
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await rejected()).toEqual([]);
+    expect(await pulling.differences()).toEqual([]);
+  });
+
+  it('of all stories brings the first of them; a list that cannot be read at all is named, with its size', async () => {
+    for (const story of sandbox.world.stories.values()) story.draft.summary = text(100_000);
+    for (const channel of sandbox.world.channels.values()) channel.context = text(400_000);
+    sandbox.changed();
+    const { code, report } = await pulling.sync();
+    expect(code).toBe(3);
+    expect(report.failures).toEqual([expect.objectContaining({ endpoint: 'channels', entityId: null })]);
+    expect(report.failures[0]?.message).toMatch(/\d{6,} bytes; at most 300000/);
+    const scan = report.scans.find(({ endpoint }) => endpoint === 'stories');
+    expect(scan?.items).toBeGreaterThan(0);
+    expect(scan).toMatchObject({ verified: false, tombstoned: 0 });
+    const found = await rejected();
+    for (const endpoint of ['channels', 'stories'])
+      expect(found).toContainEqual({ endpoint, id: null, parent_id: null, path: '', reason });
+    pulling.set({ api: { maxAnswerBytes: 3_000_000 } });
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await rejected()).toEqual([]);
+    expect(await pulling.differences()).toEqual([]);
+  });
 });

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { JsonText, sentText, textsOf } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
+import { type AnswerTooLargeError, sizeText } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import type { Key } from '../../contract/resource-entry.js';
 import type { Resources } from '../../contract/resources.js';
@@ -253,6 +254,13 @@ export class Landing {
   /** Says which documents of a kind belong to a parent: any other that is stored is removed. */
   members(kind: string, parentId: string, ids: readonly string[]): void {
     this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
+  }
+
+  /** Rejects an answer that is too large, or the one item that it holds: nothing of it was read. */
+  rejectAnswer(kind: string, key: ItemKey, { size }: AnswerTooLargeError): void {
+    const reason = `the answer has ${sizeText(size)}`;
+    const body = JSON.stringify({ bytes: size.bytes });
+    this.rejections.push({ endpoint: kind, ...key, path: '', reason, body, seenAt: this.fetchedAt });
   }
 
   #reject(kind: string, key: ItemKey, path: string, reason: string, item: JsonText): void {

@@ -53,8 +53,8 @@ const sqlType: Record<ColumnKind, string> = {
 };
 
 /**
- * One row per (endpoint, entity). A good answer and a refusal (4xx) settle it: date and fingerprint move. No answer, a 429
- * and a 5xx leave them, so that it stays due.
+ * One row per (endpoint, entity). A good answer, a refusal (4xx), and an error with a reason not to ask again settle it:
+ * date and fingerprint move. No answer, a 429 and a 5xx leave them, so that it stays due.
  */
 function coverage(batch: Batch, answersBefore: number): OpsRows {
   return {
@@ -75,7 +75,7 @@ function coverage(batch: Batch, answersBefore: number): OpsRows {
     rows: batch.coverage.map((it, seq) => [
       ...[it.endpoint, it.entityId, it.fetchedAt, it.answerNo === null ? null : answersBefore + it.answerNo],
       ...[it.fingerprint, it.counters ?? null, it.status, it.error, it.reason, seq],
-      it.error === null || refused(it.status),
+      it.error === null || it.reason !== null || refused(it.status),
     ]),
     sql: [
       `CREATE OR REPLACE TEMP TABLE coverage_now AS
@@ -150,11 +150,13 @@ async function countNewRejections(tx: Statements): Promise<number> {
 /**
  * Resolves rejections whose records now load. A record without an id is identified only by its place: it is resolved when
  * a later run gets everything at that place and does not reject it again. A place that is only ever fetched in part (a
- * history) resolves nothing.
+ * history) resolves nothing. An answer that was rejected whole is resolved by a later one about the same entity.
  */
 async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
   const lists = batch.scans.filter(({ verified }) => verified);
-  if (batch.documents.length === 0 && batch.sets.length === 0 && lists.length === 0) return;
+  const answers = batch.coverage.filter(({ error, reason }) => error === null && reason === null);
+  if (batch.documents.length === 0 && batch.sets.length === 0 && lists.length === 0 && answers.length === 0)
+    return;
   const [open] = await tx.all('SELECT 1 FROM ops.rejected_records WHERE resolved_at IS NULL LIMIT 1');
   if (!open) return;
   // This run's own rejections have its run_id: an item on an earlier page of the same list is among them.
@@ -175,7 +177,12 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
       `UPDATE ops.rejected_records SET resolved_at = ${literal(endedAt.toISOString())}::TIMESTAMPTZ
         WHERE ${withoutId} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
   );
-  await tx.run([...(staged ? statements : []), ...ofLists].join(';\n'));
+  const ofAnswers = `UPDATE ops.rejected_records SET resolved_at = c.fetched_at
+       FROM (FROM coverage_now WHERE error IS NULL AND reason IS NULL) c
+      WHERE resolved_at IS NULL AND rejected_records.path = '' AND rejected_records.parent_id IS NULL
+        AND rejected_records.endpoint = c.endpoint AND rejected_records.id = c.entity_id AND last_seen_at < c.fetched_at`;
+  const all = [...(staged ? statements : []), ...ofLists, ...(answers.length > 0 ? [ofAnswers] : [])];
+  if (all.length > 0) await tx.run(all.join(';\n'));
 }
 
 function drift(batch: Batch): OpsRows {

@@ -5,6 +5,7 @@ import type { Attempt } from '../../../src/api/attempt.js';
 import type { FailureKind } from '../../../src/api/failure.js';
 import type { JsonText } from '../../../src/api/json-text.js';
 import {
+  type AnswerTooLargeError,
   ContractError,
   RefusedError,
   RejectedError,
@@ -233,7 +234,7 @@ describe('deadlines', () => {
 
 describe('a permanent failure', () => {
   test.each([false, true])('too large (announced: %s)', async (announced) => {
-    const body = Buffer.alloc(5000, 0x20);
+    const body = Buffer.alloc(3000, 0x20);
     const { error, kinds } = await failing(
       (response) => {
         response.writeHead(200, announced ? { 'content-length': String(body.length) } : {});
@@ -242,16 +243,19 @@ describe('a permanent failure', () => {
       { maxAnswerBytes: 1000 },
     );
     expect(error).toBeInstanceOf(ContractError);
-    expect((error as ContractError).hint).toContain('api.maxAnswerBytes');
+    expect((error as AnswerTooLargeError).size).toEqual({ status: 200, bytes: 3000, most: 1000 });
+    expect((error as AnswerTooLargeError).hint).toContain('api.maxAnswerBytes');
     expect(kinds).toEqual(['too_large']);
   });
 
   test('a small answer that decompresses to a large one', async () => {
-    const { kinds } = await failing(
+    const { error, kinds } = await failing(
       (response) =>
         void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1e6))),
       { maxAnswerBytes: 10_000 },
     );
+    // Not counted to its end: it may have none.
+    expect((error as AnswerTooLargeError).size.bytes).toBeNull();
     expect(kinds).toEqual(['too_large']);
   });
 

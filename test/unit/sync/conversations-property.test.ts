@@ -139,7 +139,7 @@ afterAll(() => warehouse.close());
 const child = resources.children.find(({ name }) => name === 'company_groups')!;
 const settings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { concurrency: 1, paging: { pageSize } },
+  api: { concurrency: 1, maxAnswerBytes: 1_000_000, paging: { pageSize } },
   sync: { maxAgeDays: { company_groups: 1000 }, personGroups: 'all', scanAttempts: 3 },
 };
 

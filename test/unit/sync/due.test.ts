@@ -26,7 +26,7 @@ const { children } = resources;
 const ages = Object.fromEntries(children.map(({ name }) => [name, 10]));
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { concurrency: 8, paging: { pageSize: 100 } },
+  api: { concurrency: 8, maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
     maxAgeDays: ages,
     personGroups: 'without_company',

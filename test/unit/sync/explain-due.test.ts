@@ -13,7 +13,7 @@ const { children } = resources;
 const childOf = (name: ChildName) => children.filter((child) => child.name === name);
 
 const settings: DueSettings = {
-  api: { paging: { pageSize: 100 } },
+  api: { maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
     maxAgeDays: Object.fromEntries(children.map(({ name }) => [name, 10])),
     personGroups: 'without_company',
