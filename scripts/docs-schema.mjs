@@ -1,11 +1,11 @@
-// Writes docs/schema.md from the comments of tables and views: creates an empty database from sql/ and reads them.
+// Writes docs/schema.md from the comments of tables and views.
 //   node scripts/docs-schema.mjs [--check] [file]
 // With --check it writes nothing, and exits 1 when the file is outdated.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { table } from './markdown.mjs';
+import { readSchema } from './read-schema.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
@@ -56,33 +56,9 @@ if (process.argv.includes('--check')) {
 }
 
 async function describe() {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  for (const folder of ['migrations', 'views']) {
-    for (const file of readdirSync(join(root, 'sql', folder)).sort()) {
-      await connection.run(readFileSync(join(root, 'sql', folder, file), 'utf8'));
-    }
-  }
-  const all = async (/** @type {string} */ sql) =>
-    /** @type {Record<string, string>[]} */ ((await connection.runAndReadAll(sql)).getRowObjectsJson());
-  const tables = await all(`
-    SELECT 'tables' AS of, schema_name AS schema, table_name AS name, comment, table_oid AS place
-      FROM duckdb_tables() WHERE NOT internal
-    UNION ALL
-    SELECT 'views', schema_name, view_name, comment, view_oid FROM duckdb_views() WHERE NOT internal
-    UNION ALL
-    SELECT 'macros', schema_name, format('{}({})', function_name, array_to_string(parameters, ', ')), comment, function_oid
-      FROM duckdb_functions() WHERE NOT internal AND function_type = 'table_macro'
-    ORDER BY place`);
-  const columns = await all(`
-    SELECT schema_name AS schema, table_name, column_name AS name, comment,
-           replace(data_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') AS type
-      FROM duckdb_columns() WHERE NOT internal ORDER BY column_index`);
-  connection.closeSync();
-  instance.closeSync();
-
+  const { relations, columns } = await readSchema();
   const sections = parts.flatMap(({ title, text, schema, of }) => {
-    const here = tables.filter((it) => it.schema === schema && it.of === of);
+    const here = relations.filter((it) => it.schema === schema && it.of === of);
     const prefix = schema === 'main' ? '' : `${schema}.`;
     return [
       `## ${title}\n\n${text}`,

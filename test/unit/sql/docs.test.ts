@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +33,29 @@ describe('docs/schema.md', () => {
     writeFileSync(file, '# The tables and views\n');
     const { status, stderr } = spawnSync(process.execPath, [script, '--check', file], { encoding: 'utf8' });
     expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('docs:schema') });
+  });
+});
+
+describe('the sources of the dbt project', () => {
+  const script = join(root, 'scripts/docs-dbt.mjs');
+
+  test('are as npm run docs:dbt writes them, and an outdated one is detected', () => {
+    const sources = join(folder, 'sources');
+    execFileSync(process.execPath, [script, sources]);
+    const files = readdirSync(sources);
+    expect(files).toEqual(['signalhouse.yml', 'signalhouse_ops.yml', 'signalhouse_raw.yml']);
+    for (const file of files) {
+      const written = readFileSync(join(sources, file), 'utf8');
+      expect(readFileSync(join(root, 'integrations/dbt/models/sources', file), 'utf8')).toBe(written);
+    }
+    appendFileSync(join(sources, 'signalhouse_ops.yml'), '# mine');
+    const { status, stderr } = spawnSync(process.execPath, [script, '--check', sources], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toMatchObject({
+      status: 1,
+      stderr: 'signalhouse_ops.yml of the dbt project is outdated: run npm run docs:dbt\n',
+    });
   });
 });
 
