@@ -7,7 +7,7 @@ import { load } from './load/load.js';
 import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
-import { type CompactWhen, compact } from './store/compact.js';
+import { type CompactWhen, compact, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
 import { bytesOf, collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
@@ -183,7 +183,9 @@ export class Warehouse {
 
   /** Work that may be done twice. When it needs more memory, it gets more. */
   #repeatably<T>(work: () => Promise<T>): Promise<T> {
-    return withMemoryHeadroom(this.#session, work);
+    const { dataDir, log, writes } = this.#parts;
+    const relieve = async () => writes && (await freeHeldMemory(this.#session, dataDir, 1 / 2, log));
+    return withMemoryHeadroom(this.#session, work, relieve);
   }
 
   /** Folds the write-ahead log into the file when it has at least so many bytes. */

@@ -84,18 +84,24 @@ export function largerLimits(limit: string, most: number = memoryBounds(machineM
 
 /**
  * Runs `work`, which must be repeatable (a transaction is). When it needs more memory than the limit, runs it again with
- * more, up to most of what the machine has: a nightly run must not fail for lack of memory that is there.
+ * more, up to most of what the machine has: a nightly run must not fail for lack of memory that is there. `relieve` is
+ * called before that; it returns whether it has freed memory.
  *
  * A checkpoint that does not fit invalidates the whole database, so the file is opened again, and keeps the larger limit:
  * the next checkpoint would need it too. No commit includes a checkpoint (see `openInstance`): what was committed is in
  * the log, and what was not is not.
  */
-export async function withMemoryHeadroom<T>(session: Session, work: () => Promise<T>): Promise<T> {
+export async function withMemoryHeadroom<T>(
+  session: Session,
+  work: () => Promise<T>,
+  relieve: () => Promise<boolean> = async () => false,
+): Promise<T> {
   const before = session.memoryLimit;
   try {
     return await work();
   } catch (error) {
     if (!outOfMemory(error)) throw error;
+    if (!isInvalidating(error) && (await relieve())) return await withMemoryHeadroom(session, work);
     return await retryWithMore(session, before, work, error);
   }
 }

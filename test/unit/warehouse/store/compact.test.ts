@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { LockedError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import { compact } from '../../../../src/warehouse/store/compact.js';
-import { openFile } from '../../../../src/warehouse/store/engine.js';
+import { compact, memoryHeld } from '../../../../src/warehouse/store/compact.js';
+import { openFile, rowGroup } from '../../../../src/warehouse/store/engine.js';
 import { contents, doc, limits, open, ready, runId } from '../support.js';
 
 const always = { freeShare: 0, freeMegabytes: 0 };
@@ -80,6 +80,54 @@ test.each([
   const { ino } = statSync(worker(dir));
   await (await open(dir)).close({ compactWhen: when });
   expect(statSync(worker(dir)).ino).toBe(ino);
+});
+
+/** A warehouse with deleted rows in each of 40 row groups, for which DuckDB keeps 10 MB. */
+async function withDeletedRows(): Promise<string> {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  await warehouse.run(`CREATE TABLE numbers AS SELECT i, hash(i) AS h FROM range(${40 * rowGroup}) t(i)`);
+  await warehouse.run('CHECKPOINT');
+  await warehouse.run('DELETE FROM numbers WHERE i % 10000 = 0');
+  await warehouse.close();
+  return dir;
+}
+
+const neverCompact = { freeShare: 1, freeMegabytes: 1_000 };
+
+test('deleted rows that take much memory: the file is compacted when it is closed, and when it is opened', async () => {
+  const dir = await withDeletedRows();
+  const { ino } = statSync(worker(dir));
+  // With more memory, 10 MB are little.
+  await (await open(dir)).close({ compactWhen: neverCompact });
+  expect(statSync(worker(dir)).ino).toBe(ino);
+
+  const opened = await open(dir, { memoryLimit: '32MB' });
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+  expect(await opened.all('SELECT count(*) AS n FROM numbers')).toEqual([{ n: 1_228_677 }]);
+  const { ino: rewritten } = statSync(worker(dir));
+  await opened.run('DELETE FROM numbers WHERE i % 10000 = 1');
+  await opened.close({ compactWhen: neverCompact });
+  expect(statSync(worker(dir)).ino).not.toBe(rewritten);
+  const session = await openFile(worker(dir), { ...limits, access: 'write', dataDir: dir });
+  expect(await memoryHeld(session)).toBeLessThan(5_000_000);
+  expect(await session.all('SELECT count(*) AS n FROM numbers')).toEqual([{ n: 1_228_554 }]);
+  await session.close();
+});
+
+test('a statement that does not fit because of deleted rows runs on a compact file', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir, { memoryLimit: '32MB', mostMemory: 32_000_000 });
+  await warehouse.run(`CREATE TABLE numbers AS SELECT i, hash(i) AS h FROM range(${70 * rowGroup}) t(i)`);
+  await warehouse.run('CHECKPOINT');
+  await warehouse.run('DELETE FROM numbers WHERE i % 10000 = 0');
+  const { ino } = statSync(worker(dir));
+  // A list cannot be spilled to the disk.
+  expect(await warehouse.all('SELECT len(list(h)) AS n FROM numbers WHERE i < 600000')).toEqual([
+    { n: 599_940 },
+  ]);
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+  await warehouse.close();
 });
 
 test('no other process can lock the old or the new file in between', async () => {
