@@ -1,5 +1,6 @@
 -- Topics whose people are stored as the topics list last returned them. Not those of which the topic's own list of people
--- was fetched later and says something else: the later answer counts, whichever it is.
+-- was fetched later and says something else: the later answer counts, whichever it is. Only the topics list tells whether
+-- a company is our own, so that is nothing else.
 WITH later AS (
   SELECT listed.parent_id, listed.body AS listed, own.body AS own
   FROM raw.documents AS listed
@@ -15,6 +16,11 @@ disputed AS (
     FROM (SELECT unnest(json_keys(listed)) AS field)
     WHERE json_exists(own, '$."' || field || '"')
       AND json_extract(own, '$."' || field || '"') IS DISTINCT FROM json_extract(listed, '$."' || field || '"')
+      AND NOT (
+        field = 'company'
+        AND json_extract(own, '$.company')
+        = json_merge_patch(json_extract(listed, '$.company'), '{"isOrgCompany": null}')
+      )
   )
 )
 SELECT

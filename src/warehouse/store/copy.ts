@@ -1,5 +1,5 @@
 import { StorageError } from '../../base/errors.js';
-import { identifier } from '../sql.js';
+import { identifier, literal, literals } from '../sql.js';
 import type { Session } from './session.js';
 
 /**
@@ -73,17 +73,52 @@ async function copyTable(session: Session, source: string, target: string, table
   const from = named(source, table.schema, table.table);
   const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} FROM ${from}`;
   const long = await longColumns(session, source, table);
-  if (long.length === 0) {
-    await session.run(insert);
-    return;
+  for (const rows of await clustersOf(session, from, table)) {
+    if (long.length === 0) await session.run(`${insert} WHERE ${rows}`);
+    else await copyInPieces(session, { from, insert, rows, long, target });
   }
+}
+
+/** A kind of documents with fewer rows is copied together with others. */
+const largeKind = 100_000;
+
+/**
+ * Conditions, as SQL text, that divide the rows of a table. Documents are stored as they were fetched, so that each
+ * conversation lies among its messages; a copy has each kind together. A batch that looks conversations up then reads their
+ * vectors, and not the messages' as well: a fifth of the bytes in a warehouse of 1,000,000 messages.
+ */
+async function clustersOf(
+  session: Session,
+  from: string,
+  { schema, table }: Table,
+): Promise<readonly string[]> {
+  if (schema !== 'raw' || table !== 'documents') return ['true'];
+  const kinds = await session.all<{ endpoint: string }>(
+    `SELECT endpoint FROM ${from} GROUP BY endpoint HAVING count(*) >= ${largeKind} ORDER BY count(*), endpoint`,
+  );
+  if (kinds.length === 0) return ['true'];
+  const names = kinds.map(({ endpoint }) => endpoint);
+  return [`endpoint NOT IN (${literals(names)})`, ...names.map((name) => `endpoint = ${literal(name)}`)];
+}
+
+async function copyInPieces(
+  session: Session,
+  {
+    from,
+    insert,
+    rows,
+    long,
+    target,
+  }: { from: string; insert: string; rows: string; long: readonly string[]; target: string },
+): Promise<void> {
   const bytes = long.map((name) => {
     const length = `strlen(${identifier(name)})`;
     return `CASE WHEN ${length} > ${longText} THEN ${length} ELSE 0 END`;
   });
   // A table of its own: a window function keeps every column of its input in memory, the texts included.
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE text_bytes AS SELECT rowid AS rid, ${bytes.join(' + ')} AS bytes FROM ${from}`,
+    `CREATE OR REPLACE TEMP TABLE text_bytes AS
+       SELECT rowid AS rid, ${bytes.join(' + ')} AS bytes FROM ${from} WHERE ${rows}`,
   );
   const pieces = await session.all<{ first: number }>(
     `SELECT min(rid) AS first FROM (
@@ -97,7 +132,8 @@ async function copyTable(session: Session, source: string, target: string, table
   try {
     for (const [index, { first }] of pieces.entries()) {
       const end = pieces[index + 1]?.first;
-      await session.run(`${insert} WHERE rowid >= ${first} ${end === undefined ? '' : `AND rowid < ${end}`}`);
+      const range = `rowid >= ${first} ${end === undefined ? '' : `AND rowid < ${end}`}`;
+      await session.run(`${insert} WHERE ${rows} AND ${range}`);
       // The next rows begin a row group.
       if (end !== undefined) await session.run(`CHECKPOINT ${target}`);
     }

@@ -44,11 +44,12 @@ export async function openFile(
   options: Limits & { access: 'write' | 'read'; dataDir: string },
 ): Promise<Session> {
   const { access, mostMemory } = options;
-  const spill = join(options.dataDir, spillName);
-  const open = (memoryLimit: string): Promise<Database> =>
-    access === 'write'
+  const open = (memoryLimit: string): Promise<Database> => {
+    const spill = spillFolder(options.dataDir);
+    return access === 'write'
       ? attach(path, { ...options, memoryLimit, spill })
       : openInstance(path, { ...options, memoryLimit, spill });
+  };
   const { opened: database, limit: memoryLimit } = await openWithEnough(
     options.memoryLimit,
     mostMemory,
@@ -170,7 +171,7 @@ export function createDataDir(dataDir: string): void {
  */
 export function removeLeftovers(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
-    if (!name.startsWith(unfinished) || name === spillName) continue;
+    if (!name.startsWith(unfinished) || name.startsWith(spillName)) continue;
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }
 }
@@ -180,3 +181,14 @@ export const unfinished = '.unfinished-';
 
 /** Has more than the pid in its name: in a container, the process that was killed had the same pid. */
 const spillName = `${unfinished}spill-${process.pid}-${randomBytes(4).toString('hex')}`;
+
+let opened = 0;
+
+/**
+ * A folder for each time a database is opened. One that was closed is gone only when nothing refers to it any more, and then
+ * removes its folder: a database that used the same one failed in its next checkpoint.
+ */
+function spillFolder(dataDir: string): string {
+  opened += 1;
+  return join(dataDir, `${spillName}-${opened}`);
+}

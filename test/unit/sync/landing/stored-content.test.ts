@@ -70,10 +70,14 @@ describe("a topic's people", () => {
   const persons = () => found(sqlFile('sync/stored_persons'));
 
   test('count while the list of the topic itself says nothing else', async () => {
-    await load(topic, person('topic_persons', 1, { title: 'CTO', isStaff: false, company: { id: 'c' } }));
+    // The topics list alone tells whether a company is our own.
+    const company = { id: 'c', isOrgCompany: false, name: 'C' };
+    await load(topic, person('topic_persons', 1, { title: 'CTO', isStaff: false, company }));
     expect(await persons()).toEqual([nameOf('topics  t')]);
-    await load(person('topic_people', 2, { messageCount: 5, title: 'CTO', company: { id: 'c' } }));
+    await load(person('topic_people', 2, { messageCount: 5, title: 'CTO', company: { id: 'c', name: 'C' } }));
     expect(await persons()).toEqual([nameOf('topics  t')]);
+    await load(person('topic_people', 3, { messageCount: 5, title: 'CTO', company: null }));
+    expect(await persons()).toEqual([]);
   });
 
   test.each([{ title: 'CEO' }, { title: null }, { company: { id: 'd' } }])(
