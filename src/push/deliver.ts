@@ -14,7 +14,14 @@ import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
-import { companyAnswers, type ItemAnswer, shows, statusByReading, topicAnswer } from './answer.js';
+import {
+  afterSending,
+  companyAnswers,
+  type ItemAnswer,
+  shows,
+  statusByReading,
+  topicAnswer,
+} from './answer.js';
 import type { Change } from './change.js';
 import { type PushContext, updateEndpoint } from './context.js';
 import type { Delivery } from './delivery.js';
@@ -32,21 +39,25 @@ export type Delivered =
   | { readonly kind: 'settled' }
   /** It waited too long and was not sent; its changes are still `sending`. */
   | { readonly kind: 'unsent' }
-  /** The API refused it, and its changes are failed. */
+  /** The API refused it, and its changes are failed or in conflict. */
   | { readonly kind: 'refused' }
-  /** The API refused it as a whole, maybe for one of its companies. Its changes are back in the queue, with new keys. */
+  /**
+   * The API refused it as a whole, maybe for one of its companies. Its changes are back in the queue, with new keys, unless
+   * a read has settled them.
+   */
   | { readonly kind: 'split'; readonly error: RejectedError };
 
 /**
  * Sends a request that is already stored (`sending`) and settles its changes by the answer. Under the same key and body
  * it may be sent any number of times: the API applies it once. It is sent only while `isCurrent` says that what was read
- * before still counts. Without an answer the changes stay `sending`. Throws RefusedError, after putting the changes back
+ * before still counts. `attemptsMade` counts its requests. Without an answer the changes stay `sending`. Throws RefusedError, after putting the changes back
  * into the queue, and StoppedError.
  */
 export async function deliver(
   context: PushContext,
   delivery: Delivery,
   isCurrent: () => boolean,
+  attemptsMade: () => number,
 ): Promise<Delivered> {
   const tries: Tries = { conflicts: 0, failures: 0, isSent: delivery.again };
   let current = isCurrent;
@@ -59,7 +70,10 @@ export async function deliver(
       tries.isSent = true;
       current = untilOutage(context);
       try {
-        if ((await recover(context, delivery, error, tries)) === 'done') return { kind: 'settled' };
+        // No request under its key can be in progress, so the 409 is about one of its companies.
+        if (isConflict(error) && isShared(delivery) && !delivery.again && attemptsMade() === 1) throw error;
+        const recovered = await recover(context, delivery, error, tries);
+        if (recovered !== 'again') return recovered;
         continue;
       } catch (finalError) {
         return recordFailure(context, delivery, finalError);
@@ -84,31 +98,38 @@ interface Tries {
   isSent: boolean;
 }
 
+function isConflict(error: unknown): error is RejectedError {
+  return error instanceof RejectedError && error.status === 409;
+}
+
+/** Whether a request is about several companies. */
+function isShared({ changes }: Delivery): boolean {
+  return new Set(changes.map(({ entityId }) => entityId)).size > 1;
+}
+
 /**
- * Handles an answer after which the request may have been applied all the same: `done` when the changes are settled, or
- * left for the next push. Rethrows any other error.
+ * Handles an answer after which the request may have been applied all the same: `again` when it must be sent once more,
+ * else how it ended. Rethrows any other error.
  */
 async function recover(
   context: PushContext,
   delivery: Delivery,
   error: unknown,
   tries: Tries,
-): Promise<'done' | 'again'> {
+): Promise<Delivered | 'again'> {
   const { clock, config, stop } = context;
-  if (error instanceof RejectedError && error.status === 409) {
-    if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return 'done';
+  const settled = { kind: 'settled' } as const;
+  if (isConflict(error)) {
+    if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return settled;
     const pause = pausesMs[tries.conflicts];
     tries.conflicts += 1;
-    if (pause === undefined) {
-      await settleAfterLastConflict(context, delivery, error);
-      return 'done';
-    }
+    if (pause === undefined) return settleAfterLastConflict(context, delivery, error);
     await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
     return 'again';
   }
   if (!isServerError(error) && !(error instanceof OutdatedError)) throw error;
   // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
-  if (!(await mustSendAgain(context, delivery, error.message))) return 'done';
+  if (!(await mustSendAgain(context, delivery, error.message))) return settled;
   if (error instanceof OutdatedError) return 'again';
   tries.failures += 1;
   if (tries.failures >= config.api.retry.attempts) throw error;
@@ -271,13 +292,19 @@ async function readWhetherApplied(
   return 'applied';
 }
 
-/** After the last 409: a change whose values the API has is applied, any other is a conflict for a person to decide. */
+/**
+ * After the last 409: a change whose values the API has is applied, any other is a conflict for a person to decide. Where
+ * the request is about several companies, those that the API has as before are sent in smaller requests instead.
+ */
 async function settleAfterLastConflict(
   context: PushContext,
-  { entityType, changes }: Delivery,
+  delivery: Delivery,
   failure: RejectedError,
-): Promise<void> {
+): Promise<Delivered> {
   const { queue } = context;
+  const { entityType, changes } = delivery;
+  let isRefused = false;
+  let isSplit = false;
   for (const change of changes) {
     const remote = await tryToRead(context, entityType, change.entityId);
     if ('problem' in remote) {
@@ -287,24 +314,33 @@ async function settleAfterLastConflict(
     else if (matchesWanted(change.wanted, remote.values)) {
       const remoteAfter = pick(remote.values, change.wanted);
       queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
+    } else if (isShared(delivery) && afterSending(change, remote) === 'before') {
+      isSplit = true;
+      queue.move([change], 'queued', unsentPatch);
     } else {
-      queue.move([change], 'conflict', {
-        remoteBefore: pick(remote.values, change.wanted),
-        errorCode: failure.code ?? 'conflict',
-        error: failure.message,
-      });
+      isRefused = true;
+      refuseAsConflict(context, [change], failure, pick(remote.values, change.wanted));
     }
   }
+  if (isSplit) return { kind: 'split', error: failure };
+  return { kind: isRefused ? 'refused' : 'settled' };
 }
 
-/** Refusals of a whole request that one of its companies may have caused (Errors: failed validation, does not exist). */
-const mayBeOneCompany: ReadonlySet<number> = new Set([400, 404, 413, 422]);
+function refuseAsConflict(
+  { queue }: PushContext,
+  changes: readonly Change[],
+  { code, message }: RejectedError,
+  remoteBefore?: Values,
+): void {
+  const read = remoteBefore && { remoteBefore };
+  queue.move(changes, 'conflict', { ...read, errorCode: code ?? 'conflict', error: message });
+}
 
-function recordFailure(
-  context: PushContext,
-  { entityType, changes, again }: Delivery,
-  error: unknown,
-): Delivered {
+/** Refusals that no company in a request causes, but its path, its method, its form or its sender. Any other may be about one. */
+const notOneCompany: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 411, 414, 415, 426, 431]);
+
+function recordFailure(context: PushContext, delivery: Delivery, error: unknown): Delivered {
+  const { entityType, changes, again } = delivery;
   const { queue, circuitBreaker } = context;
   if (error instanceof RefusedError) {
     // Not applied: the changes wait for a valid key. One that was sent before may be applied, so it stays `sending`.
@@ -316,8 +352,7 @@ function recordFailure(
     queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
     return { kind: 'settled' };
   }
-  const isShared = new Set(changes.map(({ entityId }) => entityId)).size > 1;
-  if (isShared && mayBeOneCompany.has(error.status)) {
+  if (isShared(delivery) && !notOneCompany.has(error.status)) {
     queue.move(changes, 'queued', unsentPatch);
     return { kind: 'split', error };
   }
@@ -325,9 +360,10 @@ function recordFailure(
   return { kind: 'refused' };
 }
 
-/** Changes that the API refused as a whole. */
+/** Changes that the API refused as a whole: a 409 is for a person to decide, anything else has failed. */
 export function failRejected(context: PushContext, changes: readonly Change[], error: RejectedError): void {
-  fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
+  if (error.status === 409) refuseAsConflict(context, changes, error);
+  else fail(context, changes, error.reason ?? error.code ?? `http_${error.status}`, error.message);
 }
 
 function fail({ queue }: PushContext, changes: readonly Change[], errorCode: string, error: string): void {

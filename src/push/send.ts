@@ -92,7 +92,7 @@ export class Sender {
         queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
       };
       try {
-        const delivered = await deliver(this.#context, delivery, isCurrent);
+        const delivered = await deliver(this.#context, delivery, isCurrent, attemptsMade);
         if (delivered.kind === 'unsent') putBack();
         return delivered;
       } catch (error) {
@@ -200,7 +200,8 @@ export class Sender {
       return progress(comparisons.length);
     }
     // Under their new keys: the API may not have released the old one.
-    const requeued = comparisons.map((one) => withStoredChanges(one, queue));
+    const requeued = comparisons.flatMap((one) => withQueuedChanges(one, queue));
+    progress(comparisons.length - requeued.length);
     const half = Math.ceil(requeued.length / 2);
     await this.#sendTogether(requeued.slice(0, half), isCurrent, progress, refusals);
     await this.#sendTogether(requeued.slice(half), isCurrent, progress, refusals);
@@ -244,11 +245,12 @@ export class Sender {
 /** After so many refused requests in a row, the API refuses whatever is in them; to halve 1,000 companies takes 10. */
 const maxRefusals = 12;
 
-/** The same comparison with its changes as the queue has them now. */
-function withStoredChanges(comparison: Comparison, queue: Pick<Queue, 'get'>): Comparison {
+/** The same comparison with its changes as the queue has them now; none when they are settled. */
+function withQueuedChanges(comparison: Comparison, queue: Pick<Queue, 'get'>): Comparison[] {
   const { send } = comparison;
-  if (!send) return comparison;
-  return { ...comparison, send: { ...send, changes: send.changes.map((one) => queue.get(one.id) ?? one) } };
+  const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
+  if (!send || changes.some(({ status }) => status !== 'queued')) return [];
+  return [{ ...comparison, send: { ...send, changes } }];
 }
 
 /** Queued changes by topic or company, oldest first; those of an entity with a change in `sending` wait for that one. */

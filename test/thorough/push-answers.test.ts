@@ -288,12 +288,21 @@ describe('PATCH /companies/bulk', () => {
   const all = ['1', '2', '3', '4'];
 
   /** Refuses every request with one of these companies as a whole, and applies the others. */
-  const refuseWith = (bad: readonly string[]) =>
+  const refuseWith = (bad: readonly string[], status = 400, code = 'BAD_REQUEST') =>
     answers.set('PATCH /companies/bulk', (response, seen) => {
       const ids = (JSON.parse(seen.body) as { companies: { companyId: string }[] }).companies;
-      if (ids.some(({ companyId }) => bad.includes(companyId))) return refuse(response, 400, 'BAD_REQUEST');
+      if (ids.some(({ companyId }) => bad.includes(companyId))) return refuse(response, status, code);
       json(response, 200, { results: applyAll(seen) });
     });
+  /** The bodies that were sent under each Idempotency-Key. */
+  const bodiesByKey = () => {
+    const bodies = new Map<unknown, Set<string>>();
+    for (const { headers, body } of requestsTo('PATCH', '/companies/bulk')) {
+      const key = headers['idempotency-key'];
+      bodies.set(key, (bodies.get(key) ?? new Set()).add(body));
+    }
+    return bodies;
+  };
   const crowd = (size: number) => {
     companies = new Map(
       Array.from({ length: size }, (_, at) => [`${at + 1}`, { id: `${at + 1}`, isVip: false }]),
@@ -313,6 +322,62 @@ describe('PATCH /companies/bulk', () => {
     expect(sent.length).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(20)) + 1);
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(sent.length);
   });
+
+  it('that is answered 409 for one of its companies: only that one is a conflict', async () => {
+    const ids = crowd(20);
+    await enqueue(dataDir, ids.map(makeVip));
+    refuseWith(['7'], 409, 'CONFLICT');
+    const pushed = await push();
+    expect({ code: pushed.code, applied: pushed.report.applied }).toEqual({ code: 3, applied: 19 });
+    const one = pushed.report.changes.find(({ entityId }) => entityId === '7');
+    expect(one).toMatchObject({ status: 'conflict', errorCode: 'CONFLICT', remoteBefore: { is_vip: false } });
+    expect(requestsTo('PATCH', '/companies/bulk').length).toBeLessThanOrEqual(
+      2 * Math.ceil(Math.log2(20)) + 4,
+    );
+    // Another payload under a key that was used is what the API forbids.
+    for (const bodies of bodiesByKey().values()) expect(bodies.size).toBe(1);
+  });
+
+  it('that is answered 409 whatever is in it: all are conflicts, after few requests', async () => {
+    const ids = crowd(40);
+    await enqueue(dataDir, ids.map(makeVip));
+    refuseWith(ids, 409, 'CONFLICT');
+    const pushed = await push();
+    expect(new Set(Object.values(statuses(pushed)))).toEqual(new Set(['conflict']));
+    expect(requestsTo('PATCH', '/companies/bulk').length).toBeLessThanOrEqual(30);
+  });
+
+  it('that gets no answer, and 409 after that: what was applied is applied, the rest is sent by itself', async () => {
+    await enqueue(dataDir, all.map(makeVip));
+    let count = 0;
+    answers.set('PATCH /companies/bulk', (response, seen) => {
+      const { companies: items } = JSON.parse(seen.body) as { companies: { companyId: string }[] };
+      count += 1;
+      if (count === 1) {
+        apply(companies, '3', { isVip: true });
+        return response.destroy();
+      }
+      if (items.length === 4 || items.some(({ companyId }) => companyId === '2'))
+        return refuse(response, 409, 'CONFLICT');
+      json(response, 200, { results: applyAll(seen) });
+    });
+    const pushed = await push();
+    expect(statuses(pushed)).toEqual({ 1: 'applied', 2: 'conflict', 3: 'applied', 4: 'applied' });
+    const [whole, ...parts] = [...bodiesByKey().values()].map(([body]) => body ?? '');
+    expect(whole).toContain('"3"');
+    expect(parts.join()).not.toContain('"3"');
+    for (const bodies of bodiesByKey().values()) expect(bodies.size).toBe(1);
+  });
+
+  it.each([410, 412, 423, 451])(
+    'that is answered %i for one of its companies: the others are sent',
+    async (status) => {
+      await enqueue(dataDir, all.map(makeVip));
+      refuseWith(['2'], status, 'NO');
+      const pushed = await push();
+      expect(statuses(pushed)).toEqual({ 1: 'applied', 2: 'failed', 3: 'applied', 4: 'applied' });
+    },
+  );
 
   it('that is refused whatever is in it: all fail, after few requests', async () => {
     const ids = crowd(40);
