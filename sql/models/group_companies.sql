@@ -1,7 +1,7 @@
 -- table: group_companies
 -- key: group_id, company_id
 -- documents: company_groups
--- scope: parent_id -> company_id
+-- scope: id -> group_id
 
 SELECT
   id AS group_id,
