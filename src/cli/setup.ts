@@ -2,43 +2,57 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
-import { createLog } from '../base/log.js';
-import { loadConfig, loadConfigWithCredentials, loadServeConfig } from '../config/load.js';
+import type { loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
-import { TerminalProgress } from './progress/terminal.js';
+import type { TerminalProgress } from './progress/terminal.js';
+
+// The settings and the log are loaded by the commands that use them: `--help` and `--version` would take half as long again.
+const settings = () => import('../config/load.js');
 
 /** What a command works with: its settings, its log, and a progress line if stderr is a terminal. */
 export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
-export function setUp({ sources }: Context): CommandSetup<Setup> {
+export async function setUp({ sources }: Context): Promise<CommandSetup<Setup>> {
+  const { loadConfig } = await settings();
   const config = loadConfig(sources);
-  return { config, programVersion: programVersion(), ...logging(config.log.level, []) };
+  return { config, programVersion: programVersion(), ...(await logging(config.log.level, [])) };
 }
 
 /** For a command that talks to the API: address and key are required as well. */
-export function setUpAccess({ sources }: Context): CommandSetup<Access> {
+export async function setUpAccess({ sources }: Context): Promise<CommandSetup<Access>> {
+  const { loadConfigWithCredentials } = await settings();
   const { config, credentials } = loadConfigWithCredentials(sources);
   return {
     config,
     credentials,
     programVersion: programVersion(),
-    ...logging(config.log.level, [credentials.apiKey]),
+    ...(await logging(config.log.level, [credentials.apiKey])),
   };
 }
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
-export function setUpServe({ sources }: Context, check: Parameters<typeof loadServeConfig>[1]): ServeAccess {
+export async function setUpServe(
+  { sources }: Context,
+  check: Parameters<typeof loadServeConfig>[1],
+): Promise<ServeAccess> {
+  const { loadServeConfig } = await settings();
   const { config, credentials, secrets } = loadServeConfig(sources, check);
   const hidden = [credentials.apiKey, ...Object.values(secrets)].filter((one) => one !== undefined);
-  const { log } = logging(config.log.level, hidden);
+  const { log } = await logging(config.log.level, hidden);
   return { config, credentials, secrets, programVersion: programVersion(), log };
 }
 
 /** Log and progress share the terminal: a log line is written above the progress line. */
-function logging(level: string, secrets: readonly string[]): Pick<CommandSetup<Setup>, 'log' | 'progress'> {
+async function logging(
+  level: string,
+  secrets: readonly string[],
+): Promise<Pick<CommandSetup<Setup>, 'log' | 'progress'>> {
+  const { createLog } = await import('../base/log.js');
   const pretty = process.stderr.isTTY === true;
-  const progress = pretty ? new TerminalProgress(process.stderr) : undefined;
+  const progress = pretty
+    ? new (await import('./progress/terminal.js')).TerminalProgress(process.stderr)
+    : undefined;
   const around = progress && ((write: () => void) => progress.around(write));
   return { log: createLog({ level, pretty, secrets, around }), progress };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ExitCode } from '../../base/errors.js';
-import { type EffectiveSetting, effectiveSettings } from '../../config/load.js';
-import { type SecretSource, secretSources } from '../../config/secrets.js';
+import type { EffectiveSetting } from '../../config/load.js';
+import type { SecretSource } from '../../config/secrets.js';
 import { command, type Group } from '../command.js';
 import { print, printJson, tableWidth } from '../output.js';
 import { sections, table } from '../text/layout.js';
@@ -15,6 +15,8 @@ const printConfig = command({
   ],
   flags: z.object({}),
   async run(_flags, { json, sources }) {
+    const { effectiveSettings } = await import('../../config/load.js');
+    const { secretSources } = await import('../../config/secrets.js');
     const settings = effectiveSettings(sources).map(withoutPassword);
     const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
     const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);

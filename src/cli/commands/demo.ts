@@ -3,7 +3,6 @@ import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import { duration } from '../../base/units.js';
-import { loadConfig } from '../../config/load.js';
 import { command } from '../command.js';
 import { Children, DemoError } from '../demo/children.js';
 import { play, squeezed } from '../demo/play.js';
@@ -21,6 +20,7 @@ export const demo = command({
   async run(_flags, { json, sources }) {
     const { flags = [], cwd = process.cwd() } = sources;
     const given = flags.length > 0 ? flags : [{ path: 'dataDir', flag: '--data-dir', value: 'data/demo' }];
+    const { loadConfig } = await import('../../config/load.js');
     const { dataDir } = loadConfig({ env: {}, flags: given, cwd });
     emptyDemoFolder(dataDir);
     const stop = new AbortController();

@@ -47,7 +47,7 @@ export const explain = command({
   async run({ kind, what }, context) {
     const { explain: explainOne } = await import('../../app/explain.js');
     const isAsking = canAsk() && !context.json;
-    const explanation = await explainOne(setUp(context), kind, what, (candidates) =>
+    const explanation = await explainOne(await setUp(context), kind, what, (candidates) =>
       choose(kind, what, candidates, isAsking),
     );
     if (context.json) printJson(explanation);

@@ -72,7 +72,7 @@ export const exportCommand = command({
   flags,
   async run(given, context) {
     const task = taskOf(given);
-    const setup = setUp(context);
+    const setup = await setUp(context);
     const { force } = given;
     if ('workbook' in task) {
       const { exportWorkbook } = await import('../../app/export-workbook.js');

@@ -20,7 +20,7 @@ export const mcp = command({
     const { serveAssistant } = await import('../../app/assistant.js');
     const stop = new AbortController();
     void untilSignal().then(() => stop.abort());
-    await serveAssistant(setUp(context), stop.signal, explanationText);
+    await serveAssistant(await setUp(context), stop.signal, explanationText);
     return ExitCode.done;
   },
 });

@@ -29,7 +29,7 @@ export async function runPlan(
   context: Context,
 ): Promise<ExitCode> {
   const { plan: makePlan } = await import('../../app/runs.js');
-  const setup = setUpAccess(context);
+  const setup = await setUpAccess(context);
   const { config, log, progress } = setup;
   const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
   try {

@@ -45,7 +45,7 @@ export const push = command({
   }),
   async run({ dryRun, ...flags }, context) {
     const app = await import('../../app/runs.js');
-    const setup = setUpAccess(context);
+    const setup = await setUpAccess(context);
     const { config, log, progress } = setup;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
     const { stop, kill } = signals;

@@ -19,7 +19,7 @@ export const rebuild = command({
   flags: z.object({ wait: toggle.default(false) }),
   async run({ wait }, context) {
     const { withWarehouse } = await import('../../app/worker.js');
-    const setup = setUp(context);
+    const setup = await setUp(context);
     const { log, progress } = setup;
     try {
       const { rebuilt, published } = await withWarehouse(setup, { wait }, async (warehouse) => {

@@ -32,7 +32,7 @@ export const report = command({
   async run({ out, since, force }, context) {
     const { momentFrom, writeReport } = await import('../../app/report.js');
     const from = since === undefined ? null : momentFrom(since, '--since');
-    const done = await writeReport(setUp(context), { out, since: from, force });
+    const done = await writeReport(await setUp(context), { out, since: from, force });
     if (context.json) printJson(done);
     else print(`${done.path}: ${bytes(done.bytes)}${done.asOf === null ? '; there are no data yet' : ''}`);
     return ExitCode.done;

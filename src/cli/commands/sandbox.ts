@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
-import { createLog } from '../../base/log.js';
-import { loadConfig } from '../../config/load.js';
 import { faultRule, pagingFaults } from '../../sandbox/faults.js';
 import type { SandboxOptions } from '../../sandbox/options.js';
 import type { Sandbox } from '../../sandbox/start.js';
@@ -97,9 +94,11 @@ export const sandbox = command({
   ],
   flags,
   async run(given, { json, sources }) {
+    const { loadConfig } = await import('../../config/load.js');
+    const { createLog } = await import('../../base/log.js');
     const { log: settings } = loadConfig(sources);
     const log = createLog({ level: settings.level, pretty: process.stderr.isTTY === true });
-    const options = optionsOf(given);
+    const options = await optionsOf(given);
     // Before the start, so that Ctrl-C also works while the data is generated.
     const end = untilSignal();
     const { startSandbox } = await import('../../sandbox/start.js');
@@ -115,7 +114,7 @@ export const sandbox = command({
   },
 });
 
-function optionsOf(given: Flags): SandboxOptions {
+async function optionsOf(given: Flags): Promise<SandboxOptions> {
   const { topics, people, companies, messages, channels, stories, templates, weeks, seed, now } = given;
   return defined<SandboxOptions>({
     host: given.host,
@@ -146,7 +145,7 @@ function optionsOf(given: Flags): SandboxOptions {
       channels: given.channelsForm,
       templates: given.templatesForm,
     }),
-    faults: given.faults === undefined ? undefined : readFaults(given.faults),
+    faults: given.faults === undefined ? undefined : await readFaults(given.faults),
     signedUrls: given.signedUrls,
     defaultDestination: given.noDestination ? null : undefined,
     bodyLimit: given.bodyLimit,
@@ -159,7 +158,8 @@ function defined<T extends object>(values: { [K in keyof T]?: T[K] | undefined }
 }
 
 /** Fault rules from a file: a list of them, in JSON or YAML. */
-function readFaults(path: string): NonNullable<SandboxOptions['faults']> {
+async function readFaults(path: string): Promise<NonNullable<SandboxOptions['faults']>> {
+  const { parse } = await import('yaml');
   let value: unknown;
   try {
     value = parse(readFileSync(path, 'utf8'));

@@ -43,7 +43,7 @@ export const sql = command({
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
-    await ask(setUp(context), async (snapshot) => {
+    await ask(await setUp(context), async (snapshot) => {
       let answers = 0;
       for await (const answer of snapshot.answers(source)) {
         if (answers++ > 0 && format !== 'table') throw oneAtATime(format);

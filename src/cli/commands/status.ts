@@ -15,7 +15,7 @@ export const status = command({
   flags: z.object({}),
   async run(_flags, context) {
     const { status: readStatus } = await import('../../app/status.js');
-    const report = await readStatus(setUp(context));
+    const report = await readStatus(await setUp(context));
     if (context.json) printJson(report);
     else print(statusSummary(report, Date.now()));
     return report.exitCode;

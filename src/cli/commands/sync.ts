@@ -38,7 +38,7 @@ export const sync = command({
     if (dryRun) return runPlan(flags, context);
     // Loaded only now, so that --help does not load a database.
     const { sync: runSync, syncAndPush } = await import('../../app/runs.js');
-    const setup = setUpAccess(context);
+    const setup = await setUpAccess(context);
     const { config, log, progress } = setup;
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
     try {

@@ -38,7 +38,7 @@ export const cancel = command({
   flags: z.object(selection),
   async run({ wait, ...given }, context) {
     const { cancelChanges } = await import('../../../app/changes.js');
-    const decisions = await cancelChanges(setUp(context), selectionOf(given), { wait });
+    const decisions = await cancelChanges(await setUp(context), selectionOf(given), { wait });
     return report(decisions, 'cancelled', context);
   },
 });
@@ -70,7 +70,7 @@ export const retry = command({
   async run({ wait, overwrite, followMerges, ...given }, context) {
     const options = { wait, overwrite, followMerges };
     const { retryChanges } = await import('../../../app/changes.js');
-    const decisions = await retryChanges(setUp(context), selectionOf(given), options);
+    const decisions = await retryChanges(await setUp(context), selectionOf(given), options);
     return report(decisions, 'queued again', context);
   },
 });

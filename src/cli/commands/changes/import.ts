@@ -70,8 +70,8 @@ export const importCommand = command({
       ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
       ...(sheet === undefined ? [] : ['--sheet', sheet]),
     ]);
-    return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
-      importChanges(setUp(context), from, options, confirm),
+    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+      importChanges(await setUp(context), from, options, confirm),
     );
   },
 });

@@ -44,7 +44,7 @@ export const list = command({
       throw new UsageError('Cannot tell which changes to list.', [{ setting: '--company', problem }]);
     }
     const { listChanges } = await import('../../../app/changes.js');
-    const found = await listChanges(setUp(context), filter, limit);
+    const found = await listChanges(await setUp(context), filter, limit);
     if (context.json) printJson(found);
     else print(changesTable(found));
     return ExitCode.done;

@@ -45,7 +45,7 @@ export const sheet = command({
   async run(given, context) {
     const options = optionsOf(given);
     const { makeSheet } = await import('../../../app/changes.js');
-    const made = await makeSheet(setUp(context), options);
+    const made = await makeSheet(await setUp(context), options);
     if (context.json) printJson(made);
     else print(madeText(made));
     return ExitCode.done;

@@ -18,7 +18,7 @@ export const show = command({
   flags: z.object({ id: text }),
   async run({ id }, context) {
     const { showChange } = await import('../../../app/changes.js');
-    const change = await showChange(setUp(context), id);
+    const change = await showChange(await setUp(context), id);
     if (!change) {
       throw new UsageError(`There is no change ${id}.`, [], {
         hint: 'signalhouse changes list shows the ids.',

@@ -50,8 +50,8 @@ export const undo = command({
   async run({ what, by, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../../app/changes.js');
     const options = { requestedBy: by ?? osUser(), dryRun, wait };
-    return queueAfterPreview(context, { full, yes }, texts, (confirm) =>
-      undoChanges(setUp(context), what, options, confirm),
+    return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
+      undoChanges(await setUp(context), what, options, confirm),
     );
   },
 });
