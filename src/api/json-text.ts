@@ -59,6 +59,15 @@ export class JsonText {
     return new JsonText({ bytes, isUtf8: true }, 0, bytes.length);
   }
 
+  /** A list of these values, each in its own text. */
+  static list(values: readonly JsonText[]): JsonText {
+    const pieces = values.flatMap((value, index) =>
+      index === 0 ? [value.#bytes] : [betweenValues, value.#bytes],
+    );
+    const bytes = Buffer.concat([startOfList, ...pieces, endOfList]);
+    return new JsonText({ bytes, isUtf8: values.every(({ isUtf8 }) => isUtf8) }, 0, bytes.length);
+  }
+
   /** Used by the scanner. */
   static range(shared: Shared, from: number, to: number, depth: number, parts?: readonly Part[]): JsonText {
     return new JsonText(shared, from, to, depth, parts);
@@ -302,6 +311,9 @@ function leaveUnparsed(value: unknown, unparsed: string): Set<JsonText> {
 const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
 const [open, close, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 const endOfObject = Buffer.from('}');
+const startOfList = Buffer.from('[');
+const endOfList = Buffer.from(']');
+const betweenValues = Buffer.from(',');
 
 /** Finds the parts of containers. It trusts that the text is JSON, which JSON.parse checks; it never recurses with the depth of the text. */
 class Scanner {

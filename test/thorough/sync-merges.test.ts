@@ -84,3 +84,47 @@ it('a search that an error ends goes on in the next run', async () => {
   expect(await pulling.sync()).toMatchObject({ code: 0 });
   expect(await fates('people', [person])).toEqual([merged(person, survivor)]);
 });
+
+it('a wrong total and one bad merge in a history cost only themselves, and are rejected', async () => {
+  const [first, second, survivor] = [silentPerson('Ada'), silentPerson('Bo'), silentPerson('Cy')];
+  expect(await pulling.sync()).toMatchObject({ code: 0 });
+  for (const id of [first, second]) {
+    sandbox.change({ kind: 'mergePeople', sourceIds: [id], targetId: survivor });
+    sandbox.addFaults([{ kind: 'status', status: 404, match: { path: `/people/${id}/history` } }]);
+  }
+  // The latest merge comes first.
+  sandbox.addFaults([
+    {
+      ...{ kind: 'replace', match: { path: `/people/${survivor}/history` } },
+      set: [
+        { path: 'totalCount', value: 'many' },
+        { path: 'merges.0.sourcePersons', value: 'somebody' },
+      ],
+    },
+  ]);
+  await pulling.age();
+  const { code, report } = await pulling.sync();
+  expect([code, report.failures]).toEqual([3, []]);
+  const rows = () =>
+    read(pulling.dataDir, (reader) =>
+      reader.rows(
+        `SELECT endpoint, id, path, resolved_at IS NOT NULL AS resolved FROM ops.rejected_records ORDER BY path`,
+      ),
+    );
+  const one = { endpoint: 'person_merges', id: survivor, resolved: false };
+  expect(await rows()).toEqual([
+    { ...one, path: 'merges.[].sourcePersons' },
+    { ...one, path: 'totalCount' },
+  ]);
+  const marked = await fates('people', [first, second]);
+  expect(marked.map((fate) => fate.merged_into_id).sort()).toEqual([survivor, null].sort());
+
+  sandbox.clearFaults();
+  await pulling.age();
+  expect((await pulling.sync()).code).toBe(0);
+  expect(await rows()).toEqual([
+    { ...one, path: 'merges.[].sourcePersons', resolved: true },
+    { ...one, path: 'totalCount', resolved: true },
+  ]);
+  expect(await fates('people', [first, second])).toEqual([merged(first, survivor), merged(second, survivor)]);
+});

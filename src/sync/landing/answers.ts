@@ -76,9 +76,8 @@ const forms: { readonly [F in Form]: Land<F> } = {
       Object.entries(whole).filter(([field]) => !answer.names.includes(field)),
     );
     const text = sentText(whole).with(Object.fromEntries(answer.names.map((field) => [field, null])));
-    landing.item(answer.merges.kind, historySummary, summary, { id: parentId, parentId: null }, undefined, [
-      text,
-    ]);
+    const key = () => ({ id: parentId, parentId: null });
+    landing.items(answer.merges.kind, historySummary, [summary], key, undefined, [text], historySummary);
   },
 };
 

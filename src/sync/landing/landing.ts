@@ -15,7 +15,7 @@ import type {
   Rejection,
 } from '../../warehouse/load/batch.js';
 import { storable } from '../../warehouse/load/batch.js';
-import { type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
+import { type BadPart, badParts, type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
 import { SeenContent } from './seen-content.js';
 
 const exampleLength = 200;
@@ -95,7 +95,8 @@ export class Landing {
   /**
    * Lands a list of items of one kind and returns those that landed. An item is rejected for what is wrong with it alone;
    * when most items of a kind fail at the same field, the form has changed: they land, the field is reported as drift,
-   * and its column is null where it cannot be read.
+   * and its column is null where it cannot be read. With the schema in `inParts`, only what is wrong in an item is rejected,
+   * and the rest of it lands.
    */
   items(
     kind: string,
@@ -104,6 +105,7 @@ export class Landing {
     key: (item: Record<string, unknown>) => ItemKey,
     reduce: Reduce = (_, text) => text,
     texts: readonly JsonText[] = textsOf(items),
+    inParts?: z.ZodObject,
   ): Landed[] {
     const landed: Landed[] = [];
     const within: { item: unknown; text: JsonText }[] = [];
@@ -131,7 +133,8 @@ export class Landing {
       }
       const reduced = reduce(item, text);
       if (issue && !formChanged) {
-        this.#reject(kind, itemKey, issue.path, issue.reason, text);
+        const bad = inParts ? this.#landParts(kind, inParts, itemKey, item, reduced) : [{ ...issue, text }];
+        for (const part of bad) this.#reject(kind, itemKey, part.path, part.reason, part.text);
         this.#schemaDrift.hold(kind, issue.path, {
           key: itemKey,
           text: reduced.copy(),
@@ -145,6 +148,19 @@ export class Landing {
       landed.push({ item, text });
     }
     return landed;
+  }
+
+  /** Lands what fits of an item; returns what does not. */
+  #landParts(
+    kind: string,
+    schema: z.ZodObject,
+    key: ItemKey,
+    item: Record<string, unknown>,
+    text: JsonText,
+  ): BadPart[] {
+    const { bad, rest } = badParts(schema, item, text);
+    this.document(kind, key, rest);
+    return bad;
   }
 
   /** Why an item is too large or too deep to be stored, at the member that is; null where it is neither. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonText } from '../../api/json-text.js';
+import { JsonText, sentText } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
 import { isObject } from '../../base/json.js';
 
@@ -126,6 +126,60 @@ function firstIssue(schema: z.ZodType, item: unknown): Issue | null {
     path: (issue?.path ?? []).map((part) => (typeof part === 'number' ? '[]' : String(part))).join('.'),
     reason: issue?.message ?? 'does not have the documented form',
   };
+}
+
+/** A part of an item that does not fit its schema. */
+export interface BadPart extends Issue {
+  readonly text: JsonText;
+}
+
+/**
+ * The members of an item that do not fit, and of a list in it the values that do not, with the text of the item without
+ * them. A bad member that is neither an object nor a list stays in the text: a model reads nothing from it.
+ */
+export function badParts(
+  schema: z.ZodObject,
+  item: Record<string, unknown>,
+  text: JsonText,
+): { bad: BadPart[]; rest: JsonText } {
+  const bad: BadPart[] = [];
+  const changes: Record<string, JsonText | null> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const value = item[name];
+    const element = elementOf(field as z.ZodType);
+    if (element && Array.isArray(value)) {
+      const texts = text.member(name)?.elements() ?? [];
+      const good = value.flatMap((one, index) => {
+        const own = texts[index] ?? sentText(one);
+        const issue = firstIssue(element, one);
+        if (issue === null) return own;
+        bad.push({ path: joined(`${name}.[]`, issue.path), reason: issue.reason, text: own });
+        return [];
+      });
+      if (good.length < value.length) changes[name] = JsonText.list(good);
+      continue;
+    }
+    const issue = firstIssue(field as z.ZodType, value);
+    if (issue === null) continue;
+    bad.push({
+      path: joined(name, issue.path),
+      reason: issue.reason,
+      text: text.member(name) ?? sentText(value),
+    });
+    changes[name] = null;
+  }
+  return { bad, rest: text.with(changes) };
+}
+
+function joined(path: string, inner: string): string {
+  return inner === '' ? path : `${path}.${inner}`;
+}
+
+/** The schema of a list's values, looking through null and absence; undefined for anything but a list. */
+function elementOf(schema: z.ZodType): z.ZodType | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return elementOf(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodArray ? (schema.element as z.ZodType) : undefined;
 }
 
 /** The documented fields of an object, nested; null where the inside of a value is free, or the value has none. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseJson } from '../../../../src/api/json-text.js';
 import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { isHistory } from '../../../../src/sync/histories.js';
@@ -208,6 +209,51 @@ describe('a history', () => {
     expect(ids(landing, 'topic_merges')).toEqual(['t1']);
     expect(landing.rejections).toEqual([]);
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ ...merged, ...total });
+  });
+
+  const where = { endpoint: 'topic_history', method: 'GET', path: 'of t1' };
+  const landed = (text: string, schemaDrift = new SchemaDrift()) => {
+    const landing = new Landing({ at, no: 1 }, schemaDrift);
+    landAnswer(landing, history!, 't1', parseJson(Buffer.from(text)), where);
+    return landing;
+  };
+
+  test.each<[string, string, string, string[]]>([
+    ['a total that is text', '"totalCount": "12", "merges": [{"id": "m1"}]', '', ['totalCount']],
+    [
+      'one bad merge of three',
+      '"merges": [ {"id": "m1", "n": 9007199254740993} , {"id": 5}, {"id":"m3"} ]',
+      '"merges": [{"id": "m1", "n": 9007199254740993},{"id":"m3"}]',
+      ['merges.[].id'],
+    ],
+    [
+      'a merge that is no object',
+      '"merges": ["m1", 7, {"id": "m3"}]',
+      '"merges": [{"id": "m3"}]',
+      ['merges.[]', 'merges.[]'],
+    ],
+    ['merges that are no list', '"merges": {"id": "m1"}, "totalCount": 1.0', '"totalCount": 1.0', ['merges']],
+    [
+      'a wrong survivor, and a wrong total as well',
+      '"mergedInto": {"id": "m1", "targetTopic": {"id": 9}}, "totalCount": [], "merges": [{"id": "m3"}]',
+      '"merges": [{"id": "m3"}]',
+      ['mergedInto.targetTopic.id', 'totalCount'],
+    ],
+  ])('with %s loses only that, in the text that the API sent', (_, sent, stored, paths) => {
+    const landing = landed(`{"history": [], ${sent}}`);
+    expect(landing.rejections.map(({ path }) => path).toSorted()).toEqual(paths);
+    for (const one of landing.rejections) expect(one).toMatchObject({ endpoint: 'topic_merges', id: 't1' });
+    expect(ids(landing, 'topic_merges')).toEqual(['t1']);
+    expect(landing.documents[0]?.body.replace(/^\{\s*/, '{')).toBe(`{${stored === '' ? sent : stored}}`);
+  });
+
+  test('whose form has changed lands whole', () => {
+    const schemaDrift = new SchemaDrift();
+    const landings = Array.from({ length: 4 }, () =>
+      landed('{"history": [], "merges": {"m1": []}}', schemaDrift),
+    );
+    expect(landings.map(({ rejections }) => rejections.length)).toEqual([1, 1, 0, 0]);
+    expect(landings[2]?.documents.map(({ body }) => body)).toEqual(Array(3).fill('{ "merges": {"m1": []}}'));
   });
 });
 
