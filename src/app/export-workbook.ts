@@ -55,7 +55,7 @@ async function selectsOf(
   content: WorkbookContent,
 ): Promise<{ readonly name: string; readonly select: string }[]> {
   if (content !== 'everything' && 'sql' in content)
-    return [{ name: 'query', select: await snapshot.oneSelect(content.sql) }];
+    return [{ name: 'query', select: `FROM (${await snapshot.oneSelect(content.sql)}\n)` }];
   const rows = await snapshot.all<{ schema_name: string; relation_name: string }>(relationsQuery);
   const relations = rows.map((row) => relationOf(row.schema_name, row.relation_name));
   const wanted = content === 'everything' ? relations : [relationNamed(relations, content.table)];
@@ -80,9 +80,7 @@ function sheetName(name: string, others: readonly TableSheet[]): string {
 const widths = { text: 28, number: 12, count: 12, boolean: 10, time: 20, date: 12 } as const;
 
 async function columnsOf(snapshot: Snapshot, select: string): Promise<SheetColumn[]> {
-  const described = await snapshot.all<{ column_name: string; column_type: string }>(
-    `DESCRIBE (${select}\n)`,
-  );
+  const described = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${select}`);
   return described.map(({ column_name: key, column_type: duckdb }) => {
     const type = columnTypeOf(duckdb);
     return { key, type, width: widths[type] };
@@ -95,6 +93,5 @@ async function* rowsOf(
   columns: readonly SheetColumn[],
 ): AsyncGenerator<readonly Cell[]> {
   const cells = (row: readonly Json[]) => columns.map(({ type }, at) => cellOf(row[at] ?? null, type));
-  for await (const { rows } of snapshot.answers(`SELECT * FROM (${select}\n)`))
-    for await (const row of rows) yield cells(row);
+  for await (const { rows } of snapshot.answers(select)) for await (const row of rows) yield cells(row);
 }

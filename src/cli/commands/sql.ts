@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
+import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
 import { command } from '../command.js';
 import { text, whole } from '../flags.js';
@@ -43,6 +44,7 @@ export const sql = command({
     const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
+    if (statementsIn(source).length === 0) throw noQuery('contains no statement');
     await ask(await setUp(context), async (snapshot) => {
       let answers = 0;
       for await (const answer of snapshot.answers(source)) {
@@ -54,7 +56,6 @@ export const sql = command({
             `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`,
           );
       }
-      if (answers === 0) throw noQuery('contains no statement');
     });
     return ExitCode.done;
   },

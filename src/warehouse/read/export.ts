@@ -9,13 +9,14 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { type DuckDBConnection, ResultReturnType } from '@duckdb/node-api';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { asUsageErrors, oneSelect, publishedIn, reading } from './query.js';
+import { plainError, queryError } from './query-error.js';
 
 /** `json` is one array, `ndjson` one object a line. */
 export type ExportFormat = 'parquet' | 'csv' | 'json' | 'ndjson';
@@ -70,7 +71,7 @@ export async function exportQuery(
     const select =
       'table' in what
         ? `FROM ${await relation(connection, what.table)}`
-        : await oneSelect(connection, what.sql);
+        : `FROM (${await oneSelect(connection, what.sql)}\n)`;
     const { format, bom = false, safeCells = false } = options;
     return write(connection, { name, select, format, out, temporary, bom, safeCells });
   });
@@ -134,22 +135,39 @@ interface Step extends CsvOptions {
 }
 
 async function write(connection: DuckDBConnection, step: Step): Promise<Exported> {
-  const select =
-    step.format === 'csv' ? await flattened(connection, step.select, step.safeCells) : step.select;
+  const select = await withPlainTypes(connection, step);
   try {
-    const result = await connection.run(
+    const rows = await copied(
+      connection,
       `COPY (${select}\n) TO ${literal(step.temporary)} (${forms[step.format]})`,
     );
-    const [[rows = 0] = []] = await result.getRowsJS();
     if (step.bom) await prependMark(step.temporary);
     syncFile(step.temporary);
-    return { name: step.name, path: step.out, rows: Number(rows), bytes: statSync(step.temporary).size };
+    return { name: step.name, path: step.out, rows, bytes: statSync(step.temporary).size };
   } catch (error) {
     rmSync(step.temporary, { force: true });
-    const fault = storageFault(error, dirname(step.out));
-    if (fault !== error || error instanceof StorageError) throw fault;
-    throw new UsageError(messageOf(error), [], { cause: error });
+    const plain = plainError(error);
+    const fault = storageFault(plain, dirname(step.out));
+    if (fault !== plain || error instanceof StorageError) throw fault;
+    throw queryError(error);
   }
+}
+
+/** Runs one COPY; returns how many rows it wrote. DuckDB runs that of a PIVOT as several statements. */
+async function copied(connection: DuckDBConnection, sql: string): Promise<number> {
+  const statements = await connection.extractStatements(sql);
+  let rows = 0;
+  for (let index = 0; index < statements.count; index += 1) {
+    const prepared = await statements.prepare(index);
+    try {
+      const result = await prepared.run();
+      if (result.returnType === ResultReturnType.CHANGED_ROWS)
+        rows = Number((await result.getRowsJS())[0]?.[0]);
+    } finally {
+      prepared.destroySync();
+    }
+  }
+  return rows;
 }
 
 /** DuckDB cannot write a byte order mark. */
@@ -177,21 +195,49 @@ async function prependMark(path: string): Promise<void> {
 const blanks = String.raw`[\t\n\x0b\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`;
 const formula = `^'*${blanks}*[=+\\-@\\t\\r\\n＝＋－＠]`;
 
-/** CSV has no lists: they are written as JSON, which other programs can read. */
-async function flattened(connection: DuckDBConnection, select: string, safeCells = false): Promise<string> {
-  const described = await asUsageErrors(() => connection.run(`DESCRIBE (${select}\n)`));
+/** The query of a step, with the types that its format does not have turned into text. */
+async function withPlainTypes(
+  connection: DuckDBConnection,
+  { select, format, safeCells = false }: Step,
+): Promise<string> {
+  const expressionOf = expressions[format];
+  if (!expressionOf) return select;
+  const described = await asUsageErrors(() => connection.run(`DESCRIBE ${select}`));
   const columns = (await described.getRowsJS()) as [name: string, type: string][];
   const replaced = columns.flatMap(([name, type]) => {
-    if (/[[\](]/.test(type) && !/^(DECIMAL|ENUM)/.test(type))
-      return [`to_json(${identifier(name)})::VARCHAR AS ${identifier(name)}`];
-    if (!safeCells || !/^(VARCHAR|ENUM)/.test(type)) return [];
-    const text = `${identifier(name)}::VARCHAR`;
-    return [
-      `CASE WHEN regexp_matches(${text}, ${literal(formula)}) THEN '''' || ${text} ELSE ${text} END AS ${identifier(name)}`,
-    ];
+    const expression = expressionOf(identifier(name), type, safeCells);
+    return expression === undefined ? [] : [`${expression} AS ${identifier(name)}`];
   });
   return replaced.length === 0 ? select : `SELECT * REPLACE (${replaced.join(', ')}) FROM (${select}\n)`;
 }
+
+/** What to write in place of a column of this type; undefined for the column itself. */
+type ExpressionOf = (column: string, type: string, safeCells: boolean) => string | undefined;
+
+const expressions: Partial<Record<ExportFormat, ExpressionOf>> = {
+  csv: csvExpression,
+  parquet: parquetExpression,
+};
+
+/** CSV has no lists: they are written as JSON, which other programs can read. */
+function csvExpression(column: string, type: string, safeCells: boolean): string | undefined {
+  if (/[[\](]/.test(type) && !/^(DECIMAL|ENUM)/.test(type)) return `to_json(${column})::VARCHAR`;
+  if (!safeCells || !/^(VARCHAR|ENUM)/.test(type)) return undefined;
+  const text = `${column}::VARCHAR`;
+  return `CASE WHEN regexp_matches(${text}, ${literal(formula)}) THEN '''' || ${text} ELSE ${text} END`;
+}
+
+/**
+ * JSON and INTERVAL are text, also within lists and structs: pyarrow 26 reads the JSON of Parquet as an extension type and
+ * its INTERVAL as 12 bytes, on which polars 2.1 fails, and Parquet drops the microseconds.
+ */
+function parquetExpression(column: string, type: string): string | undefined {
+  const plain = type.replace(quotedOrTextual, (part, asText) => (asText ? 'VARCHAR' : part));
+  return plain === type ? undefined : `${column}::${plain}`;
+}
+
+/** A quoted name or value, or one of the two types. A name that is not quoted stands before a type, never before these signs. */
+const quotedOrTextual = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(JSON|INTERVAL)(?=$|[,)[])/g;
 
 async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
   return relationNamed(await listRelations(connection), wanted).sql;

@@ -2,13 +2,15 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
-import { messageOf, StorageError, UsageError } from '../../base/errors.js';
+import { messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
+import { statementsIn } from '../../base/sql-text.js';
 import { listLiteral, literal } from '../sql.js';
 import { filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
+import { plainError, queryError, reportErrorsAsJson } from './query-error.js';
 
 interface Column {
   readonly name: string;
@@ -37,13 +39,14 @@ export class Snapshot {
   }
 
   /**
-   * Runs the statements one after the other; read or drop the rows of one before asking for the next. Raises UsageError
-   * for a statement that is not SQL, fails, or would write: to the snapshot, to another file, or to a setting.
+   * Runs the statements one after the other, and yields the answer of each that has one: SET or CREATE TEMP TABLE have
+   * none. Read or drop the rows of one before asking for the next. Raises UsageError for a statement that is not SQL, fails,
+   * or would write: to the snapshot, to another file, or to a setting; and when there is no statement.
    */
   async *answers(sql: string): AsyncGenerator<Answer, void, void> {
-    const statements = await asUsageErrors(() => this.#connection.extractStatements(sql));
+    const statements = await this.#forUser(sql, () => extracted(this.#connection, sql));
     for (let index = 0; index < statements.count; index += 1) {
-      const result = await asUsageErrors(async () => {
+      const result = await this.#forUser(sql, async () => {
         const prepared = await statements.prepare(index);
         try {
           return await prepared.stream();
@@ -51,23 +54,34 @@ export class Snapshot {
           prepared.destroySync();
         }
       });
-      yield { columns: columnsOf(result), rows: rowsOf(result) };
+      // DuckDB runs PIVOT as several statements, of which only the last has an answer.
+      if (result.returnType === ResultReturnType.NOTHING) continue;
+      yield { columns: columnsOf(result), rows: rowsOf(result, (work) => this.#forUser(sql, work)) };
     }
   }
 
   /**
    * The answer of the only statement in `sql`. Raises UsageError when there is none or more than one, and for what
-   * `answers` raises it for. DuckDB runs one PIVOT as several statements.
+   * `answers` raises it for.
    */
   async onlyAnswer(sql: string): Promise<Answer> {
-    const statements = await asUsageErrors(() => this.#connection.extractStatements(sql));
-    if (statements.count > 1 && !/\bPIVOT/i.test(sql)) {
-      throw new UsageError(`there are ${statements.count} statements; write one`);
-    }
+    const { length } = statementsIn(sql);
+    if (length > 1) throw new UsageError(`there are ${length} statements; write one`);
     let only: Answer | undefined;
     for await (const answer of this.answers(sql)) only = answer;
     if (only) return only;
-    throw new UsageError('there is no statement to run');
+    throw new UsageError('the statement returns no rows; write a SELECT');
+  }
+
+  /** Runs a part of a user's statements. One that fails in the middle of a transaction leaves none open. */
+  async #forUser<T>(sql: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await asUsageErrors(work, sql);
+    } catch (error) {
+      // EXPLAIN PIVOT is several statements in a transaction. Without a transaction, this fails and changes nothing.
+      await this.#connection.run('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Stops the statement that is running; its rows then fail with an error. */
@@ -97,7 +111,7 @@ export class Snapshot {
   async bound(sql: string, params: Params = {}): Promise<Answer> {
     const { values, types } = bindings(params);
     const result = await asUsageErrors(() => this.#connection.stream(sql, values, types));
-    return { columns: columnsOf(result), rows: rowsOf(result) };
+    return { columns: columnsOf(result), rows: rowsOf(result, asUsageErrors) };
   }
 
   /** Every row of `bound` in memory, as objects. Raises StorageError when the snapshot does not fit this program. */
@@ -127,18 +141,43 @@ function asObject(names: readonly string[], row: readonly Json[]): Record<string
   return Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
 }
 
-/** One SELECT to export, as it can stand within brackets. Raises UsageError for anything else. */
+async function extracted(connection: DuckDBConnection, sql: string) {
+  if (statementsIn(sql).length === 0) throw new UsageError('there is no statement to run');
+  return connection.extractStatements(sql);
+}
+
+/**
+ * One SELECT to export, as it can stand within brackets behind FROM, together with comments and without its semicolon.
+ * Raises UsageError for anything else.
+ */
 export async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
-  const statements = await asUsageErrors(() => connection.extractStatements(sql));
-  const prepared = statements.count === 1 ? await asUsageErrors(() => statements.prepare(0)) : undefined;
-  const type = prepared?.statementType;
-  prepared?.destroySync();
-  if (type !== StatementType.SELECT) {
-    throw new UsageError('only one SELECT can be exported', [], {
-      hint: 'Write one statement that returns rows, or name a table or view.',
-    });
-  }
-  return sql.trim().replace(/;\s*$/, '');
+  const texts = statementsIn(sql);
+  const [select = ''] = texts;
+  if (texts.length !== 1) throw notOneSelect(texts.length);
+  const isSelect = await asUsageErrors(async () => {
+    const statements = await connection.extractStatements(select);
+    // DuckDB runs PIVOT as several statements, and the last one can only be checked when the others have run.
+    for (let index = 0; index < statements.count; index += 1) {
+      const prepared = await statements.prepare(index);
+      try {
+        if (index === statements.count - 1) return prepared.statementType === StatementType.SELECT;
+        if (prepared.statementType !== StatementType.CREATE) return false;
+        await prepared.run();
+      } finally {
+        prepared.destroySync();
+      }
+    }
+    return false;
+  }, select);
+  if (!isSelect) throw notOneSelect(1);
+  return select;
+}
+
+function notOneSelect(statements: number): UsageError {
+  const found = statements > 1 ? `, and these are ${statements} statements` : '';
+  return new UsageError(`only one SELECT can be exported${found}`, [], {
+    hint: 'Write one statement that returns rows, or name a table or view.',
+  });
 }
 
 /** Limits of a reader that somebody else's queries run in. */
@@ -162,13 +201,16 @@ function typeName(type: { alias?: string | undefined; toString(): string } | und
   return type?.alias ?? String(type);
 }
 
-async function* rowsOf(result: DuckDBResult): AsyncGenerator<readonly Json[], void, void> {
+async function* rowsOf(
+  result: DuckDBResult,
+  run: <T>(work: () => Promise<T>) => Promise<T>,
+): AsyncGenerator<readonly Json[], void, void> {
   // JSON is an alias of VARCHAR: the result's columns have it, the chunks of its values do not.
   const json = result.columnTypes().flatMap(({ alias }, index) => (alias === 'JSON' ? [index] : []));
   const chunks = result.yieldConvertedRows(forPeople);
   let count = 0;
   for (;;) {
-    const next = await asUsageErrors(() => chunks.next());
+    const next = await run(() => chunks.next());
     if (next.done) {
       // A statement that fails between two chunks looks like one that has no more rows, and only the type of its result
       // tells the two apart: the bindings do not give the error itself.
@@ -189,17 +231,15 @@ function failedAfter(rows: number): UsageError {
   });
 }
 
-/** Turns DuckDB's errors about a user's statement into UsageErrors. */
-export async function asUsageErrors<T>(work: () => Promise<T>): Promise<T> {
+/** Turns DuckDB's errors about a user's statement into UsageErrors, which show the place in `sql`. */
+export async function asUsageErrors<T>(work: () => Promise<T>, sql?: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const fault = storageFault(error, tmpdir());
-    if (fault !== error) throw fault;
-    throw new UsageError(messageOf(error), [], {
-      hint: 'Only the published tables and views can be read here: no other file, no settings, and nothing is written.',
-      cause: error,
-    });
+    if (error instanceof SignalhouseError) throw error;
+    const plain = plainError(error);
+    const fault = storageFault(plain, tmpdir());
+    throw fault === plain ? queryError(error, sql) : fault;
   }
 }
 
@@ -236,6 +276,7 @@ async function openSealed(
     if (limits.spillLimit !== undefined)
       await connection.run(`SET GLOBAL max_temp_directory_size = ${literal(limits.spillLimit)}`);
     await connection.run(`
+      ${reportErrorsAsJson};
       SET GLOBAL allowed_paths = ${listLiteral(writable)};
       SET GLOBAL enable_external_access = false;
       SET GLOBAL lock_configuration = true`);

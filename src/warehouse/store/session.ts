@@ -3,6 +3,7 @@ import {
   type DuckDBAppender,
   DuckDBBlobValue,
   type DuckDBConnection,
+  DuckDBIntervalValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBType,
@@ -328,7 +329,8 @@ const forProgram: DuckDBValueConverter<unknown> = (value, type, convert) => {
 
 /**
  * For results that are displayed or exported as JSON: timestamps as ISO 8601 in UTC, integers as numbers where a number
- * holds them exactly and as text where not, DECIMAL as text, LIST, STRUCT, MAP and JSON as the JSON they are.
+ * holds them exactly and as text where not, DECIMAL as text, INTERVAL as DuckDB writes it
+ * (`3 days 04:05:06`), LIST, STRUCT, MAP and JSON as the JSON they are.
  */
 export const forPeople: DuckDBValueConverter<Json> = (value, type, convert) => {
   if (value === null || value === undefined) return null;
@@ -337,6 +339,7 @@ export const forPeople: DuckDBValueConverter<Json> = (value, type, convert) => {
     return typeof number === 'bigint' ? number.toString() : number;
   }
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue) return isoOf(value);
+  if (value instanceof DuckDBIntervalValue) return value.toString();
   if (value instanceof DuckDBBlobValue) return Buffer.from(value.bytes).toString('base64');
   if (type.typeId === DuckDBTypeId.VARCHAR && type.alias === 'JSON') return parsedJson(String(value));
   return JsonDuckDBValueConverter(

@@ -101,6 +101,52 @@ test('JSON is one array, NDJSON one line per row', async () => {
   ).toEqual([row, row]);
 });
 
+test.each([
+  ['PIVOT', "PIVOT (VALUES ('a', 'high'), ('a', 'low')) v(g, p) ON p USING count(*) GROUP BY g; -- the end"],
+  [
+    'several CTEs',
+    `WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low')) v(g, p)), u AS (PIVOT t ON p USING count(*) GROUP BY g),
+       n AS (SELECT count(*) AS n FROM u) SELECT u.* FROM u, n WHERE n = 1; /* the end */`,
+  ],
+])('%s in every format', async (_, query) => {
+  const dir = emptyDir();
+  for (const format of ['parquet', 'csv', 'json', 'ndjson'] as const) {
+    const out = join(dir, `pivot.${format}`);
+    expect(await exportQuery({ sql: query }, { ...options, format, out })).toMatchObject({ rows: 1 });
+    expect(
+      (await readBack(`FROM read_${format}('${out}')`.replace('nd', ''))).map((row) => JSON.stringify(row)),
+    ).toEqual([expect.stringMatching(/^{"g":"a","high":"?1"?,"low":"?1"?}$/)]);
+  }
+});
+
+test('JSON and intervals are text in Parquet, wherever they are', async () => {
+  const out = join(emptyDir(), 'types.parquet');
+  const query = `SELECT '{"a": 1}'::JSON AS body, INTERVAL '3 days 00:00:00.000001' AS waited, [INTERVAL 90 MINUTE] AS waits,
+    {'JSON': '[]'::JSON, 'n': 1} AS s, MAP {'k': '1'::JSON} AS m, 1 AS body, NULL::JSON[] AS none, 'JSON' AS text`;
+  await exportQuery({ sql: query }, { ...options, format: 'parquet', out });
+  expect(await readBack(`SELECT column_name, column_type FROM (DESCRIBE FROM '${out}')`)).toEqual(
+    Object.entries({
+      body: 'VARCHAR',
+      waited: 'VARCHAR',
+      waits: 'VARCHAR[]',
+      s: 'STRUCT("JSON" VARCHAR, n INTEGER)',
+      m: 'MAP(VARCHAR, VARCHAR)',
+      body_1: 'INTEGER',
+      none: 'VARCHAR[]',
+      text: 'VARCHAR',
+    }).map(([column_name, column_type]) => ({ column_name, column_type })),
+  );
+  expect(await readBack(`SELECT body, waited, waits, s.JSON AS s, m['k'] AS m FROM '${out}'`)).toEqual([
+    { body: '{"a": 1}', waited: '3 days 00:00:00.000001', waits: ['01:30:00'], s: '[]', m: '1' },
+  ]);
+});
+
+test('the list of tables can be exported', async () => {
+  const out = join(emptyDir(), 'tables.csv');
+  await exportQuery({ sql: 'SHOW TABLES;' }, { ...options, format: 'csv', out });
+  expect(readFileSync(out, 'utf8')).toContain('\nbacklog\n');
+});
+
 test('a table, a view and one of another schema, by their names', async () => {
   const dir = emptyDir();
   const write = (table: string) =>
@@ -133,6 +179,9 @@ test('existing files are only replaced on request', async () => {
 test.each([
   "INSERT INTO topics (id) VALUES ('x')",
   'SELECT 1; SELECT 2',
+  'CREATE TEMP TABLE mine AS SELECT 1; FROM mine',
+  'SET VARIABLE a = 1',
+  'EXPLAIN SELECT 1',
   "SELECT 1) TO '/tmp/elsewhere'; --",
   "SELECT * FROM read_csv('/etc/passwd')",
   'SELECT CAST(id AS INTEGER) FROM topics',

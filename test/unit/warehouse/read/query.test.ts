@@ -45,6 +45,9 @@ describe('values are returned as JSON', () => {
     [`'{"a": [1, {"b": null}]}'::JSON`, { a: [1, { b: null }] }],
     [`['{"a": 1}'::JSON]`, [{ a: 1 }]],
     ["'it''s'", "it's"],
+    ["INTERVAL '1 year 2 months 3 days 04:05:06.789'", '1 year 2 months 3 days 04:05:06.789'],
+    ["TIMESTAMP '2026-07-01 12:00:00' - TIMESTAMP '2026-07-04'", '-2 days -12:00:00'],
+    ["{'waits': [INTERVAL 90 MINUTE, NULL]}", { waits: ['01:30:00', null] }],
     ["'\\x00\\xFF'::BLOB", 'AP8='],
   ])('%s', async (sql, value) => {
     expect(await snapshot.all(`SELECT ${sql} AS v`)).toEqual([{ v: value }]);
@@ -68,6 +71,116 @@ test('names, types and several statements, the rows of each in turn', async () =
     [['body JSON', 'd DECIMAL(4,1)'], [[{}, '1.5']]],
     [['1 INTEGER'], []],
   ]);
+});
+
+test.each([
+  [
+    'PIVOT t ON p USING count(*) GROUP BY g',
+    ['g', 'high', 'low'],
+    [
+      ['a', 1, 1],
+      ['b', 0, 1],
+    ],
+  ],
+  [
+    'PIVOT t ON p USING count(*) GROUP BY g; -- the end',
+    ['g', 'high', 'low'],
+    [
+      ['a', 1, 1],
+      ['b', 0, 1],
+    ],
+  ],
+  [
+    "x AS (FROM t), y AS (FROM x WHERE g = 'a') PIVOT y ON p USING count(*) GROUP BY g",
+    ['g', 'high', 'low'],
+    [['a', 1, 1]],
+  ],
+  [
+    'x AS (PIVOT t ON p USING count(*) GROUP BY g), y AS (SELECT sum(low)::INTEGER AS n FROM x) SELECT * FROM y',
+    ['n'],
+    [[2]],
+  ],
+])('PIVOT and several CTEs are one statement with one answer: %s', async (sql, names, expected) => {
+  const t = "WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low'), ('b', 'low')) v(g, p))";
+  const query = `${t}${/^PIVOT/.test(sql) ? '' : ','} ${sql}`;
+  const answers = async () => {
+    const all = [];
+    for await (const { columns, rows } of snapshot.answers(query)) {
+      const found = [];
+      for await (const row of rows) found.push(row);
+      all.push({ names: columns.map(({ name }) => name), rows: found.sort() });
+    }
+    return all;
+  };
+  expect(await answers()).toEqual([{ names, rows: expected }]);
+  expect((await snapshot.onlyAnswer(query)).columns.map(({ name }) => name)).toEqual(names);
+});
+
+test('what has no answer is run, and yields none', async () => {
+  const sql =
+    "CREATE TEMP TABLE mine AS SELECT 7 AS n; SET VARIABLE more = 1; SELECT n + getvariable('more') AS n FROM mine; DROP TABLE mine";
+  const found = [];
+  for await (const { rows } of snapshot.answers(sql)) for await (const row of rows) found.push(row);
+  expect(found).toEqual([[8]]);
+  await expect(snapshot.onlyAnswer('SELECT 1; SELECT 2')).rejects.toThrow('2 statements');
+  await expect(snapshot.onlyAnswer('SET VARIABLE more = 1')).rejects.toThrow('returns no rows');
+});
+
+describe('an error of a statement', () => {
+  const failing = (sql: string) =>
+    snapshot.all(sql).then(
+      () => undefined,
+      (error: UsageError) => ({ message: error.message.split('\n'), hint: error.hint }),
+    );
+
+  test.each([
+    ['SELEC 1', 'syntax error at or near "SELEC"', 'LINE 1: SELEC 1', '        ^'],
+    ["SELECT '日本'\n  , = 3;", 'syntax error at or near "="', 'LINE 2:   , = 3;', '            ^'],
+    [
+      "SELECT 1 AS one;\n\nSELECT '日本', titel FROM topics",
+      'Referenced column "titel" not found in FROM clause!',
+      "LINE 3: SELECT '日本', titel FROM topics",
+      '                       ^',
+    ],
+    ['SELECT (1\n', 'syntax error at end of input', 'LINE 1: SELECT (1', '                 ^'],
+    [
+      "SELECT 'open",
+      'unterminated quoted string at or near "\'open"',
+      "LINE 1: SELECT 'open",
+      '               ^',
+    ],
+    [
+      'PIVOT topics ON prio USING count(*)',
+      'Referenced column "prio" not found in FROM clause!',
+      'LINE 1: PIVOT topics ON prio USING count(*)',
+      '                        ^',
+    ],
+  ])('shows its position, without advice about files: %s', async (sql, message, line, caret) => {
+    const found = await failing(sql);
+    expect(found?.message[0]).toBe(message);
+    expect(found?.message.slice(-2)).toEqual([line, caret]);
+    expect(found?.hint).toBeUndefined();
+  });
+
+  test('of a long line shows the part around it, not wider than a terminal', async () => {
+    const found = await failing(`SELECT ${'longer, '.repeat(40)} 日 = = 3 ${'and so on '.repeat(40)}`);
+    const [line = '', caret = ''] = found?.message.slice(-2) ?? [];
+    expect([line.length < 77, line.startsWith('LINE 1: …'), line.endsWith('…')]).toEqual([true, true, true]);
+    // The character takes two columns.
+    expect(line.slice(caret.length - 4)).toMatch(/^= = 3/);
+  });
+
+  test.each(["FROM 'x.csv'", 'DROP TABLE topics', "SET memory_limit = '1GB'", 'LOAD httpfs'])(
+    'that comes from the bounds says what they are: %s',
+    async (sql) => {
+      expect((await failing(sql))?.hint).toContain('no other file');
+    },
+  );
+
+  test('leaves no transaction behind', async () => {
+    await failing('EXPLAIN PIVOT topics ON prio USING count(*)');
+    expect(await snapshot.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
 });
 
 test('rows are read on demand', async () => {
