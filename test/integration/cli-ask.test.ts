@@ -5,6 +5,7 @@ import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
+import { Terminal } from '../support/terminal.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sql.js'));
@@ -148,6 +149,28 @@ describe('sql', () => {
     expect(stderr).toContain('signalhouse sync');
   });
 
+  it('prints vertically on request, and on a terminal what is wider than it; long output goes through the pager', async () => {
+    const wide = "SELECT 1 AS n, repeat('many words ', 8) AS text";
+    expect((await sql([wide, '--format', 'vertical'])).stdout).toBe(
+      `-[ RECORD 1 ]${'-'.repeat(47)}\nn    | 1\ntext | ${'many words '.repeat(8).trim()}\n`,
+    );
+    const terminal = new Terminal(['sql', `${wide}; FROM range(30) t(n)`], {
+      env: { ...env, PAGER: "sed 's/^/> /'" },
+    });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text.trim().split('\n').slice(0, 8)).toEqual([
+      `> -[ RECORD 1 ]${'-'.repeat(47)}`,
+      '> n    | 1',
+      `> text | ${'many words '.repeat(7).slice(0, -7)}`,
+      '>      | words many words',
+      '> ',
+      '>  n',
+      '> --',
+      '>  0',
+    ]);
+    expect(terminal.text).toContain('> 29\n');
+  });
+
   it('ends quietly when its reader has read enough', async () => {
     const head = spawn(
       '/bin/sh',
@@ -221,6 +244,17 @@ describe('export', () => {
       rows: [{ cells: ['=1+1', '9007199254740993', 1.5, true, new Date('2026-01-02')] }],
     });
     expect((await run(['--query', query, '--out', 'one.xlsx'])).code).toBe(2);
+  });
+
+  it('writes a PIVOT over several CTEs as a workbook', async () => {
+    const query = `WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low')) v(g, p)), u AS (FROM t WHERE g = 'a')
+      PIVOT u ON p USING count(*) GROUP BY g; -- the end`;
+    const { code, stdout } = await run(['--query', query, '--out', 'pivot.xlsx']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('1 sheet, 1 row') });
+    expect(await readSheet({ path: join(cwd, 'pivot.xlsx') })).toMatchObject({
+      columns: ['g', 'high', 'low'],
+      rows: [{ cells: ['a', 1, 1] }],
+    });
   });
 
   it('writes everything to one workbook, a sheet for each table', async () => {

@@ -5,11 +5,12 @@ import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
 import { command } from '../command.js';
 import { text, whole } from '../flags.js';
-import { print } from '../output.js';
+import { canAsk, tableWidth } from '../output.js';
+import { pagedOutput, plainOutput } from '../pager.js';
 import { setUp } from '../setup.js';
-import { answerFormats, printAnswer } from '../text/answer.js';
+import { type AnswerFormat, answerFormats, printAnswer } from '../text/answer.js';
 
-/** More rows are not readable as a table; the other formats have no default limit. */
+/** More rows are not readable; the formats for programs have no default limit. */
 const tableLimit = 1_000;
 
 export const sql = command({
@@ -19,11 +20,16 @@ export const sql = command({
   positionals: { query: { type: 'string', describe: 'The query; - reads it from stdin' } },
   options: {
     file: { alias: 'f', type: 'string', requiresArg: true, describe: 'File that contains the query' },
-    format: { type: 'string', requiresArg: true, describe: 'table, csv, json or markdown' },
+    format: {
+      type: 'string',
+      requiresArg: true,
+      describe:
+        'table, vertical, csv, json or markdown (default: a table; on a terminal vertical when it is wider)',
+    },
     limit: {
       type: 'number',
       requiresArg: true,
-      describe: `Maximum number of rows (default for a table: ${tableLimit})`,
+      describe: `Maximum number of rows (default for table and vertical: ${tableLimit})`,
     },
   },
   examples: [
@@ -40,26 +46,37 @@ export const sql = command({
   }),
   async run({ query, file, format: asked, limit: most }, context) {
     const { withSnapshot: ask } = await import('../../app/snapshot.js');
-    const format = asked ?? (context.json ? 'json' : 'table');
-    const limit = most ?? (format === 'table' ? tableLimit : Number.POSITIVE_INFINITY);
+    const isShown = process.stdout.isTTY === true;
+    const format = asked ?? (context.json ? 'json' : isShown ? 'auto' : 'table');
+    const limit = most ?? (isForPeople(format) ? tableLimit : Number.POSITIVE_INFINITY);
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
     if (statementsIn(source).length === 0) throw noQuery('contains no statement');
     await ask(await setUp(context), async (snapshot) => {
+      // A pager asks for keys, so somebody has to be there.
+      const output = canAsk() ? pagedOutput() : plainOutput(tableWidth());
       let answers = 0;
-      for await (const answer of snapshot.answers(source)) {
-        if (answers++ > 0 && format !== 'table') throw oneAtATime(format);
-        if (answers > 1) print('');
-        const { printed, more } = await printAnswer(answer, format, limit);
-        if (more)
-          process.stderr.write(
-            `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`,
-          );
+      let note = '';
+      try {
+        for await (const answer of snapshot.answers(source)) {
+          if (answers++ > 0 && !isForPeople(format)) throw oneAtATime(format);
+          if (answers > 1 && !(await output.write('\n'))) break;
+          const { printed, more } = await printAnswer(answer, { format, limit, output });
+          if (more)
+            note += `Only the first ${count(printed)} rows are shown; there are more (raise --limit).\n`;
+        }
+      } finally {
+        await output.end();
+        process.stderr.write(note);
       }
     });
     return ExitCode.done;
   },
 });
+
+function isForPeople(format: AnswerFormat | 'auto'): boolean {
+  return format === 'auto' || format === 'table' || format === 'vertical';
+}
 
 async function queryFrom(query: string | undefined, file: string | undefined): Promise<string> {
   if (query && file !== undefined) throw noQuery('is given twice: as an argument and with --file');

@@ -1,13 +1,22 @@
 import type { Json } from '../../base/json.js';
-import { print, tableWidth } from '../output.js';
-import { printable, table } from './layout.js';
+import type { Output } from '../pager.js';
+import { printable, record, table, tableWidth } from './layout.js';
 
-export const answerFormats = ['table', 'csv', 'json', 'markdown'] as const;
-type AnswerFormat = (typeof answerFormats)[number];
+export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
+export type AnswerFormat = (typeof answerFormats)[number];
 
 interface PrintableAnswer {
   readonly columns: readonly AnswerColumn[];
   readonly rows: AsyncIterable<readonly Json[]>;
+}
+
+/** How an answer is printed. */
+interface PrintOptions {
+  /** `auto` is a table, or vertical when a row is wider than the terminal. */
+  readonly format: AnswerFormat | 'auto';
+  /** The most rows that are printed. */
+  readonly limit: number;
+  readonly output: Output;
 }
 
 /** Output is written in pieces of this size: one write per line is slow for a million lines. */
@@ -19,15 +28,10 @@ const pieceLength = 1 << 16;
  */
 export async function printAnswer(
   { columns, rows }: PrintableAnswer,
-  format: AnswerFormat,
-  limit: number,
+  { format, limit, output }: PrintOptions,
 ): Promise<{ printed: number; more: boolean }> {
-  const out = new Pieces();
-  const held: (readonly Json[])[] = [];
-  const names = uniqueNames(columns);
-  if (format === 'csv') out.add(`${csvLine(columns.map(({ name }) => name))}\n`);
-  if (format === 'markdown')
-    out.add(`${markdownLine(columns.map(({ name }) => name))}\n${markdownRule(columns)}\n`);
+  const form = formOf(format, columns, output.columns);
+  let text = form.head;
   let printed = 0;
   let more = false;
   for await (const row of rows) {
@@ -35,35 +39,77 @@ export async function printAnswer(
       more = true;
       break;
     }
-    if (format === 'table') held.push(row);
-    else if (format === 'csv') out.add(`${csvLine(row)}\n`);
-    else if (format === 'markdown') out.add(`${markdownLine(row)}\n`);
-    else out.add(`${printed === 0 ? '[\n' : ',\n'}${objectOf(names, row)}`);
+    text += form.row(row, printed);
     printed++;
+    if (text.length < pieceLength) continue;
+    if (!(await output.write(text))) return { printed, more };
+    text = '';
   }
-  if (format === 'table') out.add(`${answerTable(columns, held, tableWidth())}\n`);
-  if (format === 'json') out.add(printed === 0 ? '[]\n' : '\n]\n');
-  out.flush();
+  text += form.end(printed);
+  if (text !== '') await output.write(text);
   return { printed, more };
+}
+
+/** A format: what is printed before the rows, for each row, and behind them. */
+interface Form {
+  readonly head: string;
+  row(row: Row, index: number): string;
+  end(rows: number): string;
+}
+
+function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[], width?: number): Form {
+  const header = columns.map(({ name }) => name);
+  if (format === 'csv')
+    return { head: `${csvLine(header)}\n`, row: (row) => `${csvLine(row)}\n`, end: () => '' };
+  if (format === 'markdown') {
+    const head = `${markdownLine(header)}\n${markdownRule(columns)}\n`;
+    return { head, row: (row) => `${markdownLine(row)}\n`, end: () => '' };
+  }
+  if (format === 'json') {
+    const names = uniqueNames(columns);
+    const row = (values: Row, index: number) => `${index === 0 ? '[\n' : ',\n'}${objectOf(names, values)}`;
+    return { head: '', row, end: (rows) => (rows === 0 ? '[]\n' : '\n]\n') };
+  }
+  const vertical = verticalForm(header, width);
+  return format === 'vertical'
+    ? vertical
+    : tableForm(columns, width, format === 'auto' ? vertical : undefined);
+}
+
+/** A table: all rows at its end. With `otherwise`, that form is used when a row is wider than the terminal. */
+function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
+  const held: Row[] = [];
+  const heads = columns.map(({ name, type }) => ({ name, right: numbers.test(type) }));
+  return {
+    head: '',
+    row(row) {
+      held.push(row);
+      return '';
+    },
+    end() {
+      const cells = held.map((row) => row.map((value) => textOf(value, 'NULL')));
+      if (otherwise && width !== undefined && tableWidth(heads, cells) > width)
+        return held.map((row, index) => otherwise.row(row, index)).join('') + otherwise.end(held.length);
+      return `${table(heads, cells, width)}\n`;
+    },
+  };
+}
+
+/** Each row as lines of names and values. */
+function verticalForm(names: readonly string[], width?: number): Form {
+  return {
+    head: '',
+    row(row, index) {
+      const value = (at: number) => verticalText(row[at] ?? null, width !== undefined);
+      const pairs = names.map((name, at) => [name, value(at)] as const);
+      return `${record(index + 1, pairs, width)}\n`;
+    },
+    end: (rows) => (rows === 0 ? '(0 rows)\n' : ''),
+  };
 }
 
 function objectOf(names: readonly string[], row: readonly Json[]): string {
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
-}
-
-/** Collects text into larger pieces. */
-class Pieces {
-  #held = '';
-
-  add(text: string): void {
-    this.#held += text;
-    if (this.#held.length >= pieceLength) this.flush();
-  }
-
-  flush(): void {
-    if (this.#held !== '') print(this.#held);
-    this.#held = '';
-  }
 }
 
 /** A column of an answer: its name, and its type as DuckDB writes it. */
@@ -75,16 +121,6 @@ interface AnswerColumn {
 type Row = readonly Json[];
 
 const numbers = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\b.*)$/;
-
-/** An answer as an aligned table. */
-function answerTable(columns: readonly AnswerColumn[], rows: readonly Row[], width?: number): string {
-  const heads = columns.map(({ name, type }) => ({ name, right: numbers.test(type) }));
-  return table(
-    heads,
-    rows.map((row) => row.map((value) => textOf(value, 'NULL'))),
-    width,
-  );
-}
 
 /** A row as a line of CSV (RFC 4180): an empty field is NULL, a quoted one an empty text. */
 function csvLine(row: readonly Json[]): string {
@@ -115,6 +151,12 @@ function uniqueNames(columns: readonly AnswerColumn[]): string[] {
 function textOf(value: Json, none: string): string {
   if (value === null) return none;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A value beside its name; on a terminal lists get spaces, at which their lines can be broken. */
+function verticalText(value: Json, isTerminal: boolean): string {
+  if (!isTerminal || value === null || typeof value !== 'object') return textOf(value, 'NULL');
+  return JSON.stringify(value, null, 1).replace(/\n */g, ' ');
 }
 
 function quotedWhereNeeded(text: string): string {

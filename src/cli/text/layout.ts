@@ -59,11 +59,7 @@ export function table(
   rows: readonly (readonly string[])[],
   width?: number,
 ): string {
-  const heads = columns.map((column) => printable(column.name));
-  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')));
-  const wanted = heads.map((head, index) =>
-    cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
-  );
+  const { heads, cells, wanted } = measured(columns, rows);
   const least = columns.map((column) => column.least ?? narrowest);
   const widths = width === undefined ? wanted : narrowed(wanted, least, width - gap * (columns.length - 1));
   const line = (row: readonly string[]) =>
@@ -75,6 +71,60 @@ export function table(
       .trimEnd();
   const rule = widths.map((one) => '-'.repeat(one)).join(' '.repeat(gap));
   return [line(heads), rule, ...cells.map(line)].join('\n');
+}
+
+/** The width of a table in which nothing is cut. */
+export function tableWidth(columns: readonly Column[], rows: readonly (readonly string[])[]): number {
+  return measured(columns, rows).wanted.reduce((sum, one) => sum + one + gap, -gap);
+}
+
+/** What is printed, and the width that each column needs for it. */
+function measured(columns: readonly Column[], rows: readonly (readonly string[])[]) {
+  const heads = columns.map((column) => printable(column.name));
+  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')));
+  const wanted = heads.map((head, index) =>
+    cells.reduce((most, row) => Math.max(most, widthOf(row[index] ?? '')), widthOf(head)),
+  );
+  return { heads, cells, wanted };
+}
+
+/** The least room for values beside the names of a record. */
+const leastValue = 20;
+
+/**
+ * A row as a heading with its number and a line for each name and value. Line breaks of a value stay; with `width`, lines
+ * that are longer are broken as well. Text is made safe for a terminal here.
+ */
+export function record(
+  number: number,
+  values: readonly (readonly [name: string, value: string])[],
+  width?: number,
+): string {
+  const names = values.map(([name]) => printable(name));
+  const column = Math.max(0, ...names.map(widthOf));
+  const room = width === undefined ? undefined : Math.max(leastValue, width - column - 3);
+  const lines = values.flatMap(([, value], index) =>
+    value
+      .split(/\r\n|\r|\n/)
+      .flatMap((line) => (room === undefined ? [printable(line)] : folded(printable(line), room)))
+      .map((line, at) => `${pad(at === 0 ? (names[index] ?? '') : '', column)} | ${line}`.trimEnd()),
+  );
+  return [`-[ RECORD ${number} ]`.padEnd(Math.min(width ?? 60, 60), '-'), ...lines].join('\n');
+}
+
+/** Like `wrap`, and breaks within words where a script has no spaces. A long address stays whole, to be copied. */
+function folded(text: string, columns: number): string[] {
+  return wrap(text, columns).flatMap((line) => {
+    if (widthOf(line) <= columns || widthOf(line) === line.length) return [line];
+    const lines: string[] = [];
+    for (let rest = line; rest !== ''; ) {
+      const kept = widthOf(rest) <= columns ? rest : cut(rest, columns + 1).slice(0, -1);
+      if (kept === '') return [...lines, rest];
+      lines.push(kept);
+      rest = rest.slice(kept.length);
+    }
+    return lines;
+  });
 }
 
 /** Narrows the widest columns evenly until the sum fits, but none below its least width. */

@@ -2,7 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cut, widthOf } from '../../../../src/base/display-width.js';
 import { ago, bytes, count, counted, duration, moment } from '../../../../src/base/units.js';
-import { list, pad, pairs, printable, sections, table, wrap } from '../../../../src/cli/text/layout.js';
+import {
+  list,
+  pad,
+  pairs,
+  printable,
+  record,
+  sections,
+  table,
+  tableWidth,
+  wrap,
+} from '../../../../src/cli/text/layout.js';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 30 });
 
@@ -129,8 +139,59 @@ describe('a table', () => {
     );
   });
 
+  it('is as wide as its widest texts, or narrower on request', () => {
+    const rows = fc.array(fc.tuple(anyText, anyText), { maxLength: 6 });
+    fc.assert(
+      fc.property(rows, (cells) => {
+        const heads = [{ name: 'one' }, { name: '二' }];
+        expect(tableWidth(heads, cells)).toBe(widthOf(table(heads, cells).split('\n')[1] ?? ''));
+      }),
+    );
+  });
+
   it('keeps everything where there is no width', () => {
     expect(table([{ name: 'x' }], [['y'.repeat(500)]])).toContain('y'.repeat(500));
+  });
+});
+
+describe('a record', () => {
+  it('has a line for each value, and keeps line breaks', () => {
+    const values = [
+      ['id', '1'],
+      ['説明', 'two\nlines, \u001b[31m'],
+      ['none', ''],
+    ] as const;
+    expect(record(2, values)).toBe(
+      [
+        `-[ RECORD 2 ]${'-'.repeat(47)}`,
+        'id   | 1',
+        '説明 | two',
+        '     | lines, \\u001b[31m',
+        'none |',
+      ].join('\n'),
+    );
+  });
+
+  it('is not wider than the terminal, and loses nothing', () => {
+    const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 60 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 30, max: 100 }), (words, width) => {
+        const value = ['日本語の長い文章'.repeat(8), ...words].join(' ');
+        const lines = record(1, [['name', value]], width)
+          .split('\n')
+          .slice(1);
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(width, 7 + 60));
+        const plain = (text: string) => text.replace(/\s/g, '');
+        expect(plain(lines.map((line) => line.slice(7)).join(''))).toBe(plain(printable(value)));
+      }),
+    );
+    const [, ...lines] = record(1, [['a', '日本語の長い文章'.repeat(8)]], 40).split('\n');
+    expect(lines.map(widthOf)).toEqual([40, 40, 40, 24]);
+  });
+
+  it('keeps a long address whole, to be copied', () => {
+    const address = `https://example.com/${'x'.repeat(100)}`;
+    expect(record(1, [['url', `see ${address}`]], 60).split('\n')[2]).toBe(`    | ${address}`);
   });
 });
 

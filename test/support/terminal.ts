@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import { program } from './signalhouse.js';
+
+interface TerminalOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** The program in a pseudo-terminal (`script` of util-linux), with what it shows and keys to press. */
+export class Terminal {
+  readonly #child: ChildProcess;
+  #shown = '';
+  #seen = 0;
+  #wake: (() => void) | undefined;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>;
+
+  constructor(args: readonly string[], { env, cwd, columns = 80, rows = 24 }: TerminalOptions) {
+    const quoted = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|LINES$|PAGER$|LESS$|NODE_OPTIONS$)/.test(name),
+    );
+    const command = `stty cols ${columns} rows ${rows}; exec ${quoted.join(' ')}`;
+    this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
+      ...(cwd === undefined ? {} : { cwd }),
+      env: { ...Object.fromEntries(inherited), TERM: 'xterm', SHELL: '/bin/sh', ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#shown += text;
+      this.#wake?.();
+    });
+    this.ended = new Promise((resolve) => this.#child.on('close', resolve));
+    void this.ended.then(() => this.#wake?.());
+  }
+
+  /** Everything that was shown, without colours and movements of the cursor. */
+  get text(): string {
+    return plain(this.#shown);
+  }
+
+  type(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
+  /** Types a line and Enter, and waits for `pattern` in what is shown after that. Returns what was shown until then. */
+  async enter(line: string, pattern: RegExp): Promise<string> {
+    this.type(`${line}\r`);
+    return this.until(pattern);
+  }
+
+  /** Waits until `pattern` is shown after what was waited for before; the text up to its end. */
+  async until(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const unseen = plain(this.#shown.slice(this.#seen));
+      if (pattern.test(unseen)) {
+        this.#seen = this.#shown.length;
+        return unseen;
+      }
+      if (this.#child.exitCode !== null)
+        throw new Error(`the program ended before it showed ${pattern}:\n${unseen}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+function plain(text: string): string {
+  return stripVTControlCharacters(text).replaceAll('\r\n', '\n');
+}
