@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Folders, type SandboxProcess, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
+import { canMount, makeReadOnly, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/main.js'));
@@ -207,6 +208,45 @@ describe('doctor', () => {
     expect(stdout).toContain('warn  key file');
     expect(stdout).toContain(`chmod 600 ${keyFile}`);
     expect(existsSync(join(folder, 'none'))).toBe(false);
+  });
+
+  const states = (stdout: string): Record<string, string> =>
+    Object.fromEntries(
+      JSON.parse(stdout).checks.map(({ name, state }: Record<string, string>) => [name, state]),
+    );
+
+  it.runIf(canMount).each([
+    ['a data directory', () => filled, { 'data directory': 'fail', warehouse: 'fail' }],
+    ['a warehouse', () => join(filled, 'worker.duckdb'), { 'data directory': 'ok', warehouse: 'fail' }],
+  ])('finds %s that may not be written', async (_, path, expected) => {
+    const before = contents(filled);
+    const undo = makeReadOnly(path());
+    try {
+      const { code, stdout } = await signalhouse(['doctor', '--json'], { env: env(filled) });
+      expect([code, states(stdout)]).toEqual([1, expect.objectContaining({ ...expected, key: 'ok' })]);
+      const failed = JSON.parse(stdout).checks.filter(({ state }: { state: string }) => state === 'fail');
+      for (const { text, hint } of failed)
+        expect([text, hint]).toEqual([
+          expect.stringContaining(path()),
+          expect.stringContaining('SIGNALHOUSE_DATA_DIR'),
+        ]);
+    } finally {
+      undo();
+    }
+    expect(contents(filled)).toEqual(before);
+  });
+
+  it.runIf(canMount)('finds a disk with too little space', async () => {
+    const disk = new SmallDisk(40);
+    try {
+      const { code, stdout } = await signalhouse(['doctor', '--json'], { env: env(join(disk.path, 'data')) });
+      expect([code, states(stdout)]).toEqual([
+        1,
+        expect.objectContaining({ 'data directory': 'ok', disk: 'fail' }),
+      ]);
+    } finally {
+      disk.remove();
+    }
   });
 
   it('finds a data directory that cannot be one', async () => {

@@ -35,6 +35,17 @@ export class SmallDisk {
   }
 }
 
+/**
+ * Makes a file or folder read-only for everybody, root included, to whom modes mean nothing: a mount over itself. Returns
+ * what undoes it.
+ */
+export function makeReadOnly(path: string): () => void {
+  const mount = (...args: string[]) => execFileSync('mount', args, { stdio: 'pipe' });
+  mount('--bind', path, path);
+  mount('-o', 'remount,bind,ro', path);
+  return () => execFileSync('umount', ['-l', path], { stdio: 'pipe' });
+}
+
 /** Whether this user may mount a disk of its own: root of a machine may, and of most containers may not. */
 export const canMount = (() => {
   try {
