@@ -4,6 +4,13 @@ import { z } from 'zod';
 import { messageOf, SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import {
+  columnsOf,
+  firstSentence,
+  type Relation,
+  relationCalled,
+  relationsOf,
+} from '../warehouse/read/catalog.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { promptOf, recipesIn } from './cookbook.js';
@@ -231,46 +238,24 @@ function said(error: unknown): string {
   return hint === undefined ? messageOf(error) : `${messageOf(error)}\n${hint}`;
 }
 
-interface Relation {
-  readonly schema_name: string;
-  readonly name: string;
-  readonly kind: 'view' | 'macro' | 'table';
-  readonly comment: string | null;
-}
-
 async function listTables(snapshot: Snapshot, schema: string): Promise<string> {
-  const all = await snapshot.rows<Relation>(sqlFile('assistant/tables'));
-  const of = (kind: Relation['kind']) => all.filter((one) => one.schema_name === schema && one.kind === kind);
+  const all = await relationsOf(snapshot);
+  const of = (kind: Relation['kind']) => all.filter((one) => one.schema === schema && one.kind === kind);
   const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
   return (['view', 'macro', 'table'] as const)
     .filter((kind) => of(kind).length > 0)
     .map((kind) => {
-      const lines = of(kind).map((one) => `- ${labelOf(one)}: ${firstSentence(one.comment)}`);
+      const lines = of(kind).map((one) => `- ${one.label}: ${firstSentence(one.comment)}`);
       return `${titles[kind]}\n${lines.join('\n')}`;
     })
     .join('\n\n');
 }
 
-function labelOf({ schema_name: schema, name }: Relation): string {
-  return schema === 'main' ? name : `${schema}.${name}`;
-}
-
-function firstSentence(comment: string | null): string {
-  return /^.*?[.?!](?=\s|$)/s.exec(comment ?? '')?.[0] ?? comment ?? '';
-}
-
 async function describeTable(snapshot: Snapshot, wanted: string): Promise<string> {
-  const all = await snapshot.rows<Relation>(sqlFile('assistant/tables'));
-  const label = wanted
-    .toLowerCase()
-    .replace(/^main\./, '')
-    .replace(/\(.*$/s, '');
-  const found = all.find((one) => labelOf(one).replace(/\(.*$/s, '') === label);
-  if (!found) return `There is no table ${wanted}. There are: ${all.map(labelOf).join(', ')}.`;
-  const columns = await snapshot.rows<{ name: string; type: string; comment: string | null }>(
-    sqlFile('assistant/columns'),
-    { schema: found.schema_name, name: found.name },
-  );
+  const all = await relationsOf(snapshot);
+  const found = relationCalled(all, wanted);
+  if (!found) return `There is no table ${wanted}. There are: ${all.map(({ label }) => label).join(', ')}.`;
+  const columns = await columnsOf(snapshot, found);
   const lines = columns.map(({ name, type, comment }) => `- ${name} (${type}): ${comment ?? ''}`);
-  return [`${labelOf(found)} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
+  return [`${found.label} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
 }

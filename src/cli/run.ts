@@ -78,9 +78,9 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** The failure as text for people, at most `columns` wide where words allow it. */
-export function failureText(failure: Failure, columns: number): string {
-  const lines = paragraph(`signalhouse: ${failure.message}`, columns);
+/** The failure as text for people, at most `columns` wide where words allow it. `who` says whose error it is. */
+export function failureText(failure: Failure, columns: number, who = 'signalhouse: '): string {
+  const lines = paragraph(`${who}${failure.message}`, columns);
   for (const { setting, problem } of failure.problems) {
     lines.push(...indented(`${setting}: ${problem}`, columns));
   }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -190,6 +190,50 @@ describe('sql', () => {
     });
     const code = await new Promise((resolve) => head.on('close', resolve));
     expect({ code, out, err }).toEqual({ code: 0, out: 'n\n0\n', err: '' });
+  });
+});
+
+describe('the prompt of sql', () => {
+  const ready = /signals=> $/;
+
+  it('runs statements and commands, completes names, remembers, and outlives errors', async () => {
+    const home = folders.make();
+    const terminal = new Terminal(['sql'], { cwd, env: { ...env, HOME: home, PAGER: '' } });
+    expect(await terminal.until(ready)).toContain('read-only');
+    await terminal.enter('SELECT count(*) > 0 AS filled', /signals-> $/);
+    expect(await terminal.enter('FROM topics; -- all', ready)).toContain('\nfilled\n------\ntrue\n(1 row)\n');
+    expect(await terminal.enter("SELECT 1 AS n, repeat('many words ', 8) AS text;", ready)).toContain(
+      '\ntext | many',
+    );
+    expect(await terminal.enter('SELECT 1 = = 2;', ready)).toContain(
+      'syntax error at or near "="\nLINE 1: SELECT 1 = = 2\n                   ^\n',
+    );
+    expect(await terminal.enter('DROP TABLE topics;', ready)).toContain('nothing is written');
+    expect(await terminal.enter(String.raw`\d backlog`, ready)).toMatch(/\npriority +VARCHAR +very_low/);
+    expect(await terminal.enter('.tables', ready)).toMatch(/Views\n.*Tables\n.*raw\.documents/s);
+
+    terminal.type('SELECT lifecycle_state_c');
+    await terminal.until(/_c$/);
+    terminal.type('\t');
+    await terminal.until(/onfidence$/);
+    terminal.type(' FROM back');
+    await terminal.until(/back$/);
+    terminal.type('\t');
+    await terminal.until(/log$/);
+    // Ctrl-C clears the line.
+    terminal.type('\u0003');
+    expect(await terminal.until(ready)).toContain('^C');
+    // Up, to the statement of two lines.
+    terminal.type('\u001b[A'.repeat(6));
+    await terminal.until(/FROM topics;$/);
+    expect(await terminal.enter('', ready)).toContain('true');
+    terminal.type('\u0004');
+    expect(await terminal.ended).toBe(0);
+
+    const file = join(home, '.local/state/signalhouse/sql_history');
+    expect(readFileSync(file, 'utf8').split('\n')).toContain('SELECT count(*) > 0 AS filled FROM topics;');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(cwd, 'data')).filter((name) => name.includes('history'))).toEqual([]);
   });
 });
 

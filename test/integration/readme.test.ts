@@ -67,6 +67,7 @@ describe('the README', () => {
     'docs/assumptions.md',
     'docs/operations.md',
     'docs/spreadsheets.md',
+    'docs/sql.md',
   ])('%s links to files that are there', (name) => {
     const links = [...read(name).matchAll(/\]\((?!http)([^)#]+)/g)].map(([, link]) => link!);
     expect(links.length).toBeGreaterThan(0);

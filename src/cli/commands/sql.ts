@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import type { Setup } from '../../app/setup.js';
 import { ExitCode, messageOf, UsageError } from '../../base/errors.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { count } from '../../base/units.js';
@@ -7,8 +8,10 @@ import { command } from '../command.js';
 import { text, whole } from '../flags.js';
 import { canAsk, tableWidth } from '../output.js';
 import { pagedOutput, plainOutput } from '../pager.js';
+import { historyPath } from '../prompt/history.js';
+import type { PromptOptions } from '../prompt/prompt.js';
 import { setUp } from '../setup.js';
-import { type AnswerFormat, answerFormats, printAnswer } from '../text/answer.js';
+import { answerFormats, isForPeople, printAnswer } from '../text/answer.js';
 
 /** More rows are not readable; the formats for programs have no default limit. */
 const tableLimit = 1_000;
@@ -16,8 +19,13 @@ const tableLimit = 1_000;
 export const sql = command({
   name: 'sql',
   usage: '[query]',
-  summary: 'Query the published file with SQL, also while a sync runs',
-  positionals: { query: { type: 'string', describe: 'The query; - reads it from stdin' } },
+  summary: 'Query the published file with SQL, also while a sync runs; without a query, at a prompt',
+  positionals: {
+    query: {
+      type: 'string',
+      describe: 'The query; - reads it from stdin. Without one, a prompt opens on a terminal',
+    },
+  },
   options: {
     file: { alias: 'f', type: 'string', requiresArg: true, describe: 'File that contains the query' },
     format: {
@@ -34,6 +42,7 @@ export const sql = command({
   },
   examples: [
     ['signalhouse sql "SELECT * FROM backlog LIMIT 10"', 'Print a table'],
+    ['signalhouse sql', 'Open a prompt; \\? lists its commands'],
     ['signalhouse sql -f weekly.sql --format csv', 'Run a file of SQL, print CSV'],
     ['signalhouse sql "FROM topics" --json | jq length', 'Print JSON'],
     ['echo "SHOW TABLES" | signalhouse sql -', 'Read the query from stdin'],
@@ -49,6 +58,10 @@ export const sql = command({
     const isShown = process.stdout.isTTY === true;
     const format = asked ?? (context.json ? 'json' : isShown ? 'auto' : 'table');
     const limit = most ?? (isForPeople(format) ? tableLimit : Number.POSITIVE_INFINITY);
+    // The parser turns - into an empty query.
+    const isInteractive = query === undefined && file === undefined && !context.json && canAsk();
+    if (isInteractive)
+      return prompt(await setUp(context), { format, limit, historyPath: historyPath(process.env) });
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
     if (statementsIn(source).length === 0) throw noQuery('contains no statement');
@@ -74,8 +87,18 @@ export const sql = command({
   },
 });
 
-function isForPeople(format: AnswerFormat | 'auto'): boolean {
-  return format === 'auto' || format === 'table' || format === 'vertical';
+async function prompt(setup: Setup, options: PromptOptions): Promise<ExitCode> {
+  const [{ SqlSession }, { Prompt }] = await Promise.all([
+    import('../../app/sql-session.js'),
+    import('../prompt/prompt.js'),
+  ]);
+  const session = await SqlSession.open(setup);
+  try {
+    await new Prompt(session, options).run();
+  } finally {
+    session.close();
+  }
+  return ExitCode.done;
 }
 
 async function queryFrom(query: string | undefined, file: string | undefined): Promise<string> {
@@ -88,7 +111,10 @@ async function queryFrom(query: string | undefined, file: string | undefined): P
       throw new UsageError('The query cannot be read.', [{ setting: '--file', problem: messageOf(error) }]);
     }
   }
-  if (process.stdin.isTTY) throw noQuery('is missing');
+  if (process.stdin.isTTY) {
+    if (query === undefined && file === undefined) throw noQuery('is missing');
+    process.stderr.write('Type the query; Ctrl-D ends it.\n');
+  }
   return readStdin();
 }
 

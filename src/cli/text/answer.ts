@@ -5,6 +5,11 @@ import { printable, record, table, tableWidth } from './layout.js';
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
+/** Whether a format is for people: several answers follow each other, and they have a limit by default. */
+export function isForPeople(format: AnswerFormat | 'auto'): boolean {
+  return format === 'auto' || format === 'table' || format === 'vertical';
+}
+
 interface PrintableAnswer {
   readonly columns: readonly AnswerColumn[];
   readonly rows: AsyncIterable<readonly Json[]>;

@@ -1,0 +1,143 @@
+import { statSync } from 'node:fs';
+import {
+  allColumns,
+  columnsOf,
+  definitionOf,
+  firstSentence,
+  type Relation,
+  type RelationColumn,
+  relationCalled,
+  relationsOf,
+} from '../warehouse/read/catalog.js';
+import { openPublished, type Snapshot } from '../warehouse/read/query.js';
+import { filesOf } from '../warehouse/store/engine.js';
+import { readingLimitsOf, type Setup } from './setup.js';
+
+/** A table, view or macro, as a list shows it. */
+export interface ListedRelation {
+  readonly label: string;
+  readonly kind: Relation['kind'];
+  /** What it answers or holds, in a sentence. */
+  readonly summary: string;
+}
+
+/** A table, view or macro with its columns. */
+export interface DescribedRelation {
+  readonly label: string;
+  readonly kind: Relation['kind'];
+  readonly comment: string;
+  readonly columns: readonly RelationColumn[];
+}
+
+/**
+ * What became of the snapshot that a session reads: still the newest, replaced by a newer one, or kept although there is a
+ * newer one, because temporary tables, views, macros or variables would be lost.
+ */
+export type Refreshed = 'newest' | 'reopened' | 'kept';
+
+/** The published snapshot, open for the statements of one person for hours. It follows what is published meanwhile. */
+export class SqlSession {
+  readonly #setup: Setup;
+  #open: Opened;
+
+  private constructor(setup: Setup, opened: Opened) {
+    this.#setup = setup;
+    this.#open = opened;
+  }
+
+  /** Raises StorageError when nothing is published, or it cannot be opened. */
+  static async open(setup: Setup): Promise<SqlSession> {
+    return new SqlSession(setup, await opened(setup));
+  }
+
+  get snapshot(): Snapshot {
+    return this.#open.snapshot;
+  }
+
+  get path(): string {
+    return filesOf(this.#setup.config.dataDir).published;
+  }
+
+  /** When the snapshot that is read was published. */
+  get publishedAt(): Date {
+    return this.#open.publishedAt;
+  }
+
+  /**
+   * Opens the newest snapshot when there is one; with `always`, also when something temporary is lost. While the new file
+   * cannot be opened, the session stays on the one that it has.
+   */
+  async refresh(always = false): Promise<Refreshed> {
+    if (!always) {
+      const version = versionOf(this.path)?.version;
+      if (version === undefined || version === this.#open.version) return 'newest';
+      if (await this.#hasTemporary()) return 'kept';
+    }
+    const before = this.#open;
+    try {
+      this.#open = await opened(this.#setup);
+    } catch (error) {
+      if (always) throw error;
+      return 'newest';
+    }
+    before.snapshot.close();
+    return 'reopened';
+  }
+
+  /** Every table, view and macro, the views first. */
+  async list(): Promise<ListedRelation[]> {
+    const relations = await relationsOf(this.snapshot);
+    return relations.map(({ label, kind, comment }) => ({ label, kind, summary: firstSentence(comment) }));
+  }
+
+  /** A table, view or macro by its name; undefined when there is none. */
+  async describe(wanted: string): Promise<DescribedRelation | undefined> {
+    const found = relationCalled(await relationsOf(this.snapshot), wanted);
+    if (!found) return undefined;
+    const { label, kind, comment } = found;
+    return { label, kind, comment: comment ?? '', columns: await columnsOf(this.snapshot, found) };
+  }
+
+  /** The SQL that creates a table, view or macro; undefined when there is none. */
+  async definition(wanted: string): Promise<string | undefined> {
+    const found = relationCalled(await relationsOf(this.snapshot), wanted);
+    return found && definitionOf(this.snapshot, found);
+  }
+
+  /** The columns of every table and view, by label. */
+  columns(): Promise<Map<string, readonly string[]>> {
+    return allColumns(this.snapshot);
+  }
+
+  close(): void {
+    this.#open.snapshot.close();
+  }
+
+  async #hasTemporary(): Promise<boolean> {
+    const [found] = await this.snapshot.rows<{ any: boolean }>(`
+      SELECT EXISTS (FROM duckdb_tables() WHERE temporary AND NOT internal)
+        OR EXISTS (FROM duckdb_views() WHERE temporary AND NOT internal)
+        OR EXISTS (FROM duckdb_functions() WHERE database_name = 'temp' AND NOT internal)
+        OR EXISTS (FROM duckdb_variables()) AS any`);
+    return found?.any === true;
+  }
+}
+
+interface Opened {
+  readonly snapshot: Snapshot;
+  /** Changes with every file that takes its place. */
+  readonly version: string | undefined;
+  readonly publishedAt: Date;
+}
+
+async function opened({ config }: Setup): Promise<Opened> {
+  // Looked at before the file is opened: when it is replaced in between, the next statement opens it again.
+  const before = versionOf(filesOf(config.dataDir).published);
+  const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+  return { snapshot, version: before?.version, publishedAt: before?.publishedAt ?? new Date() };
+}
+
+function versionOf(path: string): { version: string; publishedAt: Date } | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && { version: `${found.ino} ${found.mtimeNs} ${found.size}`, publishedAt: found.mtime };
+}

@@ -1,0 +1,362 @@
+import { createInterface, type Interface } from 'node:readline';
+import type { ListedRelation, SqlSession } from '../../app/sql-session.js';
+import { splitSql } from '../../base/sql-text.js';
+import { ago, counted, duration, moment } from '../../base/units.js';
+import { type Output, pagedOutput } from '../pager.js';
+import { failureOf, failureText } from '../run.js';
+import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
+import { completions } from './completion.js';
+import { relationDescription, relationList, relationNames } from './describe.js';
+import { History } from './history.js';
+
+export interface PromptOptions {
+  readonly format: AnswerFormat | 'auto';
+  /** The most rows of an answer. */
+  readonly limit: number;
+  readonly historyPath: string;
+}
+
+const help = String.raw`Statements end with ; and may have several lines. Tab completes tables, columns
+and keywords. Ctrl-C stops the statement that is running, or clears the line.
+  \d             list tables and views      \d NAME       describe one
+  .tables        their names                .schema NAME  the SQL that creates one
+  ;  \g          run the statement          \G  \gx       the same, printed vertically
+  \x             vertical, on or off        .mode FORMAT  choose the format
+  .maxrows N     most rows of an answer     \timing       show times, on or off
+  \c             read the newest file       \r            forget unfinished lines
+  \?  help       show this help             \q            leave (also Ctrl-D, exit)
+Formats: auto, ${answerFormats.join(', ')}. Auto prints rows vertically
+that are wider than the terminal. Nothing is written, and no other file is read.`;
+
+const commands =
+  String.raw`\d \dt \dv \x \timing \c \r \g \G \gx \? \q .tables .schema .mode .maxrows .timer .help .quit .exit`.split(
+    ' ',
+  );
+const commandsOnTables = [String.raw`\d`, '.schema', '.tables'];
+
+/** What is typed: a line, Ctrl-C, or Ctrl-D. */
+type Typed = { readonly line: string } | 'interrupt' | 'end';
+
+/** The prompt of `signalhouse sql` on a terminal: statements and commands, until it is left. No error ends it. */
+export class Prompt {
+  readonly #session: SqlSession;
+  readonly #history: History;
+  readonly #terminal: Interface;
+  readonly #typed: Typed[] = [];
+  #wake: (() => void) | undefined;
+  /** The lines of a statement that has no end yet. */
+  #lines = '';
+  #format: AnswerFormat | 'auto';
+  #limit: number;
+  #isTimed = false;
+  #isKept = false;
+  /** What the arrow keys go through. */
+  #shownHistory: string[] = [];
+  /** What Tab completes; read when it is needed, and again for another file. */
+  #relations: Map<string, readonly string[]> | undefined;
+
+  constructor(session: SqlSession, options: PromptOptions) {
+    this.#session = session;
+    this.#format = options.format;
+    this.#limit = options.limit;
+    this.#history = new History(options.historyPath);
+    this.#terminal = createInterface({
+      input: process.stdin,
+      output: process.stdout,
+      history: [...this.#history.entries],
+      historySize: 1_000,
+      completer: (line: string, done: (error: null, found: [string[], string]) => void) =>
+        void this.#complete(line).then((found) => done(null, found)),
+    });
+    // The terminal's own history has lines; ours has statements.
+    this.#terminal.on('history', (lines) => {
+      this.#shownHistory = lines;
+      this.#showHistory();
+    });
+    this.#terminal.on('line', (line) => this.#take({ line }));
+    this.#terminal.on('SIGINT', () => this.#take('interrupt'));
+    this.#terminal.on('close', () => this.#take('end'));
+  }
+
+  /** Reads and runs until the person leaves. */
+  async run(): Promise<void> {
+    const { path, publishedAt } = this.#session;
+    say(path);
+    say(
+      `Published ${moment(publishedAt)} (${ago(publishedAt, Date.now())}), read-only. \\? lists the commands.`,
+    );
+    for (;;) {
+      const typed = await this.#next();
+      if (typed === 'end') {
+        process.stdout.write('\n');
+        return;
+      }
+      if (typed === 'interrupt') this.#lines = '';
+      else if (!(await this.#enter(typed.line))) break;
+    }
+    this.#terminal.close();
+  }
+
+  #take(typed: Typed): void {
+    if (typed === 'interrupt') {
+      // The whole line is removed, and the prompt shown again below.
+      this.#terminal.write(null, { ctrl: true, name: 'e' });
+      this.#terminal.write(null, { ctrl: true, name: 'u' });
+      process.stdout.write('^C\n');
+    }
+    this.#typed.push(typed);
+    this.#wake?.();
+  }
+
+  async #next(): Promise<Typed> {
+    for (;;) {
+      const next = this.#typed.shift();
+      if (next !== undefined) return next;
+      const { open } = splitSql(this.#lines);
+      this.#terminal.setPrompt(this.#lines === '' ? 'signals=> ' : `signals${open ?? '-'}> `);
+      this.#terminal.prompt();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** Takes one line; false when it says to leave. */
+  async #enter(line: string): Promise<boolean> {
+    const isFirst = this.#lines.trim() === '';
+    const isQuoted = splitSql(this.#lines).open !== undefined;
+    if (isFirst && /^\s*(exit|quit)\s*;?\s*$/i.test(line)) return false;
+    if (!isQuoted && /^\s*\\/.test(line)) return this.#command(line);
+    if (isFirst && /^\s*(\.[a-z]|help\s*;?\s*$)/i.test(line)) return this.#command(line);
+    // psql's \g and \gx and mysql's \G end a statement as well.
+    const ended = /^(.*?)\\(g|gx|G)\s*$/.exec(line);
+    const isEnded = ended !== null && splitSql(this.#lines + ended[1]).open === undefined;
+    const entered = this.#lines + line;
+    this.#lines += isEnded ? `${ended[1]};` : `${line}\n`;
+    const { ended: statements, rest } = splitSql(this.#lines);
+    if (statements.length > 0) {
+      this.#remember(rest === '' ? entered : entered.slice(0, entered.lastIndexOf(rest)));
+      this.#lines = rest === '' ? '' : `${rest}\n`;
+      const format = isEnded && ended[2] !== 'g' ? 'vertical' : this.#format;
+      for (const statement of statements)
+        await this.#alone((output) => this.#answer(statement, format, output));
+    } else if (rest === '') this.#lines = '';
+    return true;
+  }
+
+  /** Runs a command of the prompt; false when it says to leave. */
+  async #command(line: string): Promise<boolean> {
+    const [, name = '', argument = ''] = /^\s*(\\?[^\s;]+)\s*(.*?)\s*;?\s*$/.exec(line) ?? [];
+    this.#remember(line);
+    switch (name.startsWith('.') ? name.toLowerCase() : name) {
+      case '\\q':
+      case '.quit':
+      case '.exit':
+        return false;
+      case '\\r':
+        this.#lines = '';
+        break;
+      case '\\g':
+      case '\\gx':
+      case '\\G':
+        if (this.#lines.trim() !== '') return this.#enter(line);
+        break;
+      case '\\x':
+        this.#setFormat(verticalMode(argument, this.#format));
+        break;
+      case '.mode':
+        this.#setFormat(argument.toLowerCase() || undefined);
+        break;
+      case '\\timing':
+      case '.timer':
+        this.#isTimed = argument === '' ? !this.#isTimed : argument === 'on';
+        say(`Times are ${this.#isTimed ? 'shown' : 'not shown'}.`);
+        break;
+      case '.maxrows':
+        this.#setLimit(argument);
+        break;
+      case '\\c':
+        await this.#alone(() => this.#reopen());
+        break;
+      case '.tables':
+        await this.#alone((output) => this.#list(argument, output));
+        break;
+      case '\\d':
+        await this.#alone((output) => this.#describe(['view', 'macro', 'table'], argument, output));
+        break;
+      case '\\dt':
+        await this.#alone((output) => this.#describe(['table'], argument, output));
+        break;
+      case '\\dv':
+        await this.#alone((output) => this.#describe(['view', 'macro'], argument, output));
+        break;
+      case '.schema':
+        await this.#alone((output) => this.#definition(argument, output));
+        break;
+      case '\\?':
+      case '\\h':
+      case '.help':
+      case 'help':
+        say(help);
+        break;
+      default:
+        say(String.raw`${name} is not a command of this prompt; \? lists them.`);
+    }
+    return true;
+  }
+
+  #remember(entered: string): void {
+    this.#history.add(entered);
+    this.#showHistory();
+  }
+
+  #showHistory(): void {
+    this.#shownHistory.splice(0, this.#shownHistory.length, ...this.#history.entries);
+  }
+
+  #setFormat(wanted: string | undefined): void {
+    const known = (['auto', ...answerFormats] as const).find((one) => one === wanted);
+    if (known) this.#format = known;
+    else if (wanted !== undefined)
+      say(`${wanted} is not a format; there are auto, ${answerFormats.join(', ')}.`);
+    if (known || wanted === undefined) say(`The format is ${this.#format}.`);
+  }
+
+  #setLimit(wanted: string): void {
+    const number = Number(wanted);
+    const isNumber = Number.isSafeInteger(number) && number > 0;
+    if (isNumber) this.#limit = number;
+    if (!isNumber && wanted !== '') say(`${wanted} is not a number of rows.`);
+    else say(`An answer shows at most ${counted(this.#limit, 'row')}.`);
+  }
+
+  /**
+   * Gives the terminal to a statement or command: Ctrl-C stops it, and a pager reads the keys. What is typed meanwhile is
+   * read afterwards.
+   */
+  async #alone(work: (output: Output) => Promise<void>): Promise<void> {
+    let isStopped = false;
+    const stop = () => {
+      isStopped = true;
+      this.#session.snapshot.interrupt();
+    };
+    this.#terminal.pause();
+    process.stdin.setRawMode(false);
+    process.on('SIGINT', stop);
+    const paged = pagedOutput();
+    const write = async (text: string) => !isStopped && (await paged.write(text));
+    let failure: unknown;
+    try {
+      await work({ columns: paged.columns, write, end: () => paged.end() });
+    } catch (error) {
+      failure = error;
+    }
+    await paged.end();
+    process.off('SIGINT', stop);
+    if (isStopped) say('Stopped.');
+    else if (failure !== undefined) say(failureText(failureOf(failure), columns(), ''));
+    process.stdin.setRawMode(true);
+    this.#terminal.resume();
+  }
+
+  async #answer(sql: string, format: AnswerFormat | 'auto', output: Output): Promise<void> {
+    await this.#refresh();
+    const started = performance.now();
+    let answers = 0;
+    for await (const answer of this.#session.snapshot.answers(sql)) {
+      answers++;
+      const { printed, more } = await printAnswer(answer, { format, limit: this.#limit, output });
+      if (more) await output.write(`(the first ${counted(printed, 'row')}; .maxrows N shows more)\n`);
+      else if (isForPeople(format)) await output.write(`(${counted(printed, 'row')})\n`);
+    }
+    if (answers === 0) await output.write('Done.\n');
+    const ms = performance.now() - started;
+    if (this.#isTimed) await output.write(`Time: ${ms < 10_000 ? `${Math.round(ms)} ms` : duration(ms)}\n`);
+    await output.write('\n');
+  }
+
+  /** The tables, views and macros of these kinds whose names match a pattern such as `topic*`. */
+  async #listed(pattern: string, kinds: readonly ListedRelation['kind'][]): Promise<ListedRelation[]> {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+    const matches = new RegExp(pattern === '' ? '' : `^${parts.join('.*')}$`, 'i');
+    const all = await this.#session.list();
+    return all.filter(({ label, kind }) => kinds.includes(kind) && matches.test(label.replace(/\(.*$/s, '')));
+  }
+
+  async #list(pattern: string, output: Output): Promise<void> {
+    await this.#refresh();
+    const found = await this.#listed(pattern, ['view', 'macro', 'table']);
+    await output.write(found.length === 0 ? noTable(pattern) : `${relationNames(found, columns())}\n`);
+  }
+
+  async #describe(kinds: readonly ListedRelation['kind'][], wanted: string, output: Output): Promise<void> {
+    await this.#refresh();
+    if (wanted === '' || wanted.includes('*')) {
+      const found = await this.#listed(wanted, kinds);
+      await output.write(found.length === 0 ? noTable(wanted) : `${relationList(found, columns())}\n`);
+      return;
+    }
+    const found = await this.#session.describe(wanted);
+    await output.write(found ? `${relationDescription(found, columns())}\n` : noTable(wanted));
+  }
+
+  async #definition(wanted: string, output: Output): Promise<void> {
+    await this.#refresh();
+    const found = wanted === '' ? undefined : await this.#session.definition(wanted);
+    await output.write(
+      found ? `${found}\n` : wanted === '' ? 'Name a table: .schema NAME\n' : noTable(wanted),
+    );
+  }
+
+  async #complete(line: string): Promise<[string[], string]> {
+    try {
+      this.#relations ??= await this.#session.columns();
+      const after = this.#terminal.line.slice(this.#terminal.cursor);
+      return completions(this.#lines, line, after, {
+        relations: this.#relations,
+        ...{ commands, commandsOnTables, formats: ['auto', ...answerFormats] },
+      });
+    } catch {
+      return [[], line];
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const found = await this.#session.refresh();
+    if (found === 'reopened') this.#reopened();
+    if (found === 'kept' && !this.#isKept) {
+      this.#isKept = true;
+      say('A newer file was published. This session stays on the earlier one because of its temporary');
+      say('tables, views, macros or variables; \\c drops them and reads the newer file.');
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    await this.#session.refresh(true);
+    this.#reopened();
+  }
+
+  #reopened(): void {
+    this.#relations = undefined;
+    this.#isKept = false;
+    say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
+  }
+}
+
+/** What `\\x` makes of the format. */
+function verticalMode(argument: string, format: AnswerFormat | 'auto'): string {
+  if (argument === '') return format === 'vertical' ? 'auto' : 'vertical';
+  return { on: 'vertical', off: 'table' }[argument] ?? argument;
+}
+
+function noTable(wanted: string): string {
+  return `There is no table, view or macro ${wanted}; \\d lists them.\n`;
+}
+
+function columns(): number {
+  return process.stdout.columns || 80;
+}
+
+function say(text: string): void {
+  if (text !== '') process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
