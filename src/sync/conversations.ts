@@ -64,6 +64,10 @@ async function readOnce(
       landing.rejectAnswer(child.name, { id: null, parentId: entityId }, error);
       leftOut ??= error;
     }
+    const add = () => {
+      landing.leaveOutStored(child.name);
+      return context.batcher.add(landing);
+    };
     withoutId += page.items.length - found.length;
     firstTotal ??= page.totalCount;
     if (expected && !page.last) {
@@ -83,7 +87,7 @@ async function readOnce(
         landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
         context.unsettledConversations.add(`${child.name} ${entityId}`);
       }
-      await context.batcher.add(landing);
+      await add();
       return whole || isLastReading || leftOut !== undefined;
     }
     if (
@@ -98,10 +102,10 @@ async function readOnce(
       const { wholeAt } = task;
       const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
       landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), ...sinceWhole, counters });
-      await context.batcher.add(landing);
+      await add();
       return true;
     }
-    await context.batcher.add(landing);
+    await add();
   }
   return true;
 }

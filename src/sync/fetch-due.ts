@@ -67,6 +67,7 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
 }
 
 const storedPartsSql = sqlFile('sync/stored_parts');
+const storedConversationsSql = sqlFile('sync/stored_conversations');
 
 /** A conversation comes with everything ever written in it: what has not changed since an earlier run need not land again. */
 async function rememberConversations(
@@ -76,9 +77,11 @@ async function rememberConversations(
   const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
   const again = tasks.filter(({ child, reason }) => lists.includes(child) && reason !== 'never');
   if (again.length === 0) return;
-  const sql = substitute(storedPartsSql, { kinds: literals(lists.map(({ name }) => name)) });
+  const kinds = literals(lists.map(({ name }) => name));
   const parents = again.map(({ entityId }) => entityId);
-  seenContent.storedBefore(await store.all<StoredHash>(sql, { parents }));
+  const stored = (sql: string) => store.all<StoredHash>(substitute(sql, { kinds }), { parents });
+  seenContent.storedBefore(await stored(storedPartsSql));
+  seenContent.conversationsBefore(await stored(storedConversationsSql));
 }
 
 function askedOf({ child, entityId }: Task) {

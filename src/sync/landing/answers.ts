@@ -64,6 +64,7 @@ const forms: { readonly [F in Form]: Land<F> } = {
   conversations: (landing, child, parentId, body, where) => {
     const items = arrayIn(body, child.answer.names, where);
     landing.members(child.name, parentId, landGroups(landing, child, parentId, items));
+    landing.leaveOutStored(child.name);
     releaseMessages(items);
   },
 

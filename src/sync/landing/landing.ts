@@ -262,6 +262,17 @@ export class Landing {
     if (document) document.partsHash = digest;
   }
 
+  /** Leaves out conversations of that kind of list that need not be stored again; call it when all have landed. */
+  leaveOutStored(kind: string): void {
+    let kept = 0;
+    for (const document of this.documents) {
+      if (document.endpoint === kind && this.seenContent.isStored(document)) continue;
+      this.documents[kept] = document;
+      kept += 1;
+    }
+    this.documents.length = kept;
+  }
+
   /** Whether this answer already brought a document of that kind and id. */
   has(kind: string, id: string): boolean {
     return this.#landed.has(`${kind}\n${id}`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Arrival } from '../../base/clock.js';
+import type { Document } from '../../warehouse/load/batch.js';
 
 /** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
 const mostEntries = 200_000;
@@ -13,6 +14,9 @@ const mostEntries = 200_000;
 export class SeenContent {
   readonly #seen = new Map<string, { readonly digest: string; readonly no: number }>();
   #stored = new StoredHashes([]);
+  #storedConversations = new StoredHashes([]);
+  /** The conversations that were landed since those were stored, or may be removed. */
+  readonly #moved = new Set<string>();
 
   /**
    * Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not.
@@ -35,9 +39,35 @@ export class SeenContent {
     this.#stored = new StoredHashes(rows);
   }
 
+  /** Replaces what is known of conversations: rows of sql/sync/stored_conversations.sql. */
+  conversationsBefore(rows: readonly StoredHash[]): void {
+    this.#storedConversations = new StoredHashes(rows);
+    this.#moved.clear();
+  }
+
+  /**
+   * Whether a conversation, as one list returned it, need not be stored again: it is stored like that, no list says
+   * something else, and none has since.
+   */
+  isStored({ endpoint, id, parentId, body, partsHash }: Document): boolean {
+    if (this.#storedConversations.isEmpty) return false;
+    const content = partsHash && md5(`${md5(body)}${partsHash}`).slice(0, 16);
+    if (
+      content &&
+      !this.#moved.has(id) &&
+      this.#storedConversations.has(`${endpoint} ${parentId} ${id}`, content)
+    )
+      return true;
+    this.#moved.add(id);
+    // Beyond that nothing is left out any more.
+    if (this.#moved.size > mostEntries) this.conversationsBefore([]);
+    return false;
+  }
+
   /** Makes these land when they come again. */
   forget(names: Iterable<string>): void {
     for (const name of names) {
+      if (!this.#storedConversations.isEmpty) this.#moved.add(name);
       const last = this.#seen.get(name);
       if (last) this.#seen.set(name, { digest: '', no: last.no });
     }
@@ -47,6 +77,7 @@ export class SeenContent {
   forgetAll(): void {
     this.#seen.clear();
     this.#stored = new StoredHashes([]);
+    this.conversationsBefore([]);
   }
 }
 
@@ -62,7 +93,10 @@ class StoredHashes {
   readonly #hashes: BigUint64Array;
   readonly #mask: number;
 
+  readonly isEmpty: boolean;
+
   constructor(rows: readonly StoredHash[]) {
+    this.isEmpty = rows.length === 0;
     const places = 2 ** Math.ceil(Math.log2(rows.length * 2 + 2));
     this.#names = new BigUint64Array(places);
     this.#hashes = new BigUint64Array(places);
@@ -86,4 +120,8 @@ class StoredHashes {
     while (this.#names[place] !== 0n && this.#names[place] !== name) place = (place + 1) & this.#mask;
     return place;
   }
+}
+
+function md5(text: string): string {
+  return createHash('md5').update(text).digest('hex');
 }

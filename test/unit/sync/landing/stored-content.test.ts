@@ -64,6 +64,53 @@ describe('the messages of a conversation', () => {
   });
 });
 
+describe('a conversation', () => {
+  const sql = substitute(sqlFile('sync/stored_conversations'), { kinds: "'topic_groups', 'company_groups'" });
+  const stored = async (...parents: string[]) => {
+    const rows = await warehouse.all<{ name: number | bigint }>(sql, { parents });
+    return rows.map(({ name }) => BigInt(name));
+  };
+  const group = { id: 'g', endTimestamp: '2026-01-01T00:00:00Z' };
+  const listed = (second: number, parent = 't', more: object = { title: 'One' }) => ({
+    ...doc('topic_groups', 'g', second, { group: { ...group, ...more } }, parent),
+    partsHash: hash,
+  });
+  const named = (second: number, body: object = {}, parent = 'c') => ({
+    ...doc('company_groups', 'g', second, { group, topic: { topicId: 't' }, ...body }, parent),
+    partsHash: hash,
+  });
+
+  test('counts while every list that has it says the same, each in its own form', async () => {
+    await load(listed(1), named(2), named(3, {}, 'd'));
+    expect(await stored('t')).toEqual([nameOf('topic_groups t g')]);
+    expect(await stored('c', 'x')).toEqual([nameOf('company_groups c g')]);
+    expect(await stored('x')).toEqual([]);
+    const [row] = await warehouse.all<{ hash: number | bigint }>(sql, { parents: ['t'] });
+    const { body, partsHash } = listed(1);
+    const md5 = (text: string) => createHash('md5').update(text).digest('hex');
+    expect(BigInt(row?.hash ?? 0)).toBe(BigInt(`0x${md5(`${md5(body)}${partsHash}`).slice(0, 16)}`));
+  });
+
+  test.each([
+    ['another topic', named(2, { topic: { topicId: 'u' } })],
+    ['another end', named(2, { group: { ...group, endTimestamp: null } })],
+    ['a field that only it has', named(2, { group: { ...group, mood: 'good' } })],
+    ['another similarity for another topic', listed(2, 'u', { similarityAtAssignment: 0.5 })],
+  ])('does not count where another list says %s', async (_, other) => {
+    await load(listed(1));
+    expect(await stored('t')).toHaveLength(1);
+    await load(other);
+    expect(await stored('t')).toEqual([]);
+  });
+
+  test('does not count where two companies name its topic in different ways, or without its messages', async () => {
+    await load(named(1), named(2, { topic: { topicId: 't', topicTitle: 'New' } }, 'd'));
+    expect(await stored('c', 'd')).toEqual([]);
+    await load({ ...doc('company_groups', 'h', 1, { group }, 'c'), partsHash: null });
+    expect(await stored('c')).toEqual([]);
+  });
+});
+
 describe("a topic's people", () => {
   const topic = { ...doc('topics', 't', 1, { title: 'One' }), partsHash: hash };
   const person = (kind: string, second: number, body: object) => doc(kind, 'p', second, body, 't');
