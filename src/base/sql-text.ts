@@ -1,7 +1,7 @@
 /** SQL text as DuckDB reads it, as far as finding the ends of statements needs it. */
 
 /** What is still open at the end of a text: something quoted, or a comment. */
-export type OpenAtEnd = "'" | '"' | '$' | '*';
+type OpenAtEnd = "'" | '"' | '$' | '*';
 
 /** A text cut at its semicolons. */
 export interface SplitSql {

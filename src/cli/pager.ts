@@ -8,6 +8,8 @@ import { print } from './output.js';
 export interface Output {
   /** The width of the terminal; undefined when there is none and lines may have any length. */
   readonly columns: number | undefined;
+  /** Whether a pager has the terminal, and Ctrl-C is for it. */
+  readonly isPaging: boolean;
   /** False when nobody reads on: the pager was left. */
   write(text: string): Promise<boolean>;
   /** Prints what was held back, and waits until the pager is left. */
@@ -18,6 +20,7 @@ export interface Output {
 export function plainOutput(columns: number | undefined): Output {
   return {
     columns,
+    isPaging: false,
     write: async (text) => {
       print(text);
       return true;
@@ -40,7 +43,7 @@ export function pagedOutput(): Output {
 }
 
 /** The command that shows long output; undefined for none. */
-export function pagerCommand(env: NodeJS.ProcessEnv): string | undefined {
+function pagerCommand(env: NodeJS.ProcessEnv): string | undefined {
   const { PAGER: asked } = env;
   if (asked === undefined) return isInstalled('less', env.PATH ?? '') ? 'less' : undefined;
   const command = asked.trim();
@@ -73,6 +76,10 @@ class PagedOutput implements Output {
     readonly columns: number,
     private readonly rows: number,
   ) {}
+
+  get isPaging(): boolean {
+    return this.#pager?.isOpen === true;
+  }
 
   async write(text: string): Promise<boolean> {
     if (this.#isDirect) {
@@ -131,7 +138,9 @@ function screenLines(text: string, columns: number): number {
 class Pager {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
-  #isOpen = true;
+  #reads = true;
+  /** Whether its process still runs. */
+  isOpen = true;
 
   constructor(command: string) {
     // Ctrl-C is for the pager: less stops searching then.
@@ -141,7 +150,8 @@ class Pager {
     this.#child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env });
     this.#ended = new Promise((resolve) => {
       const done = (code: number | null) => {
-        this.#isOpen = false;
+        this.#reads = false;
+        this.isOpen = false;
         process.off('SIGINT', ignore);
         resolve(code);
       };
@@ -150,19 +160,19 @@ class Pager {
     });
     // The pager was left before it had read everything.
     this.#child.stdin?.on('error', () => {
-      this.#isOpen = false;
+      this.#reads = false;
     });
   }
 
   /** False when the pager does not read any more. */
   async write(text: string): Promise<boolean> {
     const { stdin } = this.#child;
-    if (!this.#isOpen || !stdin) return false;
+    if (!this.#reads || !stdin) return false;
     await new Promise<void>((resolve) => {
       stdin.write(text, () => resolve());
       void this.#ended.then(() => resolve());
     });
-    return this.#isOpen;
+    return this.#reads;
   }
 
   /** Waits until the pager is left; its exit code. */

@@ -57,3 +57,21 @@ export function untilSignal(): Promise<void> {
     }
   });
 }
+
+/**
+ * Calls `cleanUp` before a signal ends this process, which it then does as if nobody had listened: a shell stops its loop
+ * only when Ctrl-C has killed the command. A signal for which `cleanUp` returns false is ignored. Returns what stops
+ * listening.
+ */
+export function onDeath(cleanUp: (signal: NodeJS.Signals) => boolean): () => void {
+  const release = () => {
+    for (const name of signals) process.off(name, die);
+  };
+  const die = (name: NodeJS.Signals) => {
+    if (!cleanUp(name)) return;
+    release();
+    process.kill(process.pid, name);
+  };
+  for (const name of signals) process.on(name, die);
+  return release;
+}

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
-import { Terminal } from '../support/terminal.js';
+import { closeTerminals, Terminal } from '../support/terminal.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sql.js'));
@@ -25,6 +25,7 @@ beforeAll(async () => {
   if (code !== 0) throw new Error('the warehouse of this test could not be filled');
   await sandbox.stop();
 });
+afterEach(closeTerminals);
 afterAll(() => folders.remove());
 
 const sql = (args: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { program } from './signalhouse.js';
 
@@ -7,6 +8,13 @@ interface TerminalOptions {
   readonly cwd?: string;
   readonly columns?: number;
   readonly rows?: number;
+}
+
+const open = new Set<ChildProcess>();
+
+/** Ends what a test that failed left running. */
+export function closeTerminals(): void {
+  for (const child of open) child.kill('SIGKILL');
 }
 
 /** The program in a pseudo-terminal (`script` of util-linux), with what it shows and keys to press. */
@@ -34,7 +42,11 @@ export class Terminal {
       this.#wake?.();
     });
     this.ended = new Promise((resolve) => this.#child.on('close', resolve));
-    void this.ended.then(() => this.#wake?.());
+    open.add(this.#child);
+    void this.ended.then(() => {
+      open.delete(this.#child);
+      this.#wake?.();
+    });
   }
 
   /** Everything that was shown, without colours and movements of the cursor. */
@@ -68,8 +80,11 @@ export class Terminal {
     }
   }
 
-  kill(): void {
-    this.#child.kill('SIGKILL');
+  /** Sends a signal to the program itself. */
+  signal(name: 'SIGTERM' | 'SIGHUP'): void {
+    // `script` has one child: the shell, which has become the program.
+    const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8');
+    process.kill(Number(children.trim().split(' ')[0]), name);
   }
 }
 

@@ -11,6 +11,7 @@ import { pagedOutput, plainOutput } from '../pager.js';
 import { historyPath } from '../prompt/history.js';
 import type { PromptOptions } from '../prompt/prompt.js';
 import { setUp } from '../setup.js';
+import { onDeath } from '../signals.js';
 import { answerFormats, isForPeople, printAnswer } from '../text/answer.js';
 
 /** More rows are not readable; the formats for programs have no default limit. */
@@ -61,13 +62,18 @@ export const sql = command({
     // The parser turns - into an empty query.
     const isInteractive = query === undefined && file === undefined && !context.json && canAsk();
     if (isInteractive)
-      return prompt(await setUp(context), { format, limit, historyPath: historyPath(process.env) });
+      return openPrompt(await setUp(context), { format, limit, historyPath: historyPath(process.env) });
     const source = await queryFrom(query, file);
     if (source.trim() === '') throw noQuery('is empty');
     if (statementsIn(source).length === 0) throw noQuery('contains no statement');
     await ask(await setUp(context), async (snapshot) => {
       // A pager asks for keys, so somebody has to be there.
       const output = canAsk() ? pagedOutput() : plainOutput(tableWidth());
+      const release = onDeath((signal) => {
+        if (signal === 'SIGINT' && output.isPaging) return false;
+        snapshot.abandon();
+        return true;
+      });
       let answers = 0;
       let note = '';
       try {
@@ -80,6 +86,7 @@ export const sql = command({
         }
       } finally {
         await output.end();
+        release();
         process.stderr.write(note);
       }
     });
@@ -87,15 +94,24 @@ export const sql = command({
   },
 });
 
-async function prompt(setup: Setup, options: PromptOptions): Promise<ExitCode> {
+async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCode> {
   const [{ SqlSession }, { Prompt }] = await Promise.all([
     import('../../app/sql-session.js'),
     import('../prompt/prompt.js'),
   ]);
   const session = await SqlSession.open(setup);
+  const prompt = new Prompt(session, options);
+  // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP.
+  const release = onDeath((signal) => {
+    if (signal === 'SIGINT') return false;
+    prompt.close();
+    session.snapshot.abandon();
+    return true;
+  });
   try {
-    await new Prompt(session, options).run();
+    await prompt.run();
   } finally {
+    release();
     session.close();
   }
   return ExitCode.done;

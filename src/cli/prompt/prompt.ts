@@ -94,6 +94,11 @@ export class Prompt {
       if (typed === 'interrupt') this.#lines = '';
       else if (!(await this.#enter(typed.line))) break;
     }
+    this.close();
+  }
+
+  /** Gives the terminal back as it was. */
+  close(): void {
     this.#terminal.close();
   }
 
@@ -247,7 +252,7 @@ export class Prompt {
     const write = async (text: string) => !isStopped && (await paged.write(text));
     let failure: unknown;
     try {
-      await work({ columns: paged.columns, write, end: () => paged.end() });
+      await work({ columns: paged.columns, isPaging: false, write, end: () => paged.end() });
     } catch (error) {
       failure = error;
     }
@@ -326,8 +331,9 @@ export class Prompt {
     if (found === 'reopened') this.#reopened();
     if (found === 'kept' && !this.#isKept) {
       this.#isKept = true;
-      say('A newer file was published. This session stays on the earlier one because of its temporary');
-      say('tables, views, macros or variables; \\c drops them and reads the newer file.');
+      say('A newer file was published. This session stays on the earlier one, because it');
+      say('has temporary tables, views, macros or variables: \\c drops them and reads the');
+      say('newer file.');
     }
   }
 

@@ -77,7 +77,7 @@ function indexOf(sql: string, type: string, message: string, position: unknown):
 const excerptColumns = 76;
 
 /** The line of `sql` that holds the place `at`, shortened around it, and a caret below. */
-export function excerptAt(sql: string, at: number): string {
+function excerptAt(sql: string, at: number): string {
   // At the end of the input, the caret follows the last word.
   const end = sql.trimEnd().length;
   const place = Math.min(at, end);

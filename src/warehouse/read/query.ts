@@ -32,10 +32,13 @@ export interface Answer {
 export class Snapshot {
   readonly #connection: DuckDBConnection;
   readonly close: () => void;
+  /** Removes what was spilled, without closing anything: for a process that a signal ends now. */
+  readonly abandon: () => void;
 
-  constructor(opened: { connection: DuckDBConnection; close: () => void }) {
+  constructor(opened: Sealed) {
     this.#connection = opened.connection;
     this.close = opened.close;
+    this.abandon = opened.abandon;
   }
 
   /**
@@ -261,15 +264,28 @@ export async function reading<T>(
   }
 }
 
-/** The same for a connection that stays open until `close`, which may be called twice. */
+interface Sealed {
+  readonly connection: DuckDBConnection;
+  /** May be called twice. */
+  readonly close: () => void;
+  /** See `Snapshot.abandon`. */
+  readonly abandon: () => void;
+}
+
+/** The same for a connection that stays open until `close`. */
 async function openSealed(
   path: string,
   limits: ReadingLimits,
   writable: readonly string[] = [],
-): Promise<{ connection: DuckDBConnection; close: () => void }> {
+): Promise<Sealed> {
   // Not in the data directory: an analyst may not be able to write there, and the worker removes leftovers from it.
   const spill = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  const removeSpill = () => rmSync(spill, { recursive: true, force: true });
+  const removeSpill = () => {
+    process.off('exit', removeSpill);
+    rmSync(spill, { recursive: true, force: true });
+  };
+  // A closed pipe (`| head`) exits the process while the rows are read.
+  process.on('exit', removeSpill);
   try {
     const instance = await openInstance(path, { ...limits, access: 'read', spill });
     const connection = await instance.connect();
@@ -288,7 +304,7 @@ async function openSealed(
       instance.closeSync();
       removeSpill();
     };
-    return { connection, close };
+    return { connection, close, abandon: removeSpill };
   } catch (error) {
     removeSpill();
     throw cannotOpen(path, error);

@@ -11,6 +11,7 @@ async function printed(
   let text = '';
   const output = {
     columns: width,
+    isPaging: false,
     write: async (more: string) => {
       text += more;
       return true;
