@@ -61,6 +61,20 @@ test('a checkpoint that does not fit gets more memory, and no document is lost o
   await again.close();
 });
 
+test('a rebuild of many long texts needs no more memory than their load did', async () => {
+  const dir = await ready();
+  const limits = { memoryLimit: '64MB', mostMemory: 64e6, threads: 2 };
+  const warehouse = await open(dir, limits);
+  for (let night = 0; night < 20; night += 1) await warehouse.load(messages(night, 40, 100_000));
+  const before = await stored(warehouse);
+  await warehouse.run('UPDATE messages SET title = id, content = NULL');
+  expect((await warehouse.rebuild()).rows).toMatchObject({ messages: 800 });
+  expect(await stored(warehouse)).toEqual(before);
+  const same = 'SELECT count(*) AS n FROM messages WHERE strlen(content) = 100_000 AND title IS NULL';
+  expect(await warehouse.all(same)).toEqual([{ n: 800 }]);
+  await warehouse.close();
+});
+
 test('a log that needs more memory than the limit is read back, and the file is not taken for a broken one', async () => {
   const dir = await ready();
   const warehouse = await open(dir, { memoryLimit: '1GB' });

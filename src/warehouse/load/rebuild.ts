@@ -1,9 +1,19 @@
-import { identifier } from '../sql.js';
+import { identifier, literals } from '../sql.js';
+import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
 import { withMemoryHeadroom } from '../store/memory.js';
-import type { Session } from '../store/session.js';
+import type { Session, Statements } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
-import { type Columns, type Model, type Models, namesOf, projection, storedDocuments } from './models.js';
+import {
+  type Columns,
+  type DocumentModel,
+  type Model,
+  type Models,
+  namesOf,
+  projection,
+  storedDocuments,
+} from './models.js';
 import { nothingAnswered, replaceRows } from './project.js';
+import { inVectors, vectorSql } from './vectors.js';
 import { recordVersions } from './versions.js';
 
 export interface RebuildProgress {
@@ -22,9 +32,9 @@ export interface Rebuilt {
 }
 
 /**
- * Recomputes every typed table from raw.documents, without any request. Table by table, each in a transaction: a kill in
- * the middle leaves each table either as it was or recomputed, and both have the same rows. `raw` and `ops` are not
- * touched. Versions are kept; where this program reads a row otherwise than the one that recorded its last version, a
+ * Recomputes every typed table from raw.documents, without any request. Table by table, each in a transaction, or in
+ * several where its documents have long texts: a kill in the middle leaves each row either as it was or recomputed, and
+ * both are the same unless this program reads documents otherwise than the one before. `raw` and `ops` are not touched. Versions are kept; where this program reads a row otherwise than the one that recorded its last version, a
  * new version begins with the row's newest answer.
  */
 export async function rebuild(
@@ -35,10 +45,15 @@ export async function rebuild(
 ): Promise<Rebuilt> {
   const started = performance.now();
   const rows: Record<string, number> = {};
+  const piecesOf = await piecesOfDocuments(session);
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    rows[model.table] = await withMemoryHeadroom(session, () => fill(session, model, columns));
+    const pieces = model.from === 'documents' ? await piecesOf(model) : [];
+    rows[model.table] =
+      model.from === 'documents' && pieces.length > 1
+        ? await fillInPieces(session, model, columns, pieces)
+        : await withMemoryHeadroom(session, () => fill(session, model, columns));
   }
   await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   const [counted] = await session.all<{ documents: number }>(
@@ -50,23 +65,159 @@ export async function rebuild(
 async function fill(session: Session, model: Model, columns: Columns): Promise<number> {
   const table = `main.${identifier(model.table)}`;
   const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '', 'all');
-  return session.transaction(async (tx) => {
-    const versions = model.from === 'documents' ? model.versions : undefined;
-    const key = model.key.map(identifier).join(', ');
-    if (versions)
-      await tx.run(`CREATE OR REPLACE TEMP TABLE rows_before AS SELECT ${key}, synced_at FROM ${table}`);
-    await tx.run(`DELETE FROM ${table}`);
-    const rows = await tx.run(`INSERT INTO ${table} BY NAME ${select}`);
-    if (versions) {
-      await recordVersions(tx, versions, namesOf(columns, versions.table), {
-        changed: `FROM ${table}`,
-        deleted: `FROM rows_before ANTI JOIN ${table} USING (${key})`,
-        answered: nothingAnswered,
-      });
-      await tx.run('DROP TABLE temp.rows_before');
-    }
-    return rows;
+  return session.transaction((tx) =>
+    replacing(tx, model, columns, 'true', 'true', async () => {
+      await tx.run(`DELETE FROM ${table}`);
+      return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
+    }),
+  );
+}
+
+/**
+ * Does work that replaces rows of a table, and records their versions where the table has any. `before` and `after` are
+ * conditions, as SQL text, for these rows before and after that.
+ */
+async function replacing(
+  tx: Statements,
+  model: Model,
+  columns: Columns,
+  before: string,
+  after: string,
+  work: () => Promise<number>,
+): Promise<number> {
+  const versions = model.from === 'documents' ? model.versions : undefined;
+  if (!versions) return work();
+  const table = `main.${identifier(model.table)}`;
+  const key = model.key.map(identifier).join(', ');
+  await tx.run(
+    `CREATE OR REPLACE TEMP TABLE rows_before AS SELECT ${key}, synced_at FROM ${table} WHERE ${before}`,
+  );
+  const rows = await work();
+  await recordVersions(tx, versions, namesOf(columns, versions.table), {
+    changed: `FROM ${table} WHERE ${after}`,
+    deleted: `FROM rows_before ANTI JOIN ${table} USING (${key})`,
+    answered: nothingAnswered,
   });
+  await tx.run('DROP TABLE temp.rows_before');
+  return rows;
+}
+
+/** Documents in the order in which they are stored: from this row id on, and before that one. */
+interface Piece {
+  readonly from: number;
+  readonly before: number | null;
+}
+
+/**
+ * Divides the documents of a model so that each piece has long texts of `rowGroupText` bytes. One statement over all of them
+ * would hold those of thousands of rows in memory: it took 512 MB for 2,000 messages of 108 KB.
+ */
+async function piecesOfDocuments(session: Session): Promise<(model: DocumentModel) => Promise<Piece[]>> {
+  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+  if (!(await hasLongTexts(session, here?.name ?? 'worker'))) return async () => [];
+  // From here on no document changes its place: none is deleted, and row groups that are empty are gone.
+  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+  const found = new Map<string, Promise<Piece[]>>();
+  return ({ documents }) => {
+    const kinds = literals(documents);
+    const pieces = found.get(kinds) ?? withMemoryHeadroom(session, () => divide(session, kinds));
+    found.set(kinds, pieces);
+    return pieces;
+  };
+}
+
+/** A piece ends after so many documents as well: beside the long texts, they take memory too. */
+const pieceDocuments = 30_720;
+
+async function divide(session: Session, kinds: string): Promise<Piece[]> {
+  // A table of its own: a window function keeps every column of its input in memory, the texts included.
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE text_bytes AS
+       SELECT rowid AS rid, CASE WHEN strlen(body) > ${longText} THEN strlen(body) ELSE 0 END AS bytes
+         FROM raw.documents WHERE endpoint IN (${kinds})`,
+  );
+  const pieces = await session.all<{ from: number }>(
+    `SELECT min(rid) AS "from" FROM (
+       SELECT rid, sum(bytes) OVER stored // ${rowGroupText} AS texts, row_number() OVER stored // ${pieceDocuments} AS rows
+         FROM text_bytes WINDOW stored AS (ORDER BY rid))
+      GROUP BY texts, rows ORDER BY "from"`,
+  );
+  const [texts] = await session.all<{ bytes: number }>('SELECT sum(bytes)::DOUBLE AS bytes FROM text_bytes');
+  await session.run('DROP TABLE temp.text_bytes');
+  if (Number(texts?.bytes ?? 0) <= rowGroupText) return [];
+  return pieces.map(({ from }, index) => ({
+    from: index === 0 ? 0 : from,
+    before: pieces[index + 1]?.from ?? null,
+  }));
+}
+
+/** Recomputes a table piece by piece, each in a transaction that replaces the rows of the piece's scopes. */
+async function fillInPieces(
+  session: Session,
+  model: DocumentModel,
+  columns: Columns,
+  pieces: readonly Piece[],
+): Promise<number> {
+  const [setting] = await session.all<{ threads: number }>("SELECT current_setting('threads') AS threads");
+  // Each thread would hold texts of its own.
+  await session.configure('threads', 1);
+  let rows = 0;
+  try {
+    await withMemoryHeadroom(session, () => session.transaction((tx) => deleteOrphans(tx, model, columns)));
+    for (const piece of pieces) {
+      rows += await withMemoryHeadroom(session, () =>
+        session.transaction((tx) => fillPiece(tx, model, columns, piece)),
+      );
+      // Its texts leave the memory, and the next rows begin a row group.
+      await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+    }
+  } finally {
+    await session.configure('threads', setting?.threads ?? 1).catch(() => undefined);
+  }
+  return rows;
+}
+
+/** Deletes the rows whose scope has no document. */
+async function deleteOrphans(tx: Statements, model: DocumentModel, columns: Columns): Promise<void> {
+  const { scope, documents } = model;
+  const table = `main.${identifier(model.table)}`;
+  const orphans = `SELECT t.rowid FROM ${table} t ANTI JOIN (
+    SELECT ${scope.document} AS scope FROM raw.documents WHERE endpoint IN (${literals(documents)})) d
+    ON d.scope = t.${identifier(scope.column)}`;
+  await replacing(tx, model, columns, `rowid IN (${orphans})`, 'false', () =>
+    tx.run(`DELETE FROM ${table} WHERE rowid IN (${orphans})`),
+  );
+}
+
+/**
+ * Replaces the rows of the scopes whose first document is in the piece. Their other documents may be anywhere after it:
+ * they are looked up by narrow columns, and only the vectors that hold them are read.
+ */
+async function fillPiece(
+  tx: Statements,
+  model: DocumentModel,
+  columns: Columns,
+  { from, before }: Piece,
+): Promise<number> {
+  const table = `main.${identifier(model.table)}`;
+  const { document, column } = model.scope;
+  const kinds = `endpoint IN (${literals(model.documents)})`;
+  const own = 'SELECT scope FROM piece_scopes';
+  const isOwn = `${document} IN (${own})`;
+  const vectors = await tx.all<{ vector: number }>(`
+    CREATE OR REPLACE TEMP TABLE piece_scopes AS SELECT DISTINCT ${document} AS scope FROM raw.documents
+     WHERE rowid >= ${from} ${before === null ? '' : `AND rowid < ${before}`} AND ${kinds};
+    DELETE FROM piece_scopes WHERE scope IN (
+      SELECT ${document} FROM raw.documents WHERE rowid < ${from} AND ${kinds} AND ${isOwn});
+    SELECT DISTINCT ${vectorSql} AS vector FROM (SELECT rowid AS rid FROM raw.documents WHERE ${kinds} AND ${isOwn})`);
+  const stored = `${storedDocuments(model)} AND ${isOwn} AND ${inVectors(vectors.map(({ vector }) => vector))}`;
+  const rowsOfPiece = `${identifier(column)} IN (${own})`;
+  const rows = await replacing(tx, model, columns, rowsOfPiece, rowsOfPiece, async () => {
+    await tx.run(`DELETE FROM ${table} WHERE ${rowsOfPiece}`);
+    return tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored, 'all')}`);
+  });
+  await tx.run('DROP TABLE temp.piece_scopes');
+  return rows;
 }
 
 /** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
