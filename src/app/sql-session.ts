@@ -104,9 +104,11 @@ export class SqlSession {
     return found && definitionOf(this.snapshot, found);
   }
 
-  /** The columns of every table and view, by label. */
-  columns(): Promise<Map<string, readonly string[]>> {
-    return allColumns(this.snapshot);
+  /** Every table, view and macro by label, with the columns of tables and views. */
+  async columnsByLabel(): Promise<Map<string, readonly string[]>> {
+    const columns = await allColumns(this.snapshot);
+    const relations = await relationsOf(this.snapshot);
+    return new Map(relations.map(({ label }) => [label, columns.get(label) ?? []]));
   }
 
   close(): void {

@@ -32,14 +32,20 @@ export function plainOutput(columns: number | undefined): Output {
 /**
  * Output on a terminal: text that does not fit on the screen goes through `$PAGER`, or through less where it is not set.
  * As in psql and git, an empty PAGER or `cat` means none. A pager that cannot be started, or is left before the end, is no
- * error; in the first case the text is printed without one.
+ * error; in the first case the text is printed without one. `around` is called before and after the pager has the keys.
  */
-export function pagedOutput(): Output {
+export function pagedOutput(around?: AroundPager): Output {
   const pager = pagerCommand(process.env);
   const columns = process.stdout.columns || 80;
   return pager === undefined
     ? plainOutput(columns)
-    : new PagedOutput(pager, columns, process.stdout.rows || 24);
+    : new PagedOutput(pager, { columns, rows: process.stdout.rows || 24 }, around);
+}
+
+/** What a prompt does, which shares the keys with the pager. */
+interface AroundPager {
+  before(): void;
+  after(): void;
 }
 
 /** The command that shows long output; undefined for none. */
@@ -71,11 +77,17 @@ class PagedOutput implements Output {
   #pager: Pager | undefined;
   #isDirect = false;
 
+  readonly columns: number;
+  readonly #rows: number;
+
   constructor(
     private readonly command: string,
-    readonly columns: number,
-    private readonly rows: number,
-  ) {}
+    screen: { readonly columns: number; readonly rows: number },
+    private readonly around?: AroundPager,
+  ) {
+    this.columns = screen.columns;
+    this.#rows = screen.rows;
+  }
 
   get isPaging(): boolean {
     return this.#pager?.isOpen === true;
@@ -90,8 +102,8 @@ class PagedOutput implements Output {
     if (!this.#pager) {
       this.#lines += screenLines(text, this.columns);
       // The prompt that follows takes a line as well.
-      if (this.#lines < this.rows) return true;
-      this.#pager = new Pager(this.command);
+      if (this.#lines < this.#rows) return true;
+      this.#pager = new Pager(this.command, this.around);
       return this.#sent(this.#held);
     }
     return this.#sent(text);
@@ -142,7 +154,8 @@ class Pager {
   /** Whether its process still runs. */
   isOpen = true;
 
-  constructor(command: string) {
+  constructor(command: string, around?: AroundPager) {
+    around?.before();
     // Ctrl-C is for the pager: less stops searching then.
     process.on('SIGINT', ignore);
     // What git sets: leave when all fits on a screen, keep colours, keep the text on the screen; and do not wrap tables.
@@ -150,9 +163,11 @@ class Pager {
     this.#child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env });
     this.#ended = new Promise((resolve) => {
       const done = (code: number | null) => {
+        const wasOpen = this.isOpen;
         this.#reads = false;
         this.isOpen = false;
         process.off('SIGINT', ignore);
+        if (wasOpen) around?.after();
         resolve(code);
       };
       this.#child.on('error', () => done(127));

@@ -223,7 +223,7 @@ describe('the prompt of sql', () => {
     await terminal.until(/log$/);
     // Ctrl-C clears the line.
     terminal.type('\u0003');
-    expect(await terminal.until(ready)).toContain('^C');
+    await terminal.until(/\^C\n.*signals=> $/s);
     // Up, to the statement of two lines.
     terminal.type('\u001b[A'.repeat(6));
     await terminal.until(/FROM topics;$/);

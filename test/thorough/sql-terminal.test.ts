@@ -81,6 +81,16 @@ describe('the prompt', () => {
         /\n3\n.*signals=> $/s,
       ),
     ).toMatch(/\na\n-\n1\n.*\nb\n-+\nx\\n;\n.*syntax error.*\nc\n/s);
+    await terminal.enter('SELECT 5 AS five', /signals-> $/);
+    expect(await terminal.enter(String.raw`\gx`, ready)).toContain('\nfive | 5\n');
+    expect(await terminal.enter(String.raw`SELECT 6 AS six \g`, ready)).toContain('\nsix\n---\n  6\n');
+    expect(await terminal.enter(String.raw`\g`, ready)).not.toContain('row');
+    terminal.type('FROM backlog_as_o');
+    await terminal.until(/as_o$/);
+    terminal.type('\t');
+    await terminal.until(/f\($/);
+    terminal.type('\u0003');
+    await terminal.until(/\^C\n.*signals=> $/s);
     terminal.type('\u0004');
     expect(await terminal.ended).toBe(0);
   });

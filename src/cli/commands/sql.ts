@@ -104,8 +104,12 @@ async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCod
   // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP.
   const release = onDeath((signal) => {
     if (signal === 'SIGINT') return false;
-    prompt.close();
     session.snapshot.abandon();
+    try {
+      prompt.close();
+    } catch {
+      // The terminal is gone.
+    }
     return true;
   });
   try {

@@ -5,6 +5,7 @@ import { ago, counted, duration, moment } from '../../base/units.js';
 import { type Output, pagedOutput } from '../pager.js';
 import { failureOf, failureText } from '../run.js';
 import { type AnswerFormat, answerFormats, isForPeople, printAnswer } from '../text/answer.js';
+import { printable } from '../text/layout.js';
 import { completions } from './completion.js';
 import { relationDescription, relationList, relationNames } from './describe.js';
 import { History } from './history.js';
@@ -49,6 +50,8 @@ export class Prompt {
   #format: AnswerFormat | 'auto';
   #limit: number;
   #isTimed = false;
+  /** Stops the statement that runs. */
+  #stop: (() => void) | undefined;
   #isKept = false;
   /** What the arrow keys go through. */
   #shownHistory: string[] = [];
@@ -97,8 +100,9 @@ export class Prompt {
     this.close();
   }
 
-  /** Gives the terminal back as it was. */
+  /** Stops what runs, and gives the terminal back as it was. */
   close(): void {
+    this.#stop?.();
     this.#terminal.close();
   }
 
@@ -108,8 +112,12 @@ export class Prompt {
       this.#terminal.write(null, { ctrl: true, name: 'e' });
       this.#terminal.write(null, { ctrl: true, name: 'u' });
       process.stdout.write('^C\n');
+      this.#typed.length = 0;
     }
-    this.#typed.push(typed);
+    const isRunning = this.#stop !== undefined;
+    if (typed === 'interrupt' || typed === 'end') this.#stop?.();
+    // What stops a statement does nothing else. The end of the input is Ctrl-D, or that the terminal is gone.
+    if (!(isRunning && typed === 'interrupt')) this.#typed.push(typed);
     this.#wake?.();
   }
 
@@ -119,7 +127,8 @@ export class Prompt {
       if (next !== undefined) return next;
       const { open } = splitSql(this.#lines);
       this.#terminal.setPrompt(this.#lines === '' ? 'signals=> ' : `signals${open ?? '-'}> `);
-      this.#terminal.prompt();
+      // What was typed while a statement ran is in the line already.
+      this.#terminal.prompt(true);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -131,11 +140,11 @@ export class Prompt {
     const isFirst = this.#lines.trim() === '';
     const isQuoted = splitSql(this.#lines).open !== undefined;
     if (isFirst && /^\s*(exit|quit)\s*;?\s*$/i.test(line)) return false;
-    if (!isQuoted && /^\s*\\/.test(line)) return this.#command(line);
-    if (isFirst && /^\s*(\.[a-z]|help\s*;?\s*$)/i.test(line)) return this.#command(line);
     // psql's \g and \gx and mysql's \G end a statement as well.
     const ended = /^(.*?)\\(g|gx|G)\s*$/.exec(line);
     const isEnded = ended !== null && splitSql(this.#lines + ended[1]).open === undefined;
+    if (!isQuoted && !isEnded && /^\s*\\/.test(line)) return this.#command(line);
+    if (isFirst && /^\s*(\.[a-z]|help\s*;?\s*$)/i.test(line)) return this.#command(line);
     const entered = this.#lines + line;
     this.#lines += isEnded ? `${ended[1]};` : `${line}\n`;
     const { ended: statements, rest } = splitSql(this.#lines);
@@ -144,7 +153,7 @@ export class Prompt {
       this.#lines = rest === '' ? '' : `${rest}\n`;
       const format = isEnded && ended[2] !== 'g' ? 'vertical' : this.#format;
       for (const statement of statements)
-        await this.#alone((output) => this.#answer(statement, format, output));
+        if (!(await this.#alone((output) => this.#answer(statement, format, output)))) break;
     } else if (rest === '') this.#lines = '';
     return true;
   }
@@ -160,11 +169,6 @@ export class Prompt {
         return false;
       case '\\r':
         this.#lines = '';
-        break;
-      case '\\g':
-      case '\\gx':
-      case '\\G':
-        if (this.#lines.trim() !== '') return this.#enter(line);
         break;
       case '\\x':
         this.#setFormat(verticalMode(argument, this.#format));
@@ -236,19 +240,30 @@ export class Prompt {
   }
 
   /**
-   * Gives the terminal to a statement or command: Ctrl-C stops it, and a pager reads the keys. What is typed meanwhile is
-   * read afterwards.
+   * Runs a statement or command: Ctrl-C stops it, and what is typed meanwhile is read afterwards, unless a pager has the
+   * keys. False when it was stopped; then lines that were typed or pasted behind it are dropped.
    */
-  async #alone(work: (output: Output) => Promise<void>): Promise<void> {
+  async #alone(work: (output: Output) => Promise<void>): Promise<boolean> {
     let isStopped = false;
-    const stop = () => {
+    let stopping: NodeJS.Timeout | undefined;
+    const interrupt = () => this.#session.snapshot.interrupt();
+    this.#stop = () => {
       isStopped = true;
-      this.#session.snapshot.interrupt();
+      interrupt();
+      // DuckDB forgets an interruption that comes before it has started.
+      stopping ??= setInterval(interrupt, 50);
     };
-    this.#terminal.pause();
-    process.stdin.setRawMode(false);
-    process.on('SIGINT', stop);
-    const paged = pagedOutput();
+    this.#terminal.setPrompt('');
+    const paged = pagedOutput({
+      before: () => {
+        this.#terminal.pause();
+        process.stdin.setRawMode(false);
+      },
+      after: () => {
+        process.stdin.setRawMode(true);
+        this.#terminal.resume();
+      },
+    });
     const write = async (text: string) => !isStopped && (await paged.write(text));
     let failure: unknown;
     try {
@@ -257,11 +272,11 @@ export class Prompt {
       failure = error;
     }
     await paged.end();
-    process.off('SIGINT', stop);
+    clearInterval(stopping);
+    this.#stop = undefined;
     if (isStopped) say('Stopped.');
     else if (failure !== undefined) say(failureText(failureOf(failure), columns(), ''));
-    process.stdin.setRawMode(true);
-    this.#terminal.resume();
+    return !isStopped;
   }
 
   async #answer(sql: string, format: AnswerFormat | 'auto', output: Output): Promise<void> {
@@ -309,13 +324,17 @@ export class Prompt {
     await this.#refresh();
     const found = wanted === '' ? undefined : await this.#session.definition(wanted);
     await output.write(
-      found ? `${found}\n` : wanted === '' ? 'Name a table: .schema NAME\n' : noTable(wanted),
+      found
+        ? `${found.split('\n').map(printable).join('\n')}\n`
+        : wanted === ''
+          ? 'Name a table: .schema NAME\n'
+          : noTable(wanted),
     );
   }
 
   async #complete(line: string): Promise<[string[], string]> {
     try {
-      this.#relations ??= await this.#session.columns();
+      this.#relations ??= await this.#session.columnsByLabel();
       const after = this.#terminal.line.slice(this.#terminal.cursor);
       return completions(this.#lines, line, after, {
         relations: this.#relations,

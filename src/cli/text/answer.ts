@@ -81,10 +81,18 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
     : tableForm(columns, width, format === 'auto' ? vertical : undefined);
 }
 
+/** A BIGINT has 20 characters at most. */
+const mostDigits = 20;
+
 /** A table: all rows at its end. With `otherwise`, that form is used when a row is wider than the terminal. */
 function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
   const held: Row[] = [];
-  const heads = columns.map(({ name, type }) => ({ name, right: numbers.test(type) }));
+  // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
+  const least = process.stdout.isTTY ? mostDigits : undefined;
+  const heads = columns.map(({ name, type }) => {
+    const right = numbers.test(type);
+    return { name, right, ...(right && least !== undefined && { least }) };
+  });
   return {
     head: '',
     row(row) {

@@ -307,7 +307,7 @@ async function openSealed(
     return { connection, close, abandon: removeSpill };
   } catch (error) {
     removeSpill();
-    throw cannotOpen(path, error);
+    throw cannotOpen(path, plainError(error));
   }
 }
 
