@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { program } from './signalhouse.js';
 
@@ -82,9 +82,20 @@ export class Terminal {
 
   /** Sends a signal to the program itself. */
   signal(name: 'SIGTERM' | 'SIGHUP'): void {
+    process.kill(this.#program(), name);
+  }
+
+  /** Closes the window of the terminal. Returns whether the program still runs. */
+  hangUp(): () => boolean {
+    const program = this.#program();
+    this.#child.kill('SIGKILL');
+    return () => existsSync(`/proc/${program}`);
+  }
+
+  #program(): number {
     // `script` has one child: the shell, which has become the program.
     const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8');
-    process.kill(Number(children.trim().split(' ')[0]), name);
+    return Number(children.trim().split(' ')[0]);
   }
 }
 

@@ -118,6 +118,15 @@ describe('the prompt', () => {
   });
 });
 
+test('ends with its terminal, also while a statement runs', async () => {
+  const spills = folders.make();
+  const terminal = await prompt({ TMPDIR: spills });
+  await terminal.enter(`${endless};`, /= 7;\s+$/);
+  const isRunning = terminal.hangUp();
+  await expect.poll(isRunning).toBe(false);
+  expect(readdirSync(spills)).toEqual([]);
+});
+
 describe('one query on a terminal', () => {
   const shown = async (args: string[], env: Record<string, string>, size = {}) => {
     const terminal = new Terminal(['sql', ...args], { env: { ...pulling.env, ...env }, ...size });

@@ -79,6 +79,8 @@ export class Prompt {
     this.#terminal.on('line', (line) => this.#take({ line }));
     this.#terminal.on('SIGINT', () => this.#take('interrupt'));
     this.#terminal.on('close', () => this.#take('end'));
+    // The terminal is gone. An error that nobody takes would exit, and wait for the statement that runs.
+    process.stdin.on('error', () => this.#take('end'));
   }
 
   /** Reads and runs until the person leaves. */
