@@ -57,6 +57,14 @@ export interface PagingClient {
   ): Promise<Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes'>>;
 }
 
+export interface PagingOptions extends CallOptions {
+  /**
+   * So many pages are requested at once, where the list says how many it has; 1 by default. Only for a list that is read
+   * to its end: the other requests would be wasted.
+   */
+  readonly ahead?: number | undefined;
+}
+
 /** Requests single pages of one list. */
 export class PageReader {
   readonly learned: LearnedPaging;
@@ -64,14 +72,20 @@ export class PageReader {
   readonly #name: string;
   readonly #endpoint: Endpoint;
   readonly #request: AnyRequest;
-  readonly #options: CallOptions;
+  readonly #options: PagingOptions;
+  /** Pages that were requested before their turn, by number, with the size that was requested. */
+  readonly #ahead = new Map<
+    number,
+    { readonly size: number | undefined; readonly page: Promise<ReadPage> }
+  >();
+  readonly #abandoned = new AbortController();
   /** The page size after answers that were too large, and the larger ones before it, the latest last. */
   #smallerSize: number | undefined;
   #largerSizes: number[] = [];
   /** The sizes in bytes of the answers that were too large. */
   readonly #tooLarge = new Set<number | null>();
 
-  constructor(api: PagingClient, name: string, request: AnyRequest, options: CallOptions) {
+  constructor(api: PagingClient, name: string, request: AnyRequest, options: PagingOptions) {
     this.#api = api;
     this.#name = name;
     this.#endpoint = endpointOf(api.contract, name);
@@ -151,7 +165,27 @@ export class PageReader {
 
   /** The page with that number. */
   async page(number: number): Promise<ReadPage> {
-    return this.#read(number);
+    const ahead = this.#ahead.get(number);
+    this.#ahead.delete(number);
+    return ahead && ahead.size === this.requestedSize ? ahead.page : this.#read(number);
+  }
+
+  /** Requests the pages from this number to that one, as many as may be requested at once. */
+  requestAhead(first: number, last: number): void {
+    const most = this.#options.ahead ?? 1;
+    for (let number = first; number <= last && number < first + most; number += 1) {
+      if (most === 1 || this.#ahead.has(number)) continue;
+      const page = this.#read(number, this.#abandoned.signal);
+      // Whoever takes the page sees the error; nobody may.
+      page.catch(() => undefined);
+      this.#ahead.set(number, { size: this.requestedSize, page });
+    }
+  }
+
+  /** Takes none of the pages that were requested ahead, and sends no more of those requests. */
+  abandonAhead(): void {
+    this.#abandoned.abort();
+    this.#ahead.clear();
   }
 
   /** The error for pages that make no sense: names endpoint, page and the setting that may be wrong. */
@@ -167,11 +201,17 @@ export class PageReader {
     });
   }
 
-  async #read(number: number | undefined): Promise<ReadPage> {
+  async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
+    const { ahead: _, signal, ...options } = this.#options;
+    const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.
     const maxBytes = (this.requestedSize ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
-    const answer = await this.#api.get(this.#name, request, { ...this.#options, maxBytes });
+    const answer = await this.#api.get(this.#name, request, {
+      ...options,
+      maxBytes,
+      signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0],
+    });
     const list = readList(answer.body, this.#endpoint.path);
     if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
     const { where } = prepareRequest(this.#name, this.#endpoint, request);

@@ -1,7 +1,14 @@
 import { AnswerTooLargeError, RejectedError } from '../base/errors.js';
 import type { EndpointName } from '../contract/endpoints.js';
-import { identityOf, PageReader, type PagingClient, type ReadPage, signatureOf } from './page.js';
-import type { AnyRequest, CallOptions, RequestOf } from './request.js';
+import {
+  identityOf,
+  PageReader,
+  type PagingClient,
+  type PagingOptions,
+  type ReadPage,
+  signatureOf,
+} from './page.js';
+import type { AnyRequest, RequestOf } from './request.js';
 
 export interface Page extends ReadPage {
   /** True for the last page only. */
@@ -46,7 +53,7 @@ export function pages<N extends EndpointName>(
   api: PagingClient,
   name: N,
   request: Pick<RequestOf<N>, Extract<keyof RequestOf<N>, 'params' | 'query'>>,
-  options: CallOptions = {},
+  options: PagingOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
   return pagesOf(api, name, request as AnyRequest, options);
 }
@@ -56,13 +63,17 @@ export async function* pagesOf(
   api: PagingClient,
   name: string,
   request: AnyRequest,
-  options: CallOptions = {},
+  options: PagingOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
   const reader = new PageReader(api, name, request, options);
-  const { first, base, leftOut } = await firstPage(reader);
-  if (!reader.pageable) yield { ...first, last: true, confirmed: false, leftOut };
-  else if (base !== null) yield* numbered(reader, first, base, leftOut);
-  else yield* unnumbered(reader, first);
+  try {
+    const { first, base, leftOut } = await firstPage(reader);
+    if (!reader.pageable) yield { ...first, last: true, confirmed: false, leftOut };
+    else if (base !== null) yield* numbered(reader, first, base, leftOut);
+    else yield* unnumbered(reader, first);
+  } finally {
+    reader.abandonAhead();
+  }
 }
 
 /**
@@ -77,15 +88,19 @@ async function firstPage(
     return { first, base: first.page, leftOut: [] };
   } catch (error) {
     if (!(error instanceof AnswerTooLargeError) || !reader.pageable || reader.ignoresSize) throw error;
-    const leftOut = [error];
+    const tooLarge = [error];
     for (let number = 1; number <= maxLeftOutAtFirst; number++) {
       try {
         const page = await pageOrNone(reader, number);
         if (page?.page !== number) break;
-        return { first: page, base: number === 1 ? 0 : 1, leftOut };
+        // A list that starts at 1 would have an item on this page, of one item each.
+        const isBeyond = page.items.length === 0 && (page.totalCount ?? 0) >= number;
+        const base = number === 1 || isBeyond ? 0 : 1;
+        // Page 1 is the first page of such a list, which was requested without a number as well.
+        return { first: page, base, leftOut: base === 0 ? tooLarge : tooLarge.filter((_, at) => at !== 1) };
       } catch (another) {
         if (!(another instanceof AnswerTooLargeError)) throw another;
-        if (number > 1) leftOut.push(another);
+        tooLarge.push(another);
       }
     }
     throw error;
@@ -214,6 +229,9 @@ async function* numbered(
       if (isEnd) return;
       page = next;
     } else {
+      const { totalCount } = page;
+      if (totalCount !== null && reader.largerSize === undefined)
+        reader.requestAhead(base + Math.floor(covered / size), base + Math.ceil(totalCount / size) - 1);
       yield { ...page, last: false, confirmed: false, leftOut: leftOut.splice(0) };
       const next = await following((_, number) => reader.page(number));
       if (next === undefined) return yield { ...page, items: [], last: true, confirmed: false, leftOut };

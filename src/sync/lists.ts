@@ -5,6 +5,9 @@ import {
   RejectedError,
   type SignalhouseError,
 } from '../base/errors.js';
+import type { RunObserver } from '../base/observer.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
+import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
 import type { Failure } from '../run/tally.js';
 import type { Scan } from '../warehouse/load/batch.js';
@@ -22,8 +25,8 @@ const failedForm = 'failed';
 const notOfferedForm = 'not offered';
 
 /**
- * Reads every list to its end, and tombstones what is missing from those that did not change meanwhile. A list that
- * cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan) nothing is deleted.
+ * Reads every list to its end, all at the same time, and tombstones what is missing from those that did not change
+ * meanwhile. A list that cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan) nothing is deleted.
  * Adds to `scans` as it goes.
  */
 export async function readLists(
@@ -32,23 +35,23 @@ export async function readLists(
   scans: ScanReport[],
   { settles }: { settles: boolean },
 ): Promise<void> {
-  for (const list of lists) {
+  if (lists.some(({ embeds }) => embeds === 'authors_and_persons')) await rememberPersons(context);
+  const phases = new ListPhases(context.observer, lists);
+  const readers = { settles, oneByOne: oneAtATime() };
+  await pool(lists, lists.length, async (list) => {
     context.stop.throwIfAborted();
-    context.observer.phase(list.name, null);
-    if (list.embeds === 'authors_and_persons') await rememberPersons(context);
     const startedAt = new Date(context.clock.now());
     try {
-      const scan = await readOne(context, list, settles);
+      const scan = await readOne({ ...context, observer: phases.of(list) }, list, readers);
       scans.push(scan);
-      context.observer.phaseEnd(summaryOf(scan));
+      phases.end(list, summaryOf(scan));
     } catch (error) {
       if (!isAboutOneRequest(error)) throw error;
       if (isNotOffered(list, error)) {
-        context.observer.phaseEnd('not offered');
-        await noteNotOffered(context, list, startedAt, error);
-        continue;
+        phases.end(list, 'not offered');
+        return noteNotOffered(context, list, startedAt, error);
       }
-      context.observer.phaseEnd('failed');
+      phases.end(list, 'failed');
       if (error instanceof AnswerTooLargeError) {
         const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
         landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
@@ -56,6 +59,57 @@ export async function readLists(
       }
       await addFailure(context, startedAt, failureOf(list.name, null, error));
     }
+  });
+  scans.sort((a, b) => placeOf(lists, a) - placeOf(lists, b));
+}
+
+function placeOf(lists: readonly List[], { endpoint }: ScanReport): number {
+  return lists.findIndex(({ name }) => name === endpoint);
+}
+
+/** Shows lists that are read at the same time as phases, one after the other in their order. */
+class ListPhases {
+  readonly #observer: RunObserver;
+  readonly #lists: readonly List[];
+  readonly #results = new Map<string, string>();
+  /** The last progress of lists whose phase has not begun. */
+  readonly #progress = new Map<string, readonly [done: number, total: number | null]>();
+  #current = -1;
+
+  constructor(observer: RunObserver, lists: readonly List[]) {
+    this.#observer = observer;
+    this.#lists = lists;
+    this.#next();
+  }
+
+  /** The observer for reading one list. Its progress is shown in its phase. */
+  of({ name }: List): RunObserver {
+    const progress = (done: number, total: number | null) => {
+      if (this.#lists[this.#current]?.name === name) this.#observer.progress(done, total);
+      else this.#progress.set(name, [done, total]);
+    };
+    const nothing = () => undefined;
+    return { phase: nothing, phaseEnd: nothing, progress, note: (text) => this.#observer.note(text) };
+  }
+
+  end({ name }: List, result: string): void {
+    this.#results.set(name, result);
+    for (;;) {
+      const current = this.#lists[this.#current];
+      const ended = current && this.#results.get(current.name);
+      if (ended === undefined) return;
+      this.#observer.phaseEnd(ended);
+      this.#next();
+    }
+  }
+
+  #next(): void {
+    this.#current += 1;
+    const list = this.#lists[this.#current];
+    if (!list) return;
+    this.#observer.phase(list.name, null);
+    const progress = this.#progress.get(list.name);
+    if (progress) this.#observer.progress(...progress);
   }
 }
 
@@ -91,7 +145,13 @@ function failedScan(endpoint: string, startedAt: Date, { clock }: Context, messa
   };
 }
 
-async function readOne(context: Context, list: List, settles: boolean): Promise<ScanReport> {
+interface Readers {
+  readonly settles: boolean;
+  /** What is missing is looked up one list at a time: each look uses the same temporary table. */
+  readonly oneByOne: ReturnType<typeof oneAtATime>;
+}
+
+async function readOne(context: Context, list: List, { settles, oneByOne }: Readers): Promise<ScanReport> {
   let read = await readList(context, list);
   const again = async () => {
     const second = await readList(context, list);
@@ -99,7 +159,7 @@ async function readOne(context: Context, list: List, settles: boolean): Promise<
     read = { ...second, ...both, startedAt: read.startedAt };
     return second;
   };
-  const found = settles ? await settle(context, list, read, again) : nothingSettled;
+  const found = settles ? await oneByOne(() => settle(context, list, read, again)) : nothingSettled;
   const note = found.note ?? read.note;
   await context.batcher.add({ scans: [scanRow(list.name, read, new Date(context.clock.now()), found)] });
   if (note !== null) context.notes.push(`${list.name}: ${note}`);

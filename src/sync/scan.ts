@@ -37,6 +37,8 @@ interface Reading {
   pages: number;
   firstTotal: number | null;
   lastTotal: number | null;
+  /** The total of a page that differs from that of the first. */
+  otherTotal: number | null | undefined;
   base: number | null;
   size: number | null;
   form: string;
@@ -92,12 +94,14 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     pages: 0,
     firstTotal: null,
     lastTotal: null,
+    otherTotal: undefined,
     base: null,
     size: null,
     form: 'paged',
     confirmed: false,
   };
-  const options = { priority: Priority.essential, signal: context.stop };
+  const ahead = context.config.api.concurrency;
+  const options = { priority: Priority.essential, signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
@@ -115,6 +119,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
       reading.size = page.limit;
       reading.form = page.form;
     }
+    if (page.totalCount !== reading.firstTotal) reading.otherTotal = page.totalCount;
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
@@ -125,12 +130,13 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
 }
 
 /**
- * With a total: as many distinct items as it says, and the same total first and last. Without one: the same ids in two
- * readings in a row, or in two answers in a row where one answer holds the whole list.
+ * With a total: as many distinct items as it says, and the same total on every page. (Pages are requested together, so
+ * the last one may be older than others.) Without one: the same ids in two readings in a row, or in two answers in a row
+ * where one answer holds the whole list.
  */
 function isVerified(reading: Reading, previous: Reading | undefined): boolean {
   if (reading.leftOut > 0) return false;
-  if (reading.lastTotal !== null) return isUnchanged(reading);
+  if (reading.lastTotal !== null) return reading.otherTotal === undefined && isUnchanged(reading);
   return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
 }
 
@@ -153,8 +159,8 @@ function whyNot(reading: Reading): string {
     return `${counted(reading.leftOut, 'item')} of it is larger than api.maxAnswerBytes (see ops.rejected_records), so nothing is taken for gone`;
   if (reading.lastTotal === null)
     return 'it has no total, and no two readings in a row returned the same items';
-  if (reading.firstTotal !== reading.lastTotal) {
-    return `its total went from ${reading.firstTotal} to ${reading.lastTotal} while it was read`;
+  if (reading.otherTotal !== undefined) {
+    return `its total went from ${reading.firstTotal} to ${reading.otherTotal} while it was read`;
   }
   return `its total is ${reading.lastTotal}, and it returned ${reading.ids.size + reading.withoutId}`;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/api/client.js';
-import { type PagingClient, PagingMemory } from '../../../src/api/page.js';
+import { type PagingClient, PagingMemory, type PagingOptions } from '../../../src/api/page.js';
 import { type Page, pages } from '../../../src/api/paging.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
@@ -38,9 +38,13 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
   return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }
 
-async function read(api: PagingClient, name: 'topics' | 'people' | 'channels' = 'topics'): Promise<Page[]> {
+async function read(
+  api: PagingClient,
+  name: 'topics' | 'people' | 'channels' = 'topics',
+  options: PagingOptions = {},
+): Promise<Page[]> {
   const all: Page[] = [];
-  for await (const page of pages(api, name, {})) all.push(page);
+  for await (const page of pages(api, name, {}, options)) all.push(page);
   expect(all.map((page) => page.last)).toEqual(all.map((_, index) => index === all.length - 1));
   return all;
 }
@@ -82,6 +86,79 @@ const answeringUpTo =
     if (bytes > most) throw tooLarge(bytes + (answer.limit ?? 0) / 1000, most);
     return answer;
   };
+
+/** The same client, whose answers arrive in any order; says how many requests were in flight at most. */
+function slowly(api: PagingClient, delay: () => number): { api: PagingClient; most: () => number } {
+  let [inFlight, most] = [0, 0];
+  const get: PagingClient['get'] = async (...call) => {
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    for (let turns = delay(); turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
+    inFlight -= 1;
+    call[2]?.signal?.throwIfAborted();
+    return api.get(...call);
+  };
+  return { api: { ...api, get }, most: () => most };
+}
+
+describe('pages that are requested ahead', () => {
+  test('are the same pages, in the same order, with no request more, and never too many at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(120),
+        fc.constantFrom(0, 1),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.infiniteStream(fc.nat(5)),
+        async (total, base, cap, pageSize, ahead, delays) => {
+          const all = items(total);
+          const { api, requests } = against(documented(all, { base, cap }), { pageSize });
+          const slow = slowly(api, () => delays.next().value ?? 0);
+          expect(idsOf(await read(slow.api, 'topics', { ahead }))).toEqual(all.map((item) => item.id));
+          const count = Math.max(1, Math.ceil(total / Math.min(cap, pageSize)));
+          expect(requests).toHaveLength(count);
+          expect(slow.most()).toBeLessThanOrEqual(ahead);
+        },
+      ),
+    );
+  });
+
+  test('a page that is too large is requested again in smaller ones', async () => {
+    const all = Array.from({ length: 40 }, (_, index) => ({ id: `i${index}-${index === 25 ? 90 : 10}` }));
+    const { api } = against(answeringUpTo(100, documented(all, { size: 10 })), { pageSize: 10 });
+    expect(new Set(idsOf(await read(api, 'topics', { ahead: 4 })))).toEqual(new Set(all.map(({ id }) => id)));
+  });
+
+  test('are not sent any more when the reader stops, and an error of one is that of its turn', async () => {
+    const { api, requests } = against((request, count) => {
+      if (request.page === 3) throw refusal(403);
+      return documented(items(100), { size: 10 })(request, count);
+    });
+    const read: number[] = [];
+    const reading = async () => {
+      for await (const { items } of pages(api, 'topics', {}, { ahead: 3 })) read.push(items.length);
+    };
+    await expect(reading()).rejects.toThrow('no');
+    expect(read).toEqual([10, 10, 10]);
+    expect(requests.length).toBeLessThan(8);
+
+    const waiting: AbortSignal[] = [];
+    const held: PagingClient = {
+      ...api,
+      get: (name, request, options) => {
+        if (request?.query?.page === undefined) return api.get(name, request);
+        if (options?.signal) waiting.push(options.signal);
+        return new Promise(() => undefined);
+      },
+    };
+    for await (const page of pages(held, 'topics', {}, { ahead: 3 })) {
+      expect(page.items).toHaveLength(10);
+      break;
+    }
+    expect(waiting.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+  });
+});
 
 /** Possible forms of a list that the document does not show. */
 type Bare = (items: readonly unknown[], total: number) => unknown;
