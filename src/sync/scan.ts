@@ -46,6 +46,15 @@ interface Reading {
   confirmed: boolean;
 }
 
+/**
+ * Lists are read at the same time, but a run that may make few requests completes them in their order: otherwise each night
+ * would read a part of all, and verify none.
+ */
+function priorityOf({ resources }: Context, { name }: List): number {
+  const place = resources.lists.findIndex((list) => list.name === name);
+  return Priority.essential + 1 - place / resources.lists.length;
+}
+
 /** Reads a list to its end and lands what it returns. */
 export function readList(context: Context, list: List): Promise<ListRead> {
   return readers[list.reads](context, list);
@@ -101,7 +110,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     confirmed: false,
   };
   const ahead = context.config.api.concurrency;
-  const options = { priority: Priority.essential, signal: context.stop, ahead };
+  const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
@@ -253,7 +262,7 @@ async function readBucket(
   bucket: Bucket,
   read: Map<string, Record<string, unknown>>,
 ): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean }> {
-  const options = { priority: Priority.essential, signal: context.stop };
+  const options = { priority: priorityOf(context, list), signal: context.stop };
   const tooLarge: AnswerTooLargeError[] = [];
   let answer: Answer | undefined;
   for (let limit = storiesLimit; answer === undefined; limit = Math.floor(limit / 2)) {

@@ -226,7 +226,8 @@ async function fetchById(
 ): Promise<NotFound | null> {
   const detail = detailOf(context.resources, list);
   try {
-    const options = { priority: Priority.essential, signal: context.stop };
+    // Before the other lists: a run that may make few requests ends one before it reads the next.
+    const options = { priority: Priority.essential + 2, signal: context.stop };
     const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });

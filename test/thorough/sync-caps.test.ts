@@ -53,14 +53,14 @@ describe('caps', () => {
   });
 
   it('--max-minutes stops in order, with everything committed', async () => {
-    const slow = await startTown({ sizes: town, latencyMs: [10, 20] });
+    const slow = await startTown({ sizes: town, latencyMs: [80, 120] });
     try {
       const pulling = Pulling.into(folders, slow);
-      const { code, report } = await pulling.sync(['--max-minutes', '0.005']);
+      const { code, report } = await pulling.sync(['--max-minutes', '0.03']);
       expect(code).toBe(0);
       expect(report).toMatchObject({
         outcome: 'stopped',
-        stoppedBy: expect.stringContaining('--max-minutes 0.005'),
+        stoppedBy: expect.stringContaining('--max-minutes 0.03'),
       });
       expect(report.left.due).toBeGreaterThan(0);
       expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
