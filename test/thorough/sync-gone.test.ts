@@ -128,7 +128,7 @@ it('a merge whose survivor is gone too is explained, even when the run that saw 
     .map(({ id }) => id) as [string, string];
   change('mergeTopics', { sourceIds: [a], targetId: b });
   change('deleteTopic', { topicId: b });
-  const cut = await pulling.sync(['--only', 'topics', '--max-requests', '4']);
+  const cut = await pulling.sync(['--only', 'topics', '--max-requests', '5']);
   expect([cut.code, cut.report.outcome, cut.report.scans[0]?.tombstoned]).toEqual([0, 'stopped', 2]);
   expect(await endOf('topics', a)).toEqual(deleted);
   expect(await pulling.sync()).toMatchObject({ code: 0 });
