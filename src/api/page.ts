@@ -19,6 +19,8 @@ export interface PagingSettings {
    * requested again in smaller pages. Several pages are in memory at once, and the memory may be small.
    */
   readonly maxPageBytes?: number | undefined;
+  /** So many pages of a list that is read to its end may be requested at once; 1 by default. */
+  readonly pagesAhead?: number | undefined;
 }
 
 /** What a scan learned about the paging of an endpoint, so that the next scan spends no requests on it. */

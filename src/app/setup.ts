@@ -36,6 +36,12 @@ export function spendingLogPath(dataDir: string): string {
 const pageShare = 32;
 
 /**
+ * Of a list, so many pages are requested at once as this memory fits into that of the machine or container. A page of 100
+ * topics with 200 people each takes 30 MB as objects: 2 pages with 512 MB, 4 with 1 GB.
+ */
+const memoryPerPage = 256_000_000;
+
+/**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
  * that is less; with `waits: false` not at all. The caller closes it.
  */
@@ -54,7 +60,11 @@ export function connect(
     maxAnswerBytes: api.maxAnswerBytes,
     retry: api.retry,
     outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
-    paging: { ...api.paging, maxPageBytes: machineMemory() / pageShare },
+    paging: {
+      ...api.paging,
+      maxPageBytes: machineMemory() / pageShare,
+      pagesAhead: Math.max(1, Math.min(api.concurrency, Math.floor(machineMemory() / memoryPerPage))),
+    },
     log,
     userAgent: `signalhouse/${programVersion}`,
     clock,

@@ -109,7 +109,7 @@ async function readOnce(context: Context, list: List): Promise<Reading> {
     form: 'paged',
     confirmed: false,
   };
-  const ahead = context.config.api.concurrency;
+  const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);

@@ -230,10 +230,13 @@ export async function replaceRows(
     of.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`).join(' OR ') || 'false';
   const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
   const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
+  // Only the rows that differ: of the 670,000 people of conversations in a large warehouse, hardly any do.
   const comparison = `
-    SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-      FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
-      FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')}`;
+    SELECT * FROM (
+      SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
+        FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
+        FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
+     WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
   const [counts] = await tx.all<Counts & { stamped: number }>(`
     ${filled('projected', `FROM ${table} LIMIT 0`, again)};
     INSERT INTO projected BY NAME ${select};
