@@ -38,18 +38,23 @@ export async function readLists(
   if (lists.some(({ embeds }) => embeds === 'authors_and_persons')) await rememberPersons(context);
   const phases = new ListPhases(context.observer, lists);
   const readers = { settles, oneByOne: oneAtATime() };
+  // What each has to report, so that it is reported in the order of the lists.
+  const owns = new Map(
+    lists.map((list) => [list, { ...context, observer: phases.of(list), failures: [], notes: [] }]),
+  );
   await pool(lists, lists.length, async (list) => {
     context.stop.throwIfAborted();
     const startedAt = new Date(context.clock.now());
+    const own = owns.get(list) ?? context;
     try {
-      const scan = await readOne({ ...context, observer: phases.of(list) }, list, readers);
+      const scan = await readOne(own, list, readers);
       scans.push(scan);
       phases.end(list, summaryOf(scan));
     } catch (error) {
       if (!isAboutOneRequest(error)) throw error;
       if (isNotOffered(list, error)) {
         phases.end(list, 'not offered');
-        return noteNotOffered(context, list, startedAt, error);
+        return noteNotOffered(own, list, startedAt, error);
       }
       phases.end(list, 'failed');
       if (error instanceof AnswerTooLargeError) {
@@ -57,10 +62,15 @@ export async function readLists(
         landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
         await context.batcher.add(landing);
       }
-      await addFailure(context, startedAt, failureOf(list.name, null, error));
+      await addFailure(own, startedAt, failureOf(list.name, null, error));
+    }
+  }).finally(() => {
+    scans.sort((a, b) => placeOf(lists, a) - placeOf(lists, b));
+    for (const { failures, notes } of owns.values()) {
+      context.failures.push(...failures);
+      context.notes.push(...notes);
     }
   });
-  scans.sort((a, b) => placeOf(lists, a) - placeOf(lists, b));
 }
 
 function placeOf(lists: readonly List[], { endpoint }: ScanReport): number {

@@ -42,7 +42,7 @@ export async function compact(
 ): Promise<Compacted | null> {
   // Folds the log in, and frees the blocks of deleted rows.
   await session.run('CHECKPOINT');
-  return (await isWorthIt(session, when)) ? replaceByCopy(session, dataDir) : null;
+  return (await isWorthIt(session, dataDir, when)) ? replaceByCopy(session, dataDir) : null;
 }
 
 /** `compact`, whether it is worth it or not; call it right after a checkpoint. Returns null when a log is in the way. */
@@ -83,10 +83,15 @@ async function replaceByCopy(session: Session, dataDir: string): Promise<Compact
   return { before, after: statSync(worker).size, ms: performance.now() - started };
 }
 
-async function isWorthIt(session: Session, { freeShare, freeMegabytes }: CompactWhen): Promise<boolean> {
+async function isWorthIt(
+  session: Session,
+  dataDir: string,
+  { freeShare, freeMegabytes }: CompactWhen,
+): Promise<boolean> {
   const { share, bytes } = await unused(session);
   return (
-    (share > freeShare && bytes > freeMegabytes * 1024 * 1024) || (await holdsMuchMemory(session, heldAtMost))
+    (share > freeShare && bytes > freeMegabytes * 1024 * 1024) ||
+    (await holdsMuchMemory(session, dataDir, heldAtMost))
   );
 }
 
@@ -101,8 +106,7 @@ export async function freeHeldMemory(
   log: Log,
 ): Promise<boolean> {
   const limit = session.memoryLimit;
-  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
-  if (!(await holdsMuchMemory(session, share))) return false;
+  if (!(await holdsMuchMemory(session, dataDir, share))) return false;
   let done: Compacted | null = null;
   try {
     done = await withMemoryHeadroom(session, () => replaceByCopy(session, dataDir));
@@ -115,9 +119,12 @@ export async function freeHeldMemory(
   return done !== null;
 }
 
-async function holdsMuchMemory(session: Session, share: number): Promise<boolean> {
-  const limit = bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY;
-  return (await memoryHeld(session)) > limit * share;
+async function holdsMuchMemory(session: Session, dataDir: string, share: number): Promise<boolean> {
+  const most = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * share;
+  // A file as small as that has few row groups.
+  if (statSync(filesOf(dataDir).worker).size < most) return false;
+  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+  return (await memoryHeld(session)) > most;
 }
 
 /**

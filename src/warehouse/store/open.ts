@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
@@ -12,7 +12,7 @@ import { freeHeldMemory, heldAtMost } from './compact.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
 import { storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
-import { bytesOf, withMemoryHeadroom } from './memory.js';
+import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
@@ -60,7 +60,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       const migrated = reading
         ? await refusePending(session, migrations)
         : await withMemoryHeadroom(session, () => prepare(session, dataDir, migrations));
-      if (!reading) await compactFirst(session, dataDir, log);
+      // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
+      if (!reading) await freeHeldMemory(session, dataDir, heldAtMost, log);
       const columns = await tableColumns(session);
       const problems = await checkModels(session, models);
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
@@ -118,14 +119,6 @@ async function prepare(
   const migrated = await migrate(session, migrations);
   await markInterrupted(session);
   return migrated;
-}
-
-/** For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory. */
-async function compactFirst(session: Session, dataDir: string, log: Log): Promise<void> {
-  // A file as small as that has few row groups.
-  const small = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * heldAtMost;
-  if (statSync(filesOf(dataDir).worker).size >= small)
-    await freeHeldMemory(session, dataDir, heldAtMost, log);
 }
 
 async function openExisting(options: OpenOptions): Promise<Session> {

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { StorageError } from '../../../../src/base/errors.js';
-import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { doc, emptyDir, open, ready, runId } from '../support.js';
+import { StorageError } from '../../src/base/errors.js';
+import { batchOf } from '../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
 const broken = (dir: string) => readdirSync(dir).filter((name) => name.includes('.broken-'));
