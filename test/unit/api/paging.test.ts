@@ -560,6 +560,8 @@ describe('a page that is too large', () => {
         fc.constantFrom(0, 1),
         fc.integer({ min: 2, max: 50 }),
         async (sizes, base, cap) => {
+          // Where the first two items are both too large, nothing tells whether page 1 is the first or the second page.
+          fc.pre(sizes.findIndex((size) => size <= most) < 2);
           const all = sized(sizes);
           const { api } = against(answeringUpTo(most, documented(all, { base, cap })), { pageSize: 40 });
           const pagesRead = await read(api);
