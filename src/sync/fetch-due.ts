@@ -1,5 +1,6 @@
 import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
+import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
@@ -10,6 +11,7 @@ import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
+import { OrderedPhases } from './phases.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -134,8 +136,7 @@ export async function pruneStale(context: Context): Promise<void> {
 /** How a task ended; `left` when its endpoint was given up before. */
 type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
 
-interface Phase {
-  readonly name: string;
+interface Tasks {
   readonly total: number;
   done: number;
   readonly outcomes: Record<TaskOutcome, number>;
@@ -146,71 +147,43 @@ interface Phase {
  * may overlap in time; the observer still sees one phase end before the next one starts.
  */
 export class PhaseTracker {
-  readonly #observer: RunObserver;
-  readonly #phases = new Map<string, Phase>();
-  readonly #order: Phase[];
-  #current = -1;
+  readonly #tasks = new Map<string, Tasks>();
+  readonly #phases: OrderedPhases;
 
   constructor(observer: RunObserver, tasks: readonly Task[]) {
-    this.#observer = observer;
-    const totals = new Map<string, number>();
-    for (const task of tasks) totals.set(phaseOf(task), (totals.get(phaseOf(task)) ?? 0) + 1);
-    for (const [name, total] of totals) {
-      this.#phases.set(name, {
-        name,
-        total,
-        done: 0,
-        outcomes: { fetched: 0, absent: 0, failed: 0, left: 0 },
-      });
+    for (const [name, { length: total }] of groupBy(tasks, phaseOf)) {
+      this.#tasks.set(name, { total, done: 0, outcomes: { fetched: 0, absent: 0, failed: 0, left: 0 } });
     }
-    this.#order = [...this.#phases.values()];
-    this.#next();
+    const phases = [...this.#tasks].map(([name, { total }]) => ({ name, total }));
+    this.#phases = new OrderedPhases(observer, phases);
   }
 
   done(task: Task, outcome: TaskOutcome): void {
-    const phase = this.#phases.get(phaseOf(task));
-    if (!phase) return;
-    phase.done += 1;
-    phase.outcomes[outcome] += 1;
-    const current = this.#order[this.#current];
-    if (phase !== current) return;
-    this.#observer.progress(phase.done, phase.total);
-    while (this.#isOver()) {
-      this.#finish();
-      this.#next();
-    }
+    const name = phaseOf(task);
+    const tasks = this.#tasks.get(name);
+    if (!tasks) return;
+    tasks.done += 1;
+    tasks.outcomes[outcome] += 1;
+    this.#phases.progress(name, tasks.done, tasks.total);
+    if (tasks.done >= tasks.total) this.#phases.end(name, resultOf(tasks));
   }
 
   /** Ends the current phase when a run stops in the middle of it. */
   end(): void {
-    if (this.#order[this.#current]) this.#finish();
-    this.#current = this.#order.length;
+    this.#phases.stop((name) => {
+      const tasks = this.#tasks.get(name);
+      return tasks ? resultOf(tasks) : '';
+    });
   }
+}
 
-  #isOver(): boolean {
-    const current = this.#order[this.#current];
-    return current !== undefined && current.done >= current.total;
-  }
-
-  #finish(): void {
-    const current = this.#order[this.#current];
-    if (!current) return;
-    const { fetched, absent, failed, left } = current.outcomes;
-    const parts = [`${fetched} fetched`];
-    if (absent > 0) parts.push(`${absent} not found`);
-    if (failed > 0) parts.push(`${failed} failed`);
-    const unasked = left + current.total - current.done;
-    if (unasked > 0) parts.push(`${unasked} left`);
-    this.#observer.phaseEnd(parts.join(', '));
-  }
-
-  #next(): void {
-    this.#current += 1;
-    const current = this.#order[this.#current];
-    if (!current) return;
-    this.#observer.phase(current.name, current.total);
-    if (current.done > 0) this.#observer.progress(current.done, current.total);
-  }
+function resultOf({ total, done, outcomes: { fetched, absent, failed, left } }: Tasks): string {
+  const parts = [`${fetched} fetched`];
+  if (absent > 0) parts.push(`${absent} not found`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  const unasked = left + total - done;
+  if (unasked > 0) parts.push(`${unasked} left`);
+  return parts.join(', ');
 }
 
 function phaseOf(task: Task): string {

@@ -5,7 +5,6 @@ import {
   RejectedError,
   type SignalhouseError,
 } from '../base/errors.js';
-import type { RunObserver } from '../base/observer.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { pool } from '../base/pool.js';
 import type { List } from '../contract/resources.js';
@@ -16,6 +15,7 @@ import type { Context } from './context.js';
 import { failureOf } from './failures.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
+import { OrderedPhases } from './phases.js';
 import type { ScanReport } from './report.js';
 import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
@@ -26,8 +26,8 @@ const notOfferedForm = 'not offered';
 
 /**
  * Reads every list to its end, all at the same time, and tombstones what is missing from those that did not change
- * meanwhile. A list that cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan) nothing is deleted.
- * Adds to `scans` as it goes.
+ * meanwhile. A list that cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan)
+ * nothing is deleted. Adds to `scans` as it goes.
  */
 export async function readLists(
   context: Context,
@@ -36,27 +36,38 @@ export async function readLists(
   { settles }: { settles: boolean },
 ): Promise<void> {
   if (lists.some(({ embeds }) => embeds === 'authors_and_persons')) await rememberPersons(context);
-  const phases = new ListPhases(context.observer, lists);
-  const readers = { settles, oneByOne: oneAtATime() };
-  // What each has to report, so that it is reported in the order of the lists.
-  const owns = new Map(
-    lists.map((list) => [list, { ...context, observer: phases.of(list), failures: [], notes: [] }]),
+  const { observer } = context;
+  const phases = new OrderedPhases(
+    observer,
+    lists.map(({ name }) => ({ name, total: null })),
   );
-  await pool(lists, lists.length, async (list) => {
+  const readers = { settles, oneByOne: oneAtATime() };
+  const readings = lists.map((list) => {
+    const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
+    const shown = {
+      phase: ignored,
+      phaseEnd: ignored,
+      progress,
+      note: (text: string) => observer.note(text),
+    };
+    // Failures and notes of its own: they are reported in the order of the lists.
+    const own: Context = { ...context, observer: shown, failures: [], notes: [] };
+    return { list, own };
+  });
+  await pool(readings, readings.length, async ({ list, own }) => {
     context.stop.throwIfAborted();
     const startedAt = new Date(context.clock.now());
-    const own = owns.get(list) ?? context;
     try {
       const scan = await readOne(own, list, readers);
       scans.push(scan);
-      phases.end(list, summaryOf(scan));
+      phases.end(list.name, summaryOf(scan));
     } catch (error) {
       if (!isAboutOneRequest(error)) throw error;
       if (isNotOffered(list, error)) {
-        phases.end(list, 'not offered');
+        phases.end(list.name, 'not offered');
         return noteNotOffered(own, list, startedAt, error);
       }
-      phases.end(list, 'failed');
+      phases.end(list.name, 'failed');
       if (error instanceof AnswerTooLargeError) {
         const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
         landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
@@ -66,61 +77,19 @@ export async function readLists(
     }
   }).finally(() => {
     scans.sort((a, b) => placeOf(lists, a) - placeOf(lists, b));
-    for (const { failures, notes } of owns.values()) {
+    for (const {
+      own: { failures, notes },
+    } of readings) {
       context.failures.push(...failures);
       context.notes.push(...notes);
     }
   });
 }
 
+const ignored = () => undefined;
+
 function placeOf(lists: readonly List[], { endpoint }: ScanReport): number {
   return lists.findIndex(({ name }) => name === endpoint);
-}
-
-/** Shows lists that are read at the same time as phases, one after the other in their order. */
-class ListPhases {
-  readonly #observer: RunObserver;
-  readonly #lists: readonly List[];
-  readonly #results = new Map<string, string>();
-  /** The last progress of lists whose phase has not begun. */
-  readonly #progress = new Map<string, readonly [done: number, total: number | null]>();
-  #current = -1;
-
-  constructor(observer: RunObserver, lists: readonly List[]) {
-    this.#observer = observer;
-    this.#lists = lists;
-    this.#next();
-  }
-
-  /** The observer for reading one list. Its progress is shown in its phase. */
-  of({ name }: List): RunObserver {
-    const progress = (done: number, total: number | null) => {
-      if (this.#lists[this.#current]?.name === name) this.#observer.progress(done, total);
-      else this.#progress.set(name, [done, total]);
-    };
-    const nothing = () => undefined;
-    return { phase: nothing, phaseEnd: nothing, progress, note: (text) => this.#observer.note(text) };
-  }
-
-  end({ name }: List, result: string): void {
-    this.#results.set(name, result);
-    for (;;) {
-      const current = this.#lists[this.#current];
-      const ended = current && this.#results.get(current.name);
-      if (ended === undefined) return;
-      this.#observer.phaseEnd(ended);
-      this.#next();
-    }
-  }
-
-  #next(): void {
-    this.#current += 1;
-    const list = this.#lists[this.#current];
-    if (!list) return;
-    this.#observer.phase(list.name, null);
-    const progress = this.#progress.get(list.name);
-    if (progress) this.#observer.progress(...progress);
-  }
 }
 
 const storedPersonsSql = sqlFile('sync/stored_persons');
