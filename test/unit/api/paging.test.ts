@@ -70,6 +70,14 @@ const documented =
     return { data: all.slice(start, start + granted), page, limit: granted, totalCount: all.length };
   };
 
+/** A total, the number of the first page, a cap on the size of a page, and the size that is requested. */
+const anyPaging = [
+  fc.nat(120),
+  fc.constantFrom(0, 1),
+  fc.integer({ min: 1, max: 40 }),
+  fc.integer({ min: 1, max: 40 }),
+] as const;
+
 const tooLarge = (bytes: number, most: number) =>
   new AnswerTooLargeError(
     'too large',
@@ -105,10 +113,7 @@ describe('pages that are requested ahead', () => {
   test('are the same pages, in the same order, with no request more, and never too many at once', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.nat(120),
-        fc.constantFrom(0, 1),
-        fc.integer({ min: 1, max: 40 }),
-        fc.integer({ min: 1, max: 40 }),
+        ...anyPaging,
         fc.integer({ min: 1, max: 8 }),
         fc.infiniteStream(fc.nat(5)),
         async (total, base, cap, pageSize, ahead, delays) => {
@@ -173,19 +178,13 @@ const bareForms: Record<string, Bare> = {
 describe('a documented list', () => {
   test('is read completely and once, for any size, base and cap', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.nat(120),
-        fc.constantFrom(0, 1),
-        fc.integer({ min: 1, max: 40 }),
-        fc.integer({ min: 1, max: 40 }),
-        async (total, base, cap, pageSize) => {
-          const all = items(total);
-          const { api, requests } = against(documented(all, { base, cap }), { pageSize });
-          expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-          expect(requests).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
-          expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
-        },
-      ),
+      fc.asyncProperty(...anyPaging, async (total, base, cap, pageSize) => {
+        const all = items(total);
+        const { api, requests } = against(documented(all, { base, cap }), { pageSize });
+        expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
+        expect(requests).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
+        expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
+      }),
     );
   });
 

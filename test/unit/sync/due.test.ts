@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
@@ -16,14 +16,10 @@ import {
 } from '../../../src/sync/due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { open, runId } from '../warehouse/support.js';
-
-const now = new Date('2026-03-01T00:00:00Z');
-const day = 86_400_000;
-const daysAgo = (days: number) => new Date(now.getTime() - days * day);
+import { runId } from '../warehouse/support.js';
+import { ages, daysAgo, item, now, warehouseForEachTest } from './due-support.js';
 
 const { children } = resources;
-const ages = Object.fromEntries(children.map(({ name }) => [name, 10]));
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
   api: { concurrency: 8, maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
@@ -40,25 +36,9 @@ const settings: SyncSettings = {
 };
 
 let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await open();
+warehouseForEachTest((made) => {
+  warehouse = made;
 });
-beforeEach(async () => {
-  for (const table of ['raw.documents', 'ops.coverage', 'people'])
-    await warehouse.run(`DELETE FROM ${table}`);
-});
-afterAll(() => warehouse.close());
-
-function item(endpoint: string, id: string, body: object = {}): Document {
-  return {
-    endpoint,
-    id,
-    parentId: null,
-    body: JSON.stringify({ id, ...body }),
-    fetchedAt: daysAgo(1),
-    answerNo: 1,
-  };
-}
 
 function load(documents: readonly Document[], coverage: readonly Coverage[] = []): Promise<unknown> {
   return warehouse.load(batchOf(runId, { documents, coverage }));

@@ -1,45 +1,28 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { childText } from '../../../src/cli/text/explanation.js';
 import { type ChildName, resources } from '../../../src/contract/resources.js';
 import { type DueSettings, due } from '../../../src/sync/due.js';
 import { type DueCode, type ExplainedChild, explainDue, pathOf } from '../../../src/sync/explain-due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { open, runId } from '../warehouse/support.js';
+import { runId } from '../warehouse/support.js';
+import { ages, daysAgo, item, now, warehouseForEachTest } from './due-support.js';
 
-const now = new Date('2026-03-01T00:00:00Z');
-const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 const { children } = resources;
 const childOf = (name: ChildName) => children.filter((child) => child.name === name);
 
 const settings: DueSettings = {
   api: { maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
-    maxAgeDays: Object.fromEntries(children.map(({ name }) => [name, 10])),
+    maxAgeDays: ages,
     personGroups: 'without_company',
   },
 };
 
 let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await open();
+warehouseForEachTest((made) => {
+  warehouse = made;
 });
-beforeEach(async () => {
-  for (const table of ['raw.documents', 'ops.coverage', 'people'])
-    await warehouse.run(`DELETE FROM ${table}`);
-});
-afterAll(() => warehouse.close());
-
-function item(endpoint: string, id: string, body: object = {}): Document {
-  return {
-    endpoint,
-    id,
-    parentId: null,
-    body: JSON.stringify({ id, ...body }),
-    fetchedAt: daysAgo(1),
-    answerNo: 1,
-  };
-}
 
 /** What is stored about one entity, and what explain says about one child of it. */
 interface Case {
