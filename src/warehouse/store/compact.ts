@@ -91,7 +91,7 @@ async function isWorthIt(
   const { share, bytes } = await unused(session);
   return (
     (share > freeShare && bytes > freeMegabytes * 1024 * 1024) ||
-    (await holdsMuchMemory(session, dataDir, heldAtMost))
+    (mayHold(session, dataDir, heldAtMost) && (await holds(session, heldAtMost)))
   );
 }
 
@@ -106,7 +106,9 @@ export async function freeHeldMemory(
   log: Log,
 ): Promise<boolean> {
   const limit = session.memoryLimit;
-  if (!(await holdsMuchMemory(session, dataDir, share))) return false;
+  if (!mayHold(session, dataDir, share)) return false;
+  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+  if (!(await holds(session, share))) return false;
   let done: Compacted | null = null;
   try {
     done = await withMemoryHeadroom(session, () => replaceByCopy(session, dataDir));
@@ -119,12 +121,18 @@ export async function freeHeldMemory(
   return done !== null;
 }
 
-async function holdsMuchMemory(session: Session, dataDir: string, share: number): Promise<boolean> {
-  const most = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * share;
-  // A file as small as that has few row groups.
-  if (statSync(filesOf(dataDir).worker).size < most) return false;
-  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
-  return (await memoryHeld(session)) > most;
+/** Whether the file is large enough for deleted rows that take that share of the memory limit: a small one has few row groups. */
+function mayHold(session: Session, dataDir: string, share: number): boolean {
+  return statSync(filesOf(dataDir).worker).size >= limitOf(session) * share;
+}
+
+/** Whether deleted rows take more than that share of the memory limit. Call it right after a checkpoint. */
+async function holds(session: Session, share: number): Promise<boolean> {
+  return (await memoryHeld(session)) > limitOf(session) * share;
+}
+
+function limitOf({ memoryLimit }: Session): number {
+  return bytesOf(memoryLimit) ?? Number.POSITIVE_INFINITY;
 }
 
 /**
