@@ -178,7 +178,7 @@ export class PageReader {
     for (let number = first; number <= last && number < first + most; number += 1) {
       if (most === 1 || this.#ahead.has(number)) continue;
       const page = this.#read(number, this.#abandoned.signal);
-      // Whoever takes the page sees the error; nobody may.
+      // The caller that takes the page gets its error; a page that is never taken has nobody to tell.
       page.catch(() => undefined);
       this.#ahead.set(number, { size: this.requestedSize, page });
     }

@@ -51,6 +51,7 @@ export function connect(
 ): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
+  const memory = machineMemory();
   const client = new Api({
     ...credentials,
     budget: rateLimit,
@@ -62,8 +63,8 @@ export function connect(
     outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
     paging: {
       ...api.paging,
-      maxPageBytes: machineMemory() / pageShare,
-      pagesAhead: Math.max(1, Math.min(api.concurrency, Math.floor(machineMemory() / memoryPerPage))),
+      maxPageBytes: memory / pageShare,
+      pagesAhead: Math.max(1, Math.min(api.concurrency, Math.floor(memory / memoryPerPage))),
     },
     log,
     userAgent: `signalhouse/${programVersion}`,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
@@ -9,6 +8,7 @@ import type { Context } from './context.js';
 import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
+import { md5 } from './landing/seen-content.js';
 import { hasSameIds, isUnchanged } from './scan.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
@@ -299,7 +299,7 @@ async function endsWithoutNews(
     endpoints: returned.map(({ endpoint }) => endpoint),
     ids: returned.map(({ id }) => id),
     parent_ids: returned.map(({ parentId }) => parentId ?? ''),
-    body_hashes: returned.map(({ body }) => createHash('md5').update(body).digest('hex')),
+    body_hashes: returned.map(({ body }) => md5(body)),
   });
   return Number(row?.unchanged) === returned.length;
 }

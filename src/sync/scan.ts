@@ -233,6 +233,7 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
   const { everythingCount } = first.counts;
   const total = typeof everythingCount === 'number' ? everythingCount : null;
   const isCut = total !== null && total > read.size;
+  const cutNote = isCut ? `there are ${total}; a bucket returns at most ${storiesLimit}` : null;
   return {
     startedAt,
     attempts: 1,
@@ -244,11 +245,7 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
     pageSize: storiesLimit,
     form: 'buckets',
     verified: !isCut && isWhole,
-    note: isWhole
-      ? isCut
-        ? `there are ${total}; a bucket returns at most ${storiesLimit}`
-        : null
-      : tooLargeNote,
+    note: isWhole ? cutNote : tooLargeNote,
   };
 }
 
@@ -277,8 +274,8 @@ async function readBucket(
   const stories = arrayIn(answer.body, ['stories', 'data'], where);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift);
   landList(landing, list, stories);
-  for (const error of tooLarge.slice(0, 1))
-    landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
+  const [whole] = tooLarge;
+  if (whole) landing.rejectAnswer(list.name, { id: null, parentId: null }, whole);
   for (const story of stories) {
     const slug = nameOf(story, list.key);
     if (slug !== null && isObject(story)) read.set(slug, story);
