@@ -117,6 +117,11 @@ export class Api {
     if (options.outageMs !== undefined) this.#outage = this.#monitor(options.outageMs);
   }
 
+  /** The most attempts in flight at one time. */
+  get concurrency(): number {
+    return this.#options.concurrency;
+  }
+
   /** Attempts in flight now. */
   get inFlight(): number {
     return this.#gate.inFlight;

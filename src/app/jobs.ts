@@ -42,11 +42,10 @@ interface Signals {
  * when another command holds it, the job waits, and the log names that command.
  */
 export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
-  const { config, log } = access;
+  const { log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
-    const observe: Observe = (api) =>
-      observed(context, new LoggedProgress(log, speedOf(api, config.api.concurrency)));
+    const observe: Observe = (api) => observed(context, new LoggedProgress(log, speedOf(api)));
     const work = { access, sink, signals, observe };
     switch (job.run) {
       case 'sync':

@@ -84,7 +84,11 @@ export interface Speed {
 }
 
 /** Measures how fast a client is, from now on. */
-export function speedOf({ budget, events }: Pick<Api, 'budget' | 'events'>, concurrency: number): Speed {
+export function speedOf({
+  budget,
+  events,
+  concurrency,
+}: Pick<Api, 'budget' | 'events' | 'concurrency'>): Speed {
   let answerMs = 0;
   let seen = 0;
   events.on('attempt', ({ ms }) => {

@@ -42,6 +42,13 @@ const pageShare = 32;
 const memoryPerPage = 256_000_000;
 
 /**
+ * The memory of the machine for each request in flight. The answer of a company's conversations takes up to 20 MB until its
+ * batch is stored: with 512 MB and 10 of them at once, the kernel killed the process. Four in flight use 120 requests a
+ * minute up to answers that take 2 s.
+ */
+const memoryPerAnswer = 128_000_000;
+
+/**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
  * that is less; with `waits: false` not at all. The caller closes it.
  */
@@ -52,11 +59,12 @@ export function connect(
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit } = config;
   const memory = machineMemory();
+  const concurrency = Math.max(2, Math.min(api.concurrency, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
     ...credentials,
     budget: rateLimit,
     spendingLogPath: existsSync(config.dataDir) ? spendingLogPath(config.dataDir) : undefined,
-    concurrency: api.concurrency,
+    concurrency,
     timeouts: api.timeouts,
     maxAnswerBytes: api.maxAnswerBytes,
     retry: api.retry,
@@ -64,7 +72,7 @@ export function connect(
     paging: {
       ...api.paging,
       maxPageBytes: memory / pageShare,
-      pagesAhead: Math.max(1, Math.min(api.concurrency, Math.floor(memory / memoryPerPage))),
+      pagesAhead: Math.max(1, Math.min(concurrency, Math.floor(memory / memoryPerPage))),
     },
     log,
     userAgent: `signalhouse/${programVersion}`,

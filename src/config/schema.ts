@@ -19,7 +19,10 @@ const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).pre
 const api = section({
   baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
   keyFile: text.optional().describe('A file that holds the API key, for example a mounted secret.'),
-  concurrency: positive.max(64).default(8).describe('Maximum number of requests in flight.'),
+  concurrency: positive
+    .max(64)
+    .default(8)
+    .describe('Maximum number of requests in flight; at most one for each 128 MB of memory.'),
   timeouts: section({
     connectMs: milliseconds.default(5_000).describe('Connect timeout.'),
     firstByteMs: milliseconds

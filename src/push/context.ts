@@ -10,7 +10,6 @@ import type { OnConflict } from './reconcile.js';
 export interface PushSettings extends RunSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
   readonly api: {
-    readonly concurrency: number;
     readonly paging: { readonly pageSize: number };
     readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number };
   };

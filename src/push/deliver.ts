@@ -161,7 +161,7 @@ function isServerError(error: unknown): error is UnavailableError {
  * answer, or in a read after it. An entity about which the answer is unclear is read, and no other entity depends on it.
  */
 async function settle(context: PushContext, delivery: Delivery, answer: Answer): Promise<void> {
-  const { queue, config } = context;
+  const { queue } = context;
   const { entityType, again } = delivery;
   const changesById = groupBy(delivery.changes, ({ entityId }) => entityId);
   const answers = answersOf(delivery, [...changesById.keys()], answer);
@@ -184,7 +184,7 @@ async function settle(context: PushContext, delivery: Delivery, answer: Answer):
       else returned.set(id, itemAnswer.body);
     }
   }
-  await pool(unseen, config.api.concurrency, (one) => settleByReading(context, entityType, one));
+  await pool(unseen, context.api.concurrency, (one) => settleByReading(context, entityType, one));
   const landed = again
     ? new Set<string>()
     : await landReturned(context, entityType, returned, answer.arrivedAt);

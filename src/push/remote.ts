@@ -54,7 +54,7 @@ export async function readRemotes(
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
   const unread = new Map<string, string>();
-  await pool(rest, context.config.api.concurrency, async (id) => {
+  await pool(rest, context.api.concurrency, async (id) => {
     if (context.circuitBreaker.isOpen(entityType)) {
       unread.set(id, brokenText(entityType));
       return;

@@ -146,7 +146,7 @@ export class Sender {
     read: { isFresh: () => boolean; beforeOutage: () => boolean; isCurrent: () => boolean },
     progress: (settled: number) => void,
   ): Promise<void> {
-    await pool(comparisons, this.#context.config.api.concurrency, async (comparison) => {
+    await pool(comparisons, this.#context.api.concurrency, async (comparison) => {
       this.#context.stop.throwIfAborted();
       if (!read.beforeOutage()) return;
       let current = comparison;

@@ -11,7 +11,6 @@ import { SeenContent } from './landing/seen-content.js';
 export interface SyncSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
   readonly api: {
-    readonly concurrency: number;
     readonly maxAnswerBytes: number;
     readonly paging: { readonly pageSize: number };
   };

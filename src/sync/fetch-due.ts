@@ -45,7 +45,7 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
-    const concurrency = context.config.api.concurrency + 2;
+    const concurrency = context.api.concurrency + 2;
     const work = givenUp.askEach(
       tasks.map((task) => ({ ...askedOf(task), task })),
       concurrency,

@@ -66,7 +66,7 @@ async function searchSurvivors(context: Context, source: Source): Promise<void> 
   let left = gone.length;
   for (let start = 0; start < tasks.length && left > 0; start += survivorsAtOnce) {
     let failed = false;
-    await pool(tasks.slice(start, start + survivorsAtOnce), context.config.api.concurrency, async (task) => {
+    await pool(tasks.slice(start, start + survivorsAtOnce), context.api.concurrency, async (task) => {
       context.stop.throwIfAborted();
       failed = typeof (await fetchChild(context, task)) !== 'string' || failed;
     });

@@ -183,7 +183,7 @@ async function fetchByIds(
       return error.message;
     }
   };
-  const work = givenUp.askEach(entities, context.config.api.concurrency + 2, { ask });
+  const work = givenUp.askEach(entities, context.api.concurrency + 2, { ask });
   await work.finally(() => context.failures.push(...givenUp.failures()));
   return items.flatMap(({ id }) => notFound.get(id) ?? []);
 }

@@ -35,9 +35,7 @@ export async function runPlan(
   try {
     const { stop, kill } = signals;
     const options = { ...flags, wait: flags.wait ?? false, stop, kill };
-    const report = await makePlan(setup satisfies Access, options, (api) =>
-      observerOf(api, setup, config.api.concurrency),
-    );
+    const report = await makePlan(setup satisfies Access, options, (api) => observerOf(api, setup));
     progress?.close();
     if (context.json) printJson(report);
     else print(planSummary(report));

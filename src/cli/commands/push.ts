@@ -50,8 +50,7 @@ export const push = command({
     const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
     const { stop, kill } = signals;
     try {
-      const observe = (api: Parameters<typeof observerOf>[0]) =>
-        observerOf(api, setup, config.api.concurrency);
+      const observe = (api: Parameters<typeof observerOf>[0]) => observerOf(api, setup);
       if (dryRun) {
         const preview = await app.pushPreview(setup, { onConflict: flags.onConflict, stop, kill }, observe);
         progress?.close();

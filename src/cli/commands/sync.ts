@@ -44,8 +44,7 @@ export const sync = command({
     try {
       const { stop, kill } = signals;
       const options = { ...flags, stop, kill };
-      const observe = (api: Parameters<typeof observerOf>[0]) =>
-        observerOf(api, setup, config.api.concurrency);
+      const observe = (api: Parameters<typeof observerOf>[0]) => observerOf(api, setup);
       const report = push
         ? await syncAndPush(setup, { ...options, requestedBy: osUser() }, observe)
         : await runSync(setup, options, observe);

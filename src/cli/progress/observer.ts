@@ -8,10 +8,9 @@ import type { TerminalProgress } from './terminal.js';
 export function observerOf(
   api: Api,
   ground: { readonly progress: TerminalProgress | undefined; readonly log: Log },
-  concurrency: number,
 ): ProgressDisplay {
   const { progress, log } = ground;
-  const speed = speedOf(api, concurrency);
+  const speed = speedOf(api);
   if (!progress) return new LoggedProgress(log, speed);
   progress.watch(speed);
   return progress;

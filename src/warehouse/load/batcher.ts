@@ -1,3 +1,4 @@
+import { collectGarbageWhenTight } from '../store/memory.js';
 import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
@@ -7,6 +8,9 @@ export interface BatchLimits {
   readonly answers: number;
   readonly seconds: number;
 }
+
+/** The share of the machine's memory above which an answer does not wait for the next batch to free garbage. */
+const nearlyFull = 0.8;
 
 /** What one answer adds to a batch; a landing is one. */
 export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
@@ -46,6 +50,7 @@ export class Batcher {
   /** Adds one answer; resolves when there is room for more. */
   async add(part: Part): Promise<void> {
     this.#throwFailure();
+    collectGarbageWhenTight(nearlyFull);
     this.#parts.push(...slicesOf(part, this.#limits));
     this.#startTimer();
     while (this.#isFull()) {

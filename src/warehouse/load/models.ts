@@ -25,6 +25,8 @@ export interface DocumentModel extends ModelBase, DocumentHeader {
 interface DerivedModel extends ModelBase {
   readonly from: 'tables';
   readonly derived: readonly string[];
+  /** A column of the key by whose values the table can be computed in parts, where it may have very many rows. */
+  readonly parts?: string;
 }
 
 export type Model = DocumentModel | DerivedModel;
@@ -83,7 +85,7 @@ function withVersions(models: readonly DocumentModel[], all: readonly Versions[]
   });
 }
 
-const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived'];
+const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived', 'parts'];
 
 /** Parses one model: `-- field: value` lines on top, then the SELECT. Raises when a line is missing or unknown. */
 export function parseModel(name: string, text: string): Model {
@@ -101,7 +103,13 @@ export function parseModel(name: string, text: string): Model {
     key: list('key'),
     select: text.trim().replace(/;$/, ''),
   };
-  if (fields.has('derived')) return { ...base, from: 'tables', derived: list('derived') };
+  const parts = fields.get('parts');
+  if (fields.has('derived')) {
+    if (parts !== undefined && !base.key.includes(parts)) {
+      throw new Error(`model ${name}: parts must be a column of its key`);
+    }
+    return { ...base, from: 'tables', derived: list('derived'), ...(parts === undefined ? {} : { parts }) };
+  }
   const [, document, column] = /^(id|parent_id)\s*->\s*(\w+)$/.exec(fields.get('scope') ?? '') ?? [];
   if ((document !== 'id' && document !== 'parent_id') || column === undefined) {
     throw new Error(`model ${name} needs a scope like "parent_id -> topic_id"`);

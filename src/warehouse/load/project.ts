@@ -51,7 +51,9 @@ export async function project(
       // The tables of the part before are used again where they have the same columns.
       const again = part > 0 && shared.models.length === 1;
       for (const model of shared.models) {
-        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, scopes, again);
+        const rows = `rowid IN (
+          SELECT rowid FROM main.${identifier(model.table)} WHERE ${identifier(model.scope.column)} IN (${scopes}))`;
+        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
       }
     }
     if (parts.length > 0) continue;
@@ -69,9 +71,9 @@ function filled(table: string, select: string, again: boolean): string {
     : `CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`;
 }
 
-/** The part in which a scope is recomputed, as SQL text. */
-function partSql(scope: string, parts: string): string {
-  return `(hash(${scope}) % (${parts})::UBIGINT)::BIGINT`;
+/** The part to which a value belongs, 0 or more and less than `parts`; as SQL text. */
+export function partSql(value: string, parts: string): string {
+  return `(hash(${value}) % (${parts})::UBIGINT)::BIGINT`;
 }
 
 /** For scopes that have no rows yet. */
@@ -207,8 +209,8 @@ function inputOf(
 }
 
 /**
- * Replaces the rows of a table whose scope is in `scopes` (SQL text; all rows when left out) by those of `select`:
- * deletes those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or
+ * Replaces the rows of a table that meet the condition `rows` (SQL text) by those of `select`, which meet it too: deletes
+ * those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or
  * `run_id` differs is replaced, but does not count as changed.
  */
 export async function replaceRows(
@@ -217,15 +219,11 @@ export async function replaceRows(
   select: string,
   columns: Columns,
   found: (table: string, counts: Counts) => void,
-  scopes?: string,
+  rows: string,
   again = false,
 ): Promise<void> {
   const table = `main.${identifier(model.table)}`;
   const names = namesOf(columns, model.table);
-  const inScopes =
-    scopes === undefined || model.from !== 'documents'
-      ? ''
-      : `WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes}))`;
   const differ = (of: readonly string[]) =>
     of.map((name) => `s.${identifier(name)} IS DISTINCT FROM p.${identifier(name)}`).join(' OR ') || 'false';
   const stamps: readonly string[] = names.filter((name) => name === 'synced_at' || name === 'run_id');
@@ -234,7 +232,7 @@ export async function replaceRows(
   const comparison = `
     SELECT * FROM (
       SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} ${inScopes}) s
+        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${rows}) s
         FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
      WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
   const [counts] = await tx.all<Counts & { stamped: number }>(`

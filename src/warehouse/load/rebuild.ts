@@ -1,6 +1,6 @@
 import { identifier, literals } from '../sql.js';
 import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
-import { withMemoryHeadroom } from '../store/memory.js';
+import { bytesOf, withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
 import {
@@ -12,7 +12,7 @@ import {
   projection,
   storedDocuments,
 } from './models.js';
-import { nothingAnswered, replaceRows } from './project.js';
+import { nothingAnswered, partSql, replaceRows } from './project.js';
 import { inVectors, vectorSql } from './vectors.js';
 import { recordVersions } from './versions.js';
 
@@ -65,10 +65,15 @@ export async function rebuild(
 async function fill(session: Session, model: Model, columns: Columns): Promise<number> {
   const table = `main.${identifier(model.table)}`;
   const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '', 'all');
+  const parts = await partsOf(session, model);
   return session.transaction((tx) =>
     replacing(tx, model, columns, 'true', 'true', async () => {
       await tx.run(`DELETE FROM ${table}`);
-      return tx.run(`INSERT INTO ${table} BY NAME ${select}`);
+      let rows = 0;
+      for (const isOwn of parts) {
+        rows += await tx.run(`INSERT INTO ${table} BY NAME FROM (${select}) WHERE ${isOwn}`);
+      }
+      return rows;
     }),
   );
 }
@@ -220,22 +225,58 @@ async function fillPiece(
   return rows;
 }
 
-/** Recomputes the tables that are derived from other tables, and replaces the rows that differ. */
+/**
+ * Recomputes the tables that are derived from other tables, and replaces the rows that differ. A table that names the
+ * column of its parts is computed in as many as the memory asks for, each in a transaction of its own; one that ends
+ * halfway leaves rows of the time before, which the next call replaces.
+ */
 export async function refreshDerived(
   session: Session,
   models: Models,
   columns: Columns,
 ): Promise<Loaded['rows']> {
   const rows: Record<string, Counts> = {};
+  const add = (table: string, counts: Counts) => {
+    if (counts.new + counts.changed + counts.removed > 0) rows[table] = sum(rows[table], counts);
+  };
   for (const model of models.derived) {
-    const work = () =>
-      session.transaction(async (tx) => {
-        await replaceRows(tx, model, projection(model, ''), columns, (table, counts) => {
-          if (counts.new + counts.changed + counts.removed > 0) rows[table] = counts;
+    for (const isOwn of await partsOf(session, model)) {
+      const work = () =>
+        session.transaction(async (tx) => {
+          await replaceRows(tx, model, `FROM (${projection(model, '')}) WHERE ${isOwn}`, columns, add, isOwn);
+          await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
         });
-        await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
-      });
-    await withMemoryHeadroom(session, work);
+      await withMemoryHeadroom(session, work);
+    }
   }
   return rows;
+}
+
+/**
+ * The input rows of a part for each byte of the memory limit. The people of the conversations of 1,000,000 messages
+ * (4,200,000 rows of input, 670,000 of the table) did not fit into 196 MB as a whole; at 128 MB they are computed in
+ * seven parts.
+ */
+const inputRowsPerByte = 1 / 200;
+
+/** The parts in which a table is computed: for each the condition, as SQL text, that its rows meet. */
+async function partsOf(session: Session, model: Model): Promise<string[]> {
+  if (model.from === 'documents' || model.parts === undefined) return ['true'];
+  const names = model.derived.map((table) => (table.includes('.') ? table : `main.${table}`));
+  const [inputs] = await session.all<{ rows: number }>(
+    `SELECT coalesce(sum(estimated_size), 0)::DOUBLE AS rows FROM duckdb_tables()
+      WHERE database_name = current_database() AND concat(schema_name, '.', table_name) IN (${literals(names)})`,
+  );
+  const atOnce = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * inputRowsPerByte;
+  const parts = Math.max(1, Math.ceil((inputs?.rows ?? 0) / atOnce));
+  const column = identifier(model.parts);
+  return Array.from({ length: parts }, (_, part) => `${partSql(column, `${parts}`)} = ${part}`);
+}
+
+function sum(before: Counts | undefined, { new: added, changed, removed }: Counts): Counts {
+  return {
+    new: (before?.new ?? 0) + added,
+    changed: (before?.changed ?? 0) + changed,
+    removed: (before?.removed ?? 0) + removed,
+  };
 }

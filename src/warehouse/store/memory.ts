@@ -10,17 +10,17 @@ export function machineMemory(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** When this process takes more than this share of the memory, garbage is collected at once. */
+/** After a batch, garbage is collected when this process takes more than this share of the machine's memory. */
 const tightShare = 0.65;
 
 let collectNow: (() => void) | undefined;
 
 /**
- * Collects JavaScript's garbage when this process takes most of the memory. V8 waits until its own limit, half of a
+ * Collects JavaScript's garbage when this process takes more than that share of the memory. V8 waits until its own limit, half of a
  * container's memory, is near, and knows nothing of what DuckDB takes. Takes about 100 ms when memory is tight.
  */
-export function collectGarbageWhenTight(machine: number = machineMemory()): void {
-  if (process.memoryUsage.rss() < machine * tightShare) return;
+export function collectGarbageWhenTight(share: number = tightShare): void {
+  if (process.memoryUsage.rss() < machineMemory() * share) return;
   if (!collectNow) {
     setFlagsFromString('--expose-gc');
     collectNow = runInNewContext('gc') as () => void;

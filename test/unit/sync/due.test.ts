@@ -22,7 +22,7 @@ import { ages, daysAgo, item, now, warehouseForEachTest } from './due-support.js
 const { children } = resources;
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { concurrency: 8, maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
+  api: { maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
     maxAgeDays: ages,
     personGroups: 'without_company',

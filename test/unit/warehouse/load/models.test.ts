@@ -51,6 +51,9 @@ describe('a header', () => {
     expect(parseModel('x', `${header}-- derived: messages, authors\nSELECT 1`)).toMatchObject({
       ...{ from: 'tables', derived: ['messages', 'authors'] },
     });
+    expect(parseModel('x', `${header}-- derived: messages\n-- parts: topic_id\nSELECT 1`)).toMatchObject({
+      parts: 'topic_id',
+    });
   });
 
   test.each([
@@ -58,6 +61,7 @@ describe('a header', () => {
     ['-- table: t\n-- documents: a\n-- scope: id -> id\nSELECT 1', /has no header line key/],
     [`${header}-- scope: id -> id\nSELECT 1`, /has no header line documents/],
     [`${header}-- documents: a\nSELECT 1`, /needs a scope/],
+    [`${header}-- derived: a\n-- parts: id\nSELECT 1`, /parts must be a column of its key/],
     [`${header}-- documents: a\n-- scope: body -> id\nSELECT 1`, /needs a scope/],
     [`${header}-- documents: a\n-- scope: id -> id\n-- siblings: b\nSELECT 1`, /siblings can only be none/],
     [

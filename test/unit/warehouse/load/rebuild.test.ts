@@ -30,6 +30,34 @@ test('rebuild corrects typed tables from the documents alone', async () => {
   await warehouse.close();
 });
 
+test('a derived table that does not fit is computed in parts, with the same rows', async () => {
+  // A part has one input row for each 200 bytes of the limit: 80,000 of these 110,000.
+  const warehouse = await open(undefined, { memoryLimit: '16MB' });
+  await warehouse.run(`
+    INSERT INTO raw.documents (endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id)
+    SELECT 'person_groups', 'g' || n // 20, 'p' || n % 20, '{}', 'h', TIMESTAMPTZ '2026-01-01', 1, 'r' FROM range(110000) r(n)`);
+  const expected = 'SELECT id AS group_id, parent_id AS person_id FROM raw.documents';
+  const differing = () =>
+    warehouse.all(`SELECT count(*) AS rows FROM (
+      (FROM (${expected}) EXCEPT ALL SELECT group_id, person_id FROM group_people) UNION ALL
+      (SELECT group_id, person_id FROM group_people EXCEPT ALL FROM (${expected})))`);
+  expect(await warehouse.refreshDerived()).toEqual({
+    group_people: { new: 110_000, changed: 0, removed: 0 },
+  });
+  expect(await differing()).toEqual([{ rows: 0 }]);
+
+  await warehouse.run(`DELETE FROM raw.documents WHERE id = 'g7';
+    UPDATE group_people SET via = 'author' WHERE group_id = 'g8';
+    INSERT INTO raw.documents BY NAME SELECT * REPLACE ('new' AS id) FROM raw.documents WHERE id = 'g9' LIMIT 1`);
+  expect(await warehouse.refreshDerived()).toEqual({ group_people: { new: 1, changed: 20, removed: 20 } });
+  expect(await differing()).toEqual([{ rows: 0 }]);
+
+  await warehouse.run("UPDATE group_people SET via = 'author'");
+  expect((await warehouse.rebuild()).rows).toMatchObject({ group_people: 109_981 });
+  expect(await warehouse.refreshDerived()).toEqual({});
+  await warehouse.close();
+});
+
 test('a key that is repeated or null is found, in typed tables and beside them', async () => {
   const warehouse = await open();
   await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0), doc('authors', 'a1', 0)] }));
