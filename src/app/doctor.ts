@@ -3,13 +3,14 @@ import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
+import { journalPath } from '../push/queue/journal.js';
 import { type Identity, whoAmI } from '../run/identity.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Access, connect, limitsOf, type Setup } from './setup.js';
+import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
 
 /** What `signalhouse doctor` reads from the API and from the warehouse. */
 
@@ -51,7 +52,7 @@ export interface Inspection {
 export async function inspect({ config, log }: Setup): Promise<Inspection | null> {
   const { worker, published } = filesOf(config.dataDir);
   if (!existsSync(worker)) return null;
-  refuseUnwritable(config.dataDir);
+  refuseUnwritable(config.dataDir, undefined, [spendingLogPath(config.dataDir), journalPath(config.dataDir)]);
   return Scope.run(async (scope) => {
     const warehouse = await openWarehouse({ ...limitsOf(config), log, access: 'read' });
     scope.defer('warehouse', () => warehouse.close());

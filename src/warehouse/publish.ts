@@ -9,6 +9,7 @@ import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
 import { compareCounts, copyDatabase } from './store/copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
+import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
@@ -64,7 +65,7 @@ export async function publish(
     moveFile(temporary, published);
   } catch (error) {
     remove();
-    throw error;
+    throw storageFault(error, dataDir);
   }
   return { path: published, bytes: statSync(published).size, ms: performance.now() - started, ...copied };
 }

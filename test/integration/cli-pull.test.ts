@@ -215,19 +215,27 @@ describe('doctor', () => {
       JSON.parse(stdout).checks.map(({ name, state }: Record<string, string>) => [name, state]),
     );
 
+  const spendingLog = () => {
+    const path = join(filled, 'spending.log');
+    writeFileSync(path, '', { flag: 'a' });
+    return path;
+  };
+
   it.runIf(canMount).each([
     ['a data directory', () => filled, { 'data directory': 'fail', warehouse: 'fail' }],
     ['a warehouse', () => join(filled, 'worker.duckdb'), { 'data directory': 'ok', warehouse: 'fail' }],
+    ['a record of requests', spendingLog, { 'data directory': 'ok', warehouse: 'fail' }],
   ])('finds %s that may not be written', async (_, path, expected) => {
+    const unwritable = path();
     const before = contents(filled);
-    const undo = makeReadOnly(path());
+    const undo = makeReadOnly(unwritable);
     try {
       const { code, stdout } = await signalhouse(['doctor', '--json'], { env: env(filled) });
       expect([code, states(stdout)]).toEqual([1, expect.objectContaining({ ...expected, key: 'ok' })]);
       const failed = JSON.parse(stdout).checks.filter(({ state }: { state: string }) => state === 'fail');
       for (const { text, hint } of failed)
         expect([text, hint]).toEqual([
-          expect.stringContaining(path()),
+          expect.stringContaining(unwritable),
           expect.stringContaining('SIGNALHOUSE_DATA_DIR'),
         ]);
     } finally {

@@ -145,10 +145,13 @@ async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unkno
   }
 }
 
-/** Raises a StorageError when this user may not read and write the live file, its log or the data directory. */
-export function refuseUnwritable(dataDir: string, reason?: unknown): void {
+/**
+ * Raises a StorageError when this user may not read and write the data directory, the live file, its log, or one of the
+ * files `beside` them.
+ */
+export function refuseUnwritable(dataDir: string, reason?: unknown, beside: readonly string[] = []): void {
   const { worker } = filesOf(dataDir);
-  for (const path of [dataDir, worker, logOf(worker)]) {
+  for (const path of [dataDir, worker, logOf(worker), ...beside]) {
     if (!existsSync(path)) continue;
     try {
       accessSync(path, constants.R_OK | constants.W_OK);

@@ -10,9 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { StorageError } from '../../../src/base/errors.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
+import { canMount, makeReadOnly } from '../../support/small-disk.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
 
 const published = (dir: string) => join(dir, 'signals.duckdb');
@@ -169,3 +171,23 @@ test('a live file of which much is unused is written anew, and so is one that ca
   await snapshot.close();
   await warehouse.close();
 });
+
+test.runIf(canMount)(
+  'a snapshot that cannot be replaced stays as it is, and the error names the disk',
+  async () => {
+    const dir = await ready();
+    const warehouse = await filled(dir);
+    await warehouse.publish();
+    const before = readFileSync(published(dir));
+    const undo = makeReadOnly(published(dir));
+    try {
+      await expect(warehouse.publish()).rejects.toThrow(StorageError);
+    } finally {
+      undo();
+    }
+    expect(readFileSync(published(dir)).equals(before)).toBe(true);
+    expect(readdirSync(dir).filter((name) => name.startsWith('.unfinished-signals'))).toEqual([]);
+    expect(await warehouse.publish()).toMatchObject({ path: published(dir) });
+    await warehouse.close();
+  },
+);
