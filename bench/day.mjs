@@ -1,14 +1,8 @@
 // A larger organization: the first pull, one after a day in which 1 % of its topics changed, and one after a day without
 // changes. Compares the requests with the minimum for the same data, which the sandbox computes from its own answers.
-import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
 
 const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 40_000 };
-
-/** In a day there are only new messages, in that share of the topics. */
-const nothing = {
-  ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
-  ...{ merges: 0, archives: 0, priorityChanges: 0 },
-};
 
 export async function benchDay() {
   const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
@@ -19,10 +13,10 @@ export async function benchDay() {
     SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
   };
   const sync = () => worker(['sync'], env, data.dir);
-  /** @param {number} activeTopics */
+  /** A day with new messages, in that share of the topics, and nothing else. @param {number} activeTopics */
   const day = async (activeTopics) => {
     await sandbox.post('/__sandbox/mark');
-    await sandbox.post('/__sandbox/advance', { days: 1, shape: { ...nothing, activeTopics } });
+    await sandbox.post('/__sandbox/advance', { days: 1, shape: { ...nothingNew, activeTopics } });
     const least = await sandbox.get('/__sandbox/changed');
     const { report, seconds } = await sync();
     const { report: answer } = await worker(

@@ -12,6 +12,12 @@ const usage = new URL('./usage.mjs', import.meta.url).href;
 /** A rate limit that no run reaches. */
 export const unlimited = 1_000_000_000;
 
+/** The shape of a day on which nothing happens. */
+export const nothingNew = {
+  ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
+  ...{ merges: 0, archives: 0, priorityChanges: 0 },
+};
+
 /**
  * Starts a sandbox on a free port.
  * @param {Record<string, string | number>} flags

@@ -1,17 +1,26 @@
-// npm run bench [-- pull budget day memory large] [-- --json]: figures and ratios, as a table and as JSON.
+// npm run bench [-- pull budget day memory large peers] [-- --json]: figures and ratios, as a table and as JSON.
 import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
 import { benchLarge } from './large.mjs';
 import { benchMemory } from './memory.mjs';
+import { benchPeers } from './peers.mjs';
 import { benchPull } from './pull.mjs';
 
-/** @type {Record<string, () => Promise<Record<string, number>>>} */
-const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
-/** Run only when they are named. */
-const long = { large: benchLarge };
+/** @typedef {Record<string, number>} Figures the figures of a bench, by their name */
+/** @typedef {Record<string, string | number>[]} Rows those of a bench that compares: the rows of a table */
+/** @typedef {(options: {sizes: number[]}) => Promise<Figures | Rows>} Bench */
 
-const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('-'));
+/** @type {Record<string, Bench>} */
+const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
+/** Run only when they are named. @type {Record<string, Bench>} */
+const long = { large: benchLarge, peers: benchPeers };
+
+const { values, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, sizes: { type: 'string', default: '' } },
+});
 const unknown = wanted.filter((name) => !(name in benches) && !(name in long));
 if (unknown.length > 0) {
   console.error(
@@ -19,24 +28,36 @@ if (unknown.length > 0) {
   );
   process.exit(2);
 }
+const sizes = values.sizes.split(',').filter(Boolean).map(Number);
 
 /** @type {Record<string, unknown>} */
 const results = { node: process.version, cores: cpus().length };
 for (const [name, bench] of Object.entries(wanted.length > 0 ? { ...benches, ...long } : benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  const figures = await bench();
+  const figures = await bench({ sizes });
   results[name] = figures;
-  if (process.argv.includes('--json')) continue;
+  if (values.json) continue;
   console.log(`\n${name}`);
-  for (const [figure, value] of Object.entries(figures)) {
-    console.log(`  ${figure.padEnd(32)} ${format(value).padStart(14)}`);
+  if (Array.isArray(figures)) printRows(figures);
+  else {
+    for (const [figure, value] of Object.entries(figures)) {
+      console.log(`  ${figure.padEnd(32)} ${format(value).padStart(14)}`);
+    }
   }
 }
-if (!process.argv.includes('--json')) console.log();
+if (!values.json) console.log();
 console.log(JSON.stringify(results));
 
-/** @param {number} value */
+/** As a table in Markdown. @param {Rows} rows */
+function printRows(rows) {
+  const columns = Object.keys(rows[0] ?? {});
+  console.log(`| ${columns.join(' | ')} |\n|${'---|'.repeat(columns.length)}`);
+  for (const row of rows) console.log(`| ${columns.map((name) => format(row[name] ?? '')).join(' | ')} |`);
+}
+
+/** @param {string | number} value */
 function format(value) {
+  if (typeof value === 'string') return value;
   const digits = Number.isInteger(value) || Math.abs(value) >= 1_000 ? 0 : Math.abs(value) >= 10 ? 1 : 3;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }
