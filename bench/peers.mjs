@@ -1,4 +1,5 @@
-// The same organization, pulled from the same sandbox by Signalhouse and by dlt (bench/peers/signals.py), in turns: a first pull, and a day later, with nothing new. dlt is installed from PyPI into a temporary environment.
+// The same organization, pulled from the same sandbox by Signalhouse and by dlt (bench/peers/signals.py), in turns: a
+// first pull, and a day later, with nothing new. dlt is installed from PyPI into a temporary environment.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

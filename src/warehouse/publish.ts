@@ -105,7 +105,10 @@ async function copyInto(
   }
 }
 
-/** Creates our views and the users' own. */
+/**
+ * Creates our views and the users' own. Ours in one transaction: with one for each of the 360 statements, DuckDB wrote
+ * the log to disk each time, for twice the CPU time and 1 to 2 s instead of 0.3 s.
+ */
 async function addViews(
   session: Session,
   source: string,
@@ -113,7 +116,9 @@ async function addViews(
 ): Promise<UserView[]> {
   await session.run(`USE ${target}`);
   try {
-    for (const sql of viewsOf(parts)) await session.run(sql);
+    await session.transaction(async (tx) => {
+      for (const sql of viewsOf(parts)) await tx.run(sql);
+    });
     return await createUserViews(session, parts.userViews);
   } finally {
     await session.run(`USE ${identifier(source)}`);
