@@ -11,6 +11,7 @@ COPY scripts ./scripts
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY sql ./sql
 RUN npm run build
 
 FROM ${BASE} AS dependencies

@@ -1,9 +1,9 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const compiler = join(root, 'node_modules/@typescript/native/bin/tsc');
@@ -19,6 +19,11 @@ try {
   for (const assets of ['serve/page/assets', 'report/assets'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
+  // Every publication copies these views instead of having each of them checked.
+  if (existsSync(join(root, 'sql'))) {
+    const { prepareViews } = await import(pathToFileURL(join(fresh, 'warehouse/views.js')).href);
+    await prepareViews(fresh);
+  }
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 } catch (error) {
