@@ -6,7 +6,7 @@ import type { Session } from './session.js';
 /**
  * Runs in a process of its own: locks belong to a process, and closing any handle on the live file would free DuckDB's
  * lock on it (see lock.ts). COPYFILE_FICLONE shares the blocks where the file system can (Btrfs, XFS, APFS), which takes no
- * time and no space, and copies them elsewhere.
+ * time and no space, and copies them elsewhere. `cp` of Linux does the same in 2 ms of CPU time, and Node starts in 60 ms.
  */
 const script = `
   process.umask(0o077);
@@ -23,7 +23,10 @@ const script = `
 export function cloneFile(session: Session, file: string, to: string): Promise<boolean> {
   return session.alone(async () => {
     if ((statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0) > 0) return false;
-    const copied = await succeeds(process.execPath, ['--eval', script, file, to]);
+    if (existsSync(to)) return false;
+    const copied =
+      (process.platform === 'linux' && (await succeeds('cp', ['--reflink=auto', '--', file, to]))) ||
+      (await succeeds(process.execPath, ['--eval', script, file, to]));
     const isWhole = copied && existsSync(to) && statSync(to).size === statSync(file).size;
     if (!isWhole) rmSync(to, { force: true });
     return isWhole;

@@ -156,13 +156,16 @@ test('a live file of which much is unused is written anew, and so is one that ca
   const live = statSync(join(dir, 'worker.duckdb')).size;
   expect((await warehouse.publish()).bytes).toBeLessThan(Math.min(live, whole.bytes));
 
-  const node = process.execPath;
+  const { execPath } = process;
+  const { PATH } = process.env;
   process.execPath = join(dir, 'no-such-program');
+  process.env.PATH = dir;
   try {
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't3', 9, { title: 'Three' })] }));
     await warehouse.publish();
   } finally {
-    process.execPath = node;
+    process.execPath = execPath;
+    process.env.PATH = PATH;
   }
   const snapshot = await openPublished(dir, limits);
   expect(await snapshot.all('SELECT id FROM topics ORDER BY id')).toEqual(
