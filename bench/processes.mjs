@@ -9,6 +9,26 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const usage = new URL('./usage.mjs', import.meta.url).href;
 
+/** What is left when a bench is interrupted, unless it is ended here. @type {Set<() => void>} */
+const open = new Set();
+for (const [signal, code] of /** @type {const} */ ([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+])) {
+  process.once(signal, () => {
+    for (const end of open) end();
+    process.exit(code);
+  });
+}
+
+/** Has a child end with the bench. @param {import('node:child_process').ChildProcess} child */
+function endWithBench(child) {
+  const end = () => child.kill('SIGKILL');
+  open.add(end);
+  child.once('exit', () => open.delete(end));
+}
+
 /** A rate limit that no run reaches. */
 export const unlimited = 1_000_000_000;
 
@@ -27,6 +47,7 @@ export async function startSandbox(flags) {
   const child = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endWithBench(child);
   let text = '';
   for await (const line of createInterface({ input: child.stdout })) {
     text += line;
@@ -65,7 +86,12 @@ export async function startSandbox(flags) {
 /** A new data directory, removed afterwards. */
 export function makeDataDir() {
   const dir = mkdtempSync(join(tmpdir(), 'signalhouse-bench-'));
-  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+  const remove = () => {
+    rmSync(dir, { recursive: true, force: true });
+    open.delete(remove);
+  };
+  open.add(remove);
+  return { dir, remove };
 }
 
 /**
@@ -90,6 +116,7 @@ export async function worker(args, env, dataDir, cgroup) {
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endWithBench(child);
   let text = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
   const code = await new Promise((resolve) =>

@@ -1,8 +1,10 @@
-// npm run bench [-- pull budget day memory large peers] [-- --json]: figures and ratios, as a table and as JSON.
+// npm run bench [-- pull budget day memory large peers growth] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// table and as JSON. --sizes are numbers of messages, for peers and growth.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
+import { benchGrowth } from './growth.mjs';
 import { benchLarge } from './large.mjs';
 import { benchMemory } from './memory.mjs';
 import { benchPeers } from './peers.mjs';
@@ -15,7 +17,7 @@ import { benchPull } from './pull.mjs';
 /** @type {Record<string, Bench>} */
 const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
 /** Run only when they are named. @type {Record<string, Bench>} */
-const long = { large: benchLarge, peers: benchPeers };
+const long = { large: benchLarge, peers: benchPeers, growth: benchGrowth };
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
