@@ -215,7 +215,7 @@ function contextOf<Settings extends RunSettings>(
   { observer, stop, afterBatch }: { observer: RunObserver; stop: Stop; afterBatch: () => Promise<void> },
 ): RunContext<Settings> {
   const tally = new RunTally();
-  const publishIfDue = publisher(config, warehouse, clock);
+  const publishIfDue = publisher(config, warehouse, { clock, log });
   const batcher = new Batcher({
     runId,
     limits: config.sync.batch,
@@ -231,13 +231,25 @@ function contextOf<Settings extends RunSettings>(
   return { ...given, batcher, tally, stop: stop.signal, notes: [] };
 }
 
-/** Publishes between two batches, when a long run has published nothing for a while. */
-function publisher({ sync }: RunSettings, warehouse: Warehouse, clock: Clock): () => Promise<void> {
+/**
+ * Publishes between two batches, when a long run has published nothing for a while. A failure is logged and the run goes
+ * on: the end publishes again, and fails if that does.
+ */
+function publisher(
+  { sync }: RunSettings,
+  warehouse: Warehouse,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): () => Promise<void> {
   const everyMs = sync.publishEveryMinutes * 60_000;
   let publishedAt = clock.monotonic();
   return async () => {
     if (everyMs <= 0 || clock.monotonic() - publishedAt < everyMs) return;
-    await warehouse.publish();
+    try {
+      await warehouse.publish();
+    } catch (err) {
+      const nextMinutes = sync.publishEveryMinutes;
+      log.warn({ err, nextMinutes }, 'nothing could be published; the run goes on, and tries again');
+    }
     publishedAt = clock.monotonic();
   };
 }

@@ -44,12 +44,14 @@ export async function publish(
     businessHours: BusinessHours | undefined;
     models: Models;
     columns: Columns;
+    /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
+    relieve: () => Promise<boolean>;
   },
 ): Promise<Published> {
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
-  await refreshDerived(session, parts.models, parts.columns);
+  await refreshDerived(session, parts.models, parts.columns, parts.relieve);
   const temporary = join(dataDir, `${unfinished}signals-${process.pid}.duckdb`);
   const remove = () => {
     for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
@@ -57,10 +59,11 @@ export async function publish(
   const tried = await tryUserViews(dataDir, () => schemaOf(parts));
   let copied: Pick<Published, 'tables' | 'userViews'>;
   try {
-    copied = await withMemoryHeadroom(session, () => {
+    const copy = () => {
       remove();
       return copyInto(session, dataDir, temporary, { ...parts, userViews: tried });
-    });
+    };
+    copied = await withMemoryHeadroom(session, copy, parts.relieve);
     chmodSync(temporary, parts.mode);
     syncFile(temporary);
     moveFile(temporary, published);

@@ -122,7 +122,8 @@ export class Warehouse {
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
   refreshDerived(): Promise<Loaded['rows']> {
-    return this.#onAllThreads(() => refreshDerived(this.#session, this.#parts.models, this.#parts.columns));
+    const { models, columns } = this.#parts;
+    return this.#onAllThreads(() => refreshDerived(this.#session, models, columns, () => this.#relieve()));
   }
 
   /** Recomputes every typed table from the raw documents. */
@@ -135,7 +136,8 @@ export class Warehouse {
   /** Replaces signals.duckdb by a consistent snapshot. */
   publish(): Promise<Published> {
     const { dataDir, viewsDir, publishMode: mode, businessHours, models, columns } = this.#parts;
-    const parts = { dataDir, viewsDir, mode, businessHours, models, columns };
+    const relieve = () => this.#relieve();
+    const parts = { dataDir, viewsDir, mode, businessHours, models, columns, relieve };
     return this.#onAllThreads(() => publish(this.#session, parts));
   }
 
@@ -183,9 +185,13 @@ export class Warehouse {
 
   /** Work that may be done twice. When it needs more memory, it gets more. */
   #repeatably<T>(work: () => Promise<T>): Promise<T> {
+    return withMemoryHeadroom(this.#session, work, () => this.#relieve());
+  }
+
+  /** Frees memory that deleted rows take, when that is much; returns whether it has. */
+  async #relieve(): Promise<boolean> {
     const { dataDir, log, writes } = this.#parts;
-    const relieve = async () => writes && (await freeHeldMemory(this.#session, dataDir, 1 / 2, log));
-    return withMemoryHeadroom(this.#session, work, relieve);
+    return writes && (await freeHeldMemory(this.#session, dataDir, 1 / 2, log));
   }
 
   /** Folds the write-ahead log into the file when it has at least so many bytes. */

@@ -1,5 +1,6 @@
 import { identifier, literals } from '../sql.js';
 import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
+import { outOfMemory } from '../store/faults.js';
 import { bytesOf, withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Counts, Loaded } from './batch.js';
@@ -65,13 +66,15 @@ export async function rebuild(
 async function fill(session: Session, model: Model, columns: Columns): Promise<number> {
   const table = `main.${identifier(model.table)}`;
   const select = projection(model, model.from === 'documents' ? storedDocuments(model) : '', 'all');
-  const parts = await partsOf(session, model);
+  const parts = await countParts(session, model);
   return session.transaction((tx) =>
     replacing(tx, model, columns, 'true', 'true', async () => {
       await tx.run(`DELETE FROM ${table}`);
       let rows = 0;
-      for (const isOwn of parts) {
-        rows += await tx.run(`INSERT INTO ${table} BY NAME FROM (${select}) WHERE ${isOwn}`);
+      for (let part = 0; part < parts; part += 1) {
+        rows += await tx.run(
+          `INSERT INTO ${table} BY NAME FROM (${select}) WHERE ${partOf(model, part, parts)}`,
+        );
       }
       return rows;
     }),
@@ -227,30 +230,44 @@ async function fillPiece(
 
 /**
  * Recomputes the tables that are derived from other tables, and replaces the rows that differ. A table that names the
- * column of its parts is computed in as many as the memory asks for, each in a transaction of its own; one that ends
- * halfway leaves rows of the time before, which the next call replaces.
+ * column of its parts is computed in as many as the memory asks for, each in a transaction of its own; a call that ends
+ * halfway leaves rows of the time before, which the next one replaces. `relieve` is as for `withMemoryHeadroom`.
  */
 export async function refreshDerived(
   session: Session,
   models: Models,
   columns: Columns,
+  relieve?: () => Promise<boolean>,
 ): Promise<Loaded['rows']> {
   const rows: Record<string, Counts> = {};
   const add = (table: string, counts: Counts) => {
     if (counts.new + counts.changed + counts.removed > 0) rows[table] = sum(rows[table], counts);
   };
   for (const model of models.derived) {
-    for (const isOwn of await partsOf(session, model)) {
+    const refresh = async (part: number, parts: number): Promise<void> => {
+      const isOwn = partOf(model, part, parts);
       const work = () =>
         session.transaction(async (tx) => {
           await replaceRows(tx, model, `FROM (${projection(model, '')}) WHERE ${isOwn}`, columns, add, isOwn);
           await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
         });
-      await withMemoryHeadroom(session, work);
-    }
+      try {
+        await withMemoryHeadroom(session, work, relieve);
+      } catch (error) {
+        if (model.parts === undefined || parts >= mostParts || !outOfMemory(error)) throw error;
+        // What the rest of the process needs is not known beforehand. The remainders of a part by twice as many are these.
+        await refresh(part, parts * 2);
+        await refresh(part + parts, parts * 2);
+      }
+    };
+    const parts = await countParts(session, model);
+    for (let part = 0; part < parts; part += 1) await refresh(part, parts);
   }
   return rows;
 }
+
+/** A part that does not fit is halved until there are so many. */
+const mostParts = 256;
 
 /**
  * The input rows of a part for each byte of the memory limit. The people of the conversations of 1,000,000 messages
@@ -259,18 +276,22 @@ export async function refreshDerived(
  */
 const inputRowsPerByte = 1 / 200;
 
-/** The parts in which a table is computed: for each the condition, as SQL text, that its rows meet. */
-async function partsOf(session: Session, model: Model): Promise<string[]> {
-  if (model.from === 'documents' || model.parts === undefined) return ['true'];
+/** The condition, as SQL text, that the rows of one of so many parts meet. */
+function partOf(model: Model, part: number, parts: number): string {
+  if (model.from === 'documents' || model.parts === undefined) return 'true';
+  return `${partSql(identifier(model.parts), `${parts}`)} = ${part}`;
+}
+
+/** In how many parts a table is computed. */
+async function countParts(session: Session, model: Model): Promise<number> {
+  if (model.from === 'documents' || model.parts === undefined) return 1;
   const names = model.derived.map((table) => (table.includes('.') ? table : `main.${table}`));
   const [inputs] = await session.all<{ rows: number }>(
     `SELECT coalesce(sum(estimated_size), 0)::DOUBLE AS rows FROM duckdb_tables()
       WHERE database_name = current_database() AND concat(schema_name, '.', table_name) IN (${literals(names)})`,
   );
   const atOnce = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * inputRowsPerByte;
-  const parts = Math.max(1, Math.ceil((inputs?.rows ?? 0) / atOnce));
-  const column = identifier(model.parts);
-  return Array.from({ length: parts }, (_, part) => `${partSql(column, `${parts}`)} = ${part}`);
+  return Math.max(1, Math.ceil((inputs?.rows ?? 0) / atOnce));
 }
 
 function sum(before: Counts | undefined, { new: added, changed, removed }: Counts): Counts {

@@ -46,6 +46,8 @@ class Trial {
   now = 0;
   unavailableMs = 0;
   reachCap: (() => void) | undefined;
+  /** Raised by the next call of publish. */
+  publishError: Error | undefined;
 
   start(
     steps: (context: RunContext) => Partial<RunSteps<Pick<RunReport, 'outcome' | 'exitCode'>>>,
@@ -83,6 +85,9 @@ class Trial {
       trim: async () => void calls.push('trim'),
       publish: async () => {
         calls.push('publish');
+        const { publishError } = this;
+        this.publishError = undefined;
+        if (publishError) throw publishError;
         return { path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [], tables: 1 };
       },
     };
@@ -99,6 +104,7 @@ class Trial {
       warehouse,
       identity: { organization: { id: 'o', name: null }, attempts: [attempt('/whoami')] },
       clock: { now: () => this.now, monotonic: () => this.now },
+      log: { warn: (_: object, text: string) => calls.push(text) },
       programVersion: '1',
     } as unknown as RunParts;
   }
@@ -139,17 +145,34 @@ describe('runLifecycle', () => {
     expect(published).toBeNull();
   });
 
-  it('publishes between two batches of a long run', async () => {
-    const trial = new Trial();
+  const longRun = async (trial: Trial) => {
     await trial.start((context) => ({
       async work() {
         await context.batcher.flush();
         trial.now = 60_000;
         trial.events.emit('attempt', attempt('/topics'));
         await context.batcher.flush();
+        trial.now = 70_000;
+        trial.events.emit('attempt', attempt('/topics'));
+        await context.batcher.flush();
       },
     }));
-    expect(trial.calls).toEqual(['start', 'load', 'load', 'publish', 'finish', 'trim', 'publish']);
+    return trial.calls;
+  };
+
+  it('publishes between two batches of a long run', async () => {
+    expect(await longRun(new Trial())).toEqual([
+      ...['start', 'load', 'load', 'publish', 'load', 'finish', 'trim', 'publish'],
+    ]);
+  });
+
+  it('goes on when nothing could be published between two batches', async () => {
+    const trial = new Trial();
+    trial.publishError = new StorageError('no memory');
+    expect(await longRun(trial)).toEqual([
+      ...['start', 'load', 'load', 'publish', 'nothing could be published; the run goes on, and tries again'],
+      ...['load', 'finish', 'trim', 'publish'],
+    ]);
   });
 
   it.each([
