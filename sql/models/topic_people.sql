@@ -1,7 +1,7 @@
 -- table: topic_people
 -- key: topic_id, person_id
 -- documents: topic_people, topic_persons
--- scope: parent_id -> topic_id
+-- scope: parent_id, id -> topic_id, person_id
 
 -- The topics list and the topic's list of people both name people. The company is taken whole from the newer one that
 -- has it. Only the topics list tells whether it is our own: kept only while that list names the same company. Joined, not

@@ -1,15 +1,15 @@
--- Topics whose people are stored as the topics list last returned them. Not those of which the topic's own list of people
--- was fetched later and says something else: the later answer counts, whichever it is. Only the topics list tells whether
--- a company is our own, so that is nothing else.
+-- Topics whose people, and people of topics, that are stored as the topics list last returned them. Not those of which the
+-- topic's own list of people was fetched later and says something else: the later answer counts, whichever it is. Only the
+-- topics list tells whether a company is our own, so that is nothing else.
 WITH later AS (
-  SELECT listed.parent_id, listed.body AS listed, own.body AS own
+  SELECT listed.parent_id, listed.id, listed.body AS listed, own.body AS own
   FROM raw.documents AS listed
   JOIN raw.documents AS own
     ON own.endpoint = 'topic_people' AND own.parent_id = listed.parent_id AND own.id = listed.id
   WHERE listed.endpoint = 'topic_persons' AND own.answer_no > listed.answer_no
 ),
 disputed AS (
-  SELECT DISTINCT parent_id
+  SELECT parent_id, id
   FROM later
   WHERE EXISTS (
     SELECT 1
@@ -27,4 +27,11 @@ SELECT
   ('0x' || left(md5('topics  ' || id), 16))::UBIGINT AS name,
   ('0x' || parts_hash)::UBIGINT AS hash
 FROM raw.documents
-WHERE endpoint = 'topics' AND parts_hash IS NOT NULL AND id NOT IN (FROM disputed)
+WHERE endpoint = 'topics' AND parts_hash IS NOT NULL AND id NOT IN (SELECT parent_id FROM disputed)
+UNION ALL
+SELECT
+  ('0x' || left(md5('topic_persons ' || parent_id || ' ' || id), 16))::UBIGINT,
+  ('0x' || left(body_hash, 16))::UBIGINT
+FROM raw.documents AS listed
+ANTI JOIN disputed USING (parent_id, id)
+WHERE endpoint = 'topic_persons'

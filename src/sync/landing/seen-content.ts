@@ -15,6 +15,8 @@ export class SeenContent {
   readonly #seen = new Map<string, { readonly digest: string; readonly no: number }>();
   #stored = new StoredHashes([]);
   #storedConversations = new StoredHashes([]);
+  /** The sets of documents, as `kind parent`, that were landed since `#stored` was read. */
+  readonly #sets = new Set<string>();
   /** The conversations that were landed since those were stored, or may be removed. */
   readonly #moved = new Set<string>();
 
@@ -37,6 +39,22 @@ export class SeenContent {
   /** Replaces what is known of earlier runs: rows of sql/sync/stored_parts.sql or stored_persons.sql. */
   storedBefore(rows: readonly StoredHash[]): void {
     this.#stored = new StoredHashes(rows);
+    this.#sets.clear();
+  }
+
+  /** Remembers that the set of a parent's documents has landed: those that it does not name are removed. */
+  addSet(kind: string, parentId: string): void {
+    if (!this.#stored.isEmpty) this.#sets.add(`${kind} ${parentId}`);
+  }
+
+  /**
+   * Whether a person of a topic, as the topics list returned it, need not be stored again: it is stored like that, and
+   * neither list of the topic's people has landed since.
+   */
+  isStoredPerson({ endpoint, id, parentId, body }: Document): boolean {
+    if (this.#stored.isEmpty) return false;
+    if (this.#sets.has(`topic_people ${parentId}`) || this.#sets.has(`${endpoint} ${parentId}`)) return false;
+    return this.#stored.has(`${endpoint} ${parentId} ${id}`, md5(body).slice(0, 16));
   }
 
   /** Replaces what is known of conversations: rows of sql/sync/stored_conversations.sql. */
@@ -76,7 +94,7 @@ export class SeenContent {
   /** Forgets everything, also what is known of earlier runs. */
   forgetAll(): void {
     this.#seen.clear();
-    this.#stored = new StoredHashes([]);
+    this.storedBefore([]);
     this.conversationsBefore([]);
   }
 }

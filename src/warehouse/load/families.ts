@@ -4,8 +4,15 @@ import type { DocumentKey } from './batch.js';
 /** What the header of a model says about the documents that it reads. */
 export interface DocumentHeader {
   readonly documents: readonly string[];
-  /** The column of a document that says whose rows these are, and the column of the table that holds it. */
-  readonly scope: { readonly document: 'id' | 'parent_id'; readonly column: string };
+  /**
+   * The column of a document that says whose rows these are, and the column of the table that holds it. With `idColumn`,
+   * documents of another id have no part in a row, and the table has the id in that column.
+   */
+  readonly scope: {
+    readonly document: 'id' | 'parent_id';
+    readonly column: string;
+    readonly idColumn?: string;
+  };
   /** Whether documents of different kinds may describe the same entity. */
   readonly siblings: boolean;
   /** The table whose entity is the documents' parent, and with which they are removed. */

@@ -110,9 +110,18 @@ export function parseModel(name: string, text: string): Model {
     }
     return { ...base, from: 'tables', derived: list('derived'), ...(parts === undefined ? {} : { parts }) };
   }
-  const [, document, column] = /^(id|parent_id)\s*->\s*(\w+)$/.exec(fields.get('scope') ?? '') ?? [];
-  if ((document !== 'id' && document !== 'parent_id') || column === undefined) {
-    throw new Error(`model ${name} needs a scope like "parent_id -> topic_id"`);
+  const [documents = '', columns = ''] = (fields.get('scope') ?? '').split(/\s*->\s*/);
+  const [column = '', idColumn, more] = columns.split(/\s*,\s*/);
+  const [, document, id] = /^(id|parent_id)(,\s*id)?$/.exec(documents) ?? [];
+  if (
+    (document !== 'id' && document !== 'parent_id') ||
+    !/^\w+$/.test(column) ||
+    (id === undefined) !== (idColumn === undefined) ||
+    more !== undefined
+  ) {
+    throw new Error(
+      `model ${name} needs a scope like "parent_id -> topic_id" or "parent_id, id -> topic_id, person_id"`,
+    );
   }
   const siblings = fields.get('siblings');
   if (siblings !== undefined && siblings !== 'none') {
@@ -123,7 +132,7 @@ export function parseModel(name: string, text: string): Model {
     ...base,
     from: 'documents',
     documents: list('documents'),
-    scope: { document, column },
+    scope: { document, column, ...(idColumn === undefined ? {} : { idColumn }) },
     siblings: siblings === undefined,
     ...(cascade === undefined ? {} : { cascade }),
   };

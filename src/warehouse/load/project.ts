@@ -12,6 +12,8 @@ import { recordVersions } from './versions.js';
 interface SharedInput {
   readonly documents: readonly string[];
   readonly column: 'id' | 'parent_id';
+  /** Whether each id of a parent is a scope of its own: the rows of a topic's other people do not change with one. */
+  readonly byId: boolean;
   readonly models: DocumentModel[];
 }
 
@@ -47,12 +49,13 @@ export async function project(
       const isOwn = (scope: string) =>
         parts.length === 1 ? 'true' : `${partSql(scope, `${parts.length}`)} = ${part}`;
       await tx.run(filled('model_input', inputOf(shared, number, vectors, isOwn), part > 0));
-      const scopes = `SELECT DISTINCT scope FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
+      const scopes = `SELECT DISTINCT scope, id FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
       // The tables of the part before are used again where they have the same columns.
       const again = part > 0 && shared.models.length === 1;
       for (const model of shared.models) {
-        const rows = `rowid IN (
-          SELECT rowid FROM main.${identifier(model.table)} WHERE ${identifier(model.scope.column)} IN (${scopes}))`;
+        const { column, idColumn = '' } = model.scope;
+        const inScopes = isIn(shared, scopes, identifier(column), identifier(idColumn));
+        const rows = `rowid IN (SELECT rowid FROM main.${identifier(model.table)} WHERE ${inScopes})`;
         await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
       }
     }
@@ -87,20 +90,24 @@ async function addRows(
   const select = projection(model, writtenOf(shared), 'few');
   const added = await tx.run(`INSERT INTO main.${identifier(model.table)} BY NAME ${select}`);
   found(model.table, { new: added, changed: 0, removed: 0 });
-  if (added > 0) await recordFirst(tx, model, columns, scopesOf(shared));
+  if (added > 0) await recordFirst(tx, model, columns, `SELECT scope FROM (${scopesOf(shared)})`);
 }
 
 function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
-  const alike = groupBy(models, ({ scope, documents }) => `${scope.document} ${documents.join(' ')}`);
+  const alike = groupBy(models, ({ scope, documents }) =>
+    [scope.document, scope.idColumn !== undefined, ...documents].join(' '),
+  );
   return [...alike.values()].flatMap((same) => {
     const [first] = same;
-    return first ? { documents: first.documents, column: first.scope.document, models: same } : [];
+    if (!first) return [];
+    const { documents, scope } = first;
+    return { documents, column: scope.document, byId: scope.idColumn !== undefined, models: same };
   });
 }
 
 /**
- * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope)` has them by the place
- * in `inputs`, `kept_documents(number, rid, scope)` those of them that do not change. Returns, for each place with any and
+ * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope, id)` has them by the
+ * place in `inputs`, `kept_documents` those of them that do not change. Returns, for each place with any and
  * for each of its parts, the vectors that hold the kept ones. A scope without stored documents has no rows either, so
  * nothing is looked up for it.
  */
@@ -113,12 +120,12 @@ async function findScopeDocuments(
 ): Promise<Map<number, number[][]>> {
   const rows = await tx.all<{ number: number; parts: number; part: number | null; vector: number | null }>(
     [
-      'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR)',
+      'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR, id VARCHAR)',
       ...inputs.map(
         (shared, number) =>
           `INSERT INTO scope_documents ${scopeDocumentsOf(families, shared, number, withDeletes)}`,
       ),
-      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT number, rid, scope FROM scope_documents
+      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT * FROM scope_documents
         WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
       `WITH places AS (
          SELECT number, ceil(count(*) / ${documentsAtOnce})::BIGINT AS parts FROM scope_documents GROUP BY number)
@@ -143,24 +150,34 @@ function scopeDocumentsOf(
   number: number,
   withDeletes: ReadonlySet<string>,
 ): string {
-  const { column, documents } = shared;
+  const { column, byId, documents } = shared;
   const kinds = literals(documents);
   const scopes = scopesOf(shared);
-  // `stored` has them already when the id alone names the entity and no set deleted documents outside of the batch.
+  // `stored` has them already when a scope is an entity and no set deleted documents outside of the batch.
   const [first = ''] = documents;
   const areStored =
-    column === 'id' &&
-    documents.every((kind) => isNamedById(kind) && familyOf(first).includes(kind) && !withDeletes.has(kind));
-  return areStored
-    ? `SELECT ${number}, rid, id FROM stored WHERE endpoint IN (${kinds}) AND id IN (${scopes})`
-    : `SELECT ${number}, rowid, ${column} FROM raw.documents WHERE endpoint IN (${kinds}) AND ${column} IN (${scopes})`;
+    (column === 'id' || byId) &&
+    documents.every(
+      (kind) => isNamedById(kind) !== byId && familyOf(first).includes(kind) && !withDeletes.has(kind),
+    );
+  const [rid, from] = areStored ? ['rid', 'stored'] : ['rowid', 'raw.documents'];
+  return `SELECT ${number}, ${rid}, ${column}, ${byId ? 'id' : "''"} FROM ${from} d
+    WHERE endpoint IN (${kinds}) AND ${isIn(shared, scopes, `d.${column}`, 'd.id')}`;
+}
+
+/** Whether a scope is among `scopes(scope, id)`, as SQL text; both are. `id` counts where each is a scope of its own. */
+function isIn({ byId }: SharedInput, scopes: string, scope: string, id: string): string {
+  return byId
+    ? `EXISTS (FROM (${scopes}) named WHERE named.scope = ${scope} AND named.id = ${id})`
+    : `${scope} IN (SELECT scope FROM (${scopes}))`;
 }
 
 /** The scopes whose rows may have to be recomputed, as SQL text. */
-function scopesOf({ column, documents }: SharedInput): string {
+function scopesOf({ column, byId, documents }: SharedInput): string {
   const kinds = literals(documents);
-  return `SELECT ${column} FROM writes WHERE endpoint IN (${kinds})
-    UNION SELECT ${column} FROM deletes WHERE endpoint IN (${kinds})`;
+  const scope = `${column} AS scope, ${byId ? 'id' : "'' AS id"}`;
+  return `SELECT ${scope} FROM writes WHERE endpoint IN (${kinds})
+    UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds})`;
 }
 
 async function recordFirst(
