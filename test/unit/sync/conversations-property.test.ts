@@ -139,7 +139,7 @@ afterAll(() => warehouse.close());
 const child = resources.children.find(({ name }) => name === 'company_groups')!;
 const settings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { concurrency: 1, maxAnswerBytes: 1_000_000, paging: { pageSize } },
+  api: { maxAnswerBytes: 1_000_000, paging: { pageSize } },
   sync: { maxAgeDays: { company_groups: 1000 }, personGroups: 'all', scanAttempts: 3 },
 };
 
@@ -190,6 +190,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     resources,
     api: {
       get,
+      concurrency: 1,
       contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize }),
     },

@@ -144,12 +144,12 @@ function contextOf(
   const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
     config: {
-      api: { concurrency: 1 },
       sync: { scanAttempts, maxAgeDays: { topic: 1 }, deletes: { maxShare: 1, maxRows: 1e9 } },
     },
     resources,
     api: {
       get,
+      concurrency: 1,
       contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize: 100 }),
     },
