@@ -86,25 +86,70 @@ describe('the budget', () => {
     );
   });
 
-  test('wastes nothing: with a constant latency it comes to limit / (window + latency)', async () => {
+  test('wastes nothing: work that is known in advance takes the ideal time, and one latency for each window', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 20 }),
-        fc.integer({ min: 200, max: 2000 }),
-        fc.integer({ min: 0, max: 100 }),
-        fc.integer({ min: 2, max: 8 }),
-        async (requests, windowMs, latency, rounds) => {
+        fc.record({
+          requests: fc.integer({ min: 1, max: 20 }),
+          windowMs: fc.integer({ min: 500, max: 5000 }),
+          inFlight: fc.integer({ min: 1, max: 24 }),
+          mostLatency: fc.integer({ min: 0, max: 250 }),
+          allTakeAsLong: fc.boolean(),
+          alignment: fc.double({ min: 0, max: 1, noNaN: true }),
+          calls: fc.array(
+            fc.record({
+              priority: fc.integer({ min: 0, max: 2 }),
+              latency: fc.double({ min: 0, max: 1, noNaN: true }),
+              counted: fc.constantFrom(0, 0.5, 1),
+              failures: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 2 })),
+              pauseMs: fc.integer({ min: 0, max: 400 }),
+            }),
+            { minLength: 1, maxLength: 90 },
+          ),
+        }),
+        async ({ requests, windowMs, inFlight, mostLatency, allTakeAsLong, alignment, calls }) => {
           const clock = new SimulatedClock();
-          const gate = new Gate(new Budget({ requests, windowMs }, clock), requests, clock);
-          const calls = Array.from({ length: requests * rounds }, () => ({ at: 0, latency, counted: 0.5 }));
-          await clock.run(play(clock, gate, calls));
+          const gate = new Gate(new Budget({ requests, windowMs }, clock), inFlight, clock);
+          const rounds = Math.ceil(requests / inFlight);
+          // So short that a window is long enough for all of its requests.
+          const slowestMs = Math.min(mostLatency, Math.floor(windowMs / rounds));
+          const starts: number[] = [];
+          const counted: number[] = [];
+          const call = async ({
+            priority,
+            latency,
+            counted: at,
+            failures,
+            pauseMs,
+          }: (typeof calls)[number]) => {
+            const latencyMs = allTakeAsLong ? slowestMs : latency * slowestMs;
+            for (let left = failures; ; left -= 1) {
+              const attempt = async () => {
+                starts.push(clock.monotonic());
+                counted.push(clock.monotonic() + at * latencyMs);
+                await clock.sleep(latencyMs);
+              };
+              await gate.pass(attempt, { priority });
+              if (left === 0) return;
+              await clock.sleep(pauseMs);
+            }
+          };
+          await clock.run(Promise.all(calls.map(call)));
+
+          const windows = Math.ceil(starts.length / requests) - 1;
           // A timer of whole milliseconds may come one late.
-          const round = guardedWindow(windowMs) + latency + 1;
-          expect(clock.monotonic()).toBeLessThanOrEqual(round * (rounds - 1) + latency);
-          expect(round).toBeLessThan((windowMs + latency) * 1.03);
+          const windowAndLatencyMs = guardedWindow(windowMs) + slowestMs + 1;
+          const firstWindowMs = (rounds - 1) * slowestMs;
+          // Nothing is left to be sent while the last call waits for its retries.
+          const lastRetriesMs = Math.max(...calls.map((one) => one.failures * (one.pauseMs + slowestMs)));
+          const span = Math.max(...starts) - Math.min(...starts);
+          expect(span).toBeLessThanOrEqual(windows * windowAndLatencyMs + firstWindowMs + lastRetriesMs);
+          expect(windowAndLatencyMs).toBeLessThan((windowMs + slowestMs) * 1.01);
+          expect(mostInSlidingWindow(counted, windowMs)).toBeLessThanOrEqual(requests);
+          expect(mostInFixedWindow(counted, windowMs, alignment * windowMs)).toBeLessThanOrEqual(requests);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 
