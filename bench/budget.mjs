@@ -1,6 +1,6 @@
 // How much longer than necessary requests take under the API's limit, at the real 120 requests per 60 s: (a) the first 600
 // requests of a first pull, (b) a night in which 1 % of the topics have new messages, whose lists alone fill a window. Also
-// whether the server ever answered 429. Takes seven minutes, most of them idle. BENCH_WINDOW_MS=6000 makes it shorter:
+// whether the server ever answered 429. Takes ten minutes, most of them idle. BENCH_WINDOW_MS=6000 makes it shorter:
 // latency then weighs ten times as much.
 import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 

@@ -30,6 +30,8 @@ export class Batcher {
   readonly #onLoaded: (loaded: Loaded, batch: Batch) => void;
   #parts: Slice[] = [];
   #requests: RequestRecord[] = [];
+  #added = 0;
+  #taken = 0;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
@@ -51,7 +53,9 @@ export class Batcher {
   async add(part: Part): Promise<void> {
     this.#throwFailure();
     collectGarbageWhenTight(nearlyFull);
-    this.#parts.push(...slicesOf(part, this.#limits));
+    const slices = slicesOf(part, this.#limits);
+    this.#parts.push(...slices);
+    this.#added += slices.length;
     this.#startTimer();
     while (this.#isFull()) {
       // The first caller that waits commits for all; they go on fetching while the next batch fills.
@@ -66,13 +70,20 @@ export class Batcher {
     this.#requests.push(request);
   }
 
-  /** Commits everything added so far. */
+  /**
+   * Commits everything added so far. Not what is added meanwhile: while lists were read, a flush went on until the last of
+   * them had ended, and committed each page by itself.
+   */
   async flush(): Promise<void> {
+    const added = this.#added;
+    const requests = this.#requests;
+    const isTaken = () => this.#taken >= added && (requests.length === 0 || this.#requests !== requests);
     await this.#committing;
-    while (this.#parts.length > 0 || this.#requests.length > 0) {
+    while (!isTaken()) {
       this.#throwFailure();
       await this.#commitWhenFree();
     }
+    await this.#committing;
     this.#throwFailure();
   }
 
@@ -139,6 +150,7 @@ export class Batcher {
       count += 1;
     }
     const parts = this.#parts.splice(0, count).map(({ part }) => part);
+    this.#taken += count;
     const requests = this.#requests;
     this.#requests = [];
     return batchOf(this.#runId, {
