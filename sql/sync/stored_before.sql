@@ -4,4 +4,4 @@
 --   $run_id  this run
 SELECT DISTINCT id
 FROM raw.documents
-WHERE endpoint = 'messages' AND list_contains($ids, id) AND run_id <> $run_id
+WHERE endpoint = 'messages' AND id IN (SELECT unnest($ids::VARCHAR[])) AND run_id <> $run_id
