@@ -1,5 +1,6 @@
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
 import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -172,33 +173,55 @@ export async function countDue(
   const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now);
-    const counted = await inParts<{ reason: DueReason; due: number; requests: number }>(
-      rows,
-      partsOf(child),
-      {
-        sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
+    const counted = await inParts<DueCount>(rows, partsOf(child), {
+      sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
-        params,
-      },
-    );
-    const sum = (field: 'due' | 'requests', lines = counted) =>
-      lines.reduce((total, line) => total + Number(line[field]), 0);
-    const of = (reason: DueReason) =>
-      sum(
-        'due',
-        counted.filter((line) => line.reason === reason),
-      );
-    if (counted.length === 0) continue;
-    lines.push({
-      endpoint: child.name as PlanLine['endpoint'],
-      never: of('never'),
-      changed: of('changed'),
-      sweep: of('sweep'),
-      due: sum('due'),
-      requests: sum('requests'),
+      params,
     });
+    if (counted.length > 0) lines.push(lineOf(child, counted));
   }
   return lines;
+}
+
+/** The lines that `countDue` returns where exactly these tasks are due. */
+export function linesOf(tasks: readonly Task[], children: readonly Child[]): PlanLine[] {
+  const byChild = groupBy(tasks, ({ child }) => child.name);
+  return children.flatMap((child) => {
+    const own = byChild.get(child.name);
+    return own
+      ? lineOf(
+          child,
+          own.map(({ reason, requests }) => ({ reason, due: 1, requests })),
+        )
+      : [];
+  });
+}
+
+/** How many fetches are due for this reason, and how many requests they take. */
+interface DueCount {
+  readonly reason: DueReason;
+  readonly due: number;
+  readonly requests: number;
+}
+
+function lineOf(child: Child, counts: readonly DueCount[]): PlanLine {
+  const of = (reason: DueReason) =>
+    sumOf(
+      counts.filter((one) => one.reason === reason),
+      'due',
+    );
+  return {
+    endpoint: child.name as PlanLine['endpoint'],
+    never: of('never'),
+    changed: of('changed'),
+    sweep: of('sweep'),
+    due: sumOf(counts, 'due'),
+    requests: sumOf(counts, 'requests'),
+  };
+}
+
+function sumOf(counts: readonly DueCount[], field: 'due' | 'requests'): number {
+  return counts.reduce((sum, count) => sum + Number(count[field]), 0);
 }
 
 /** How many characters of a list's items one query may look at, for each byte of DuckDB's memory limit. */

@@ -6,28 +6,35 @@ import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { due, type Task } from './due.js';
+import { due, linesOf, type Task } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { OrderedPhases } from './phases.js';
+import type { PlanLine } from './report.js';
+
+/** What was due when everything had been tried, and how much had been added to the batches of the run by then. */
+interface LeftDue {
+  readonly lines: readonly PlanLine[];
+  readonly added: number;
+}
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
  * and an endpoint that is broken is given up while the others continue.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<void> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<LeftDue> {
   const givenUp = new GivenUp();
   try {
-    await fetchRounds(context, children, givenUp);
+    return await fetchRounds(context, children, givenUp);
   } finally {
     context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<void> {
+async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<LeftDue> {
   const tried = new Set<string>();
   for (;;) {
     await context.batcher.flush();
@@ -35,12 +42,17 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
     const tasks: Task[] = [];
-    for (const task of await due(context.store, children, context.config, now)) {
+    const { added } = context.batcher;
+    const all = await due(context.store, children, context.config, now);
+    for (const task of all) {
       if (tried.has(keyOf(task))) continue;
       if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
-    if (tasks.length === 0) return pruneStale(context);
+    if (tasks.length === 0) {
+      await pruneStale(context);
+      return { lines: linesOf(all, children), added };
+    }
     await rememberConversations(context, tasks);
     const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);

@@ -65,6 +65,11 @@ export class Batcher {
     }
   }
 
+  /** How many answers, or parts of large ones, were added so far. */
+  get added(): number {
+    return this.#added;
+  }
+
   /** Adds a request; it is stored with the next batch. */
   record(request: RequestRecord): void {
     this.#requests.push(request);

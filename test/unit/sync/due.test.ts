@@ -10,6 +10,7 @@ import {
   clampCoverage,
   countDue,
   due,
+  linesOf,
   sweepNote,
   sweepPerDay,
   type Task,
@@ -288,6 +289,7 @@ describe('countDue', () => {
     ]);
     const tasks = await due(warehouse, asked, settings, now);
     expect(tasks.reduce((sum, { requests }) => sum + requests, 0)).toBe(17);
+    expect(linesOf(tasks, asked)).toEqual(lines);
   });
 });
 
