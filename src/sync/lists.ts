@@ -35,13 +35,15 @@ export async function readLists(
   scans: ScanReport[],
   { settles }: { settles: boolean },
 ): Promise<void> {
-  if (lists.some(({ embeds }) => embeds === 'authors_and_persons')) await rememberPersons(context);
   const { observer } = context;
+  // While the first pages are on their way. Whoever waits for it gets its error.
+  const remembered = lists.some(embedsPersons) ? rememberPersons(context) : Promise.resolve();
+  remembered.catch(() => undefined);
   const phases = new OrderedPhases(
     observer,
     lists.map(({ name }) => ({ name, total: null })),
   );
-  const readers = { settles, oneByOne: oneAtATime() };
+  const readers = { settles, remembered, oneByOne: oneAtATime() };
   const readings = lists.map((list) => {
     const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
     const shown = {
@@ -92,6 +94,10 @@ function placeOf(lists: readonly List[], { endpoint }: ScanReport): number {
   return lists.findIndex(({ name }) => name === endpoint);
 }
 
+function embedsPersons({ embeds }: List): boolean {
+  return embeds === 'authors_and_persons';
+}
+
 const storedPersonsSql = sqlFile('sync/stored_persons');
 
 /** The people of a topic come with each item of the topics list: those that have not changed need not land again. */
@@ -126,12 +132,16 @@ function failedScan(endpoint: string, startedAt: Date, { clock }: Context, messa
 
 interface Readers {
   readonly settles: boolean;
+  /** Settles when it is known which people of topics need not land again. */
+  readonly remembered: Promise<void>;
   /** What is missing is looked up one list at a time: each look uses the same temporary table. */
   readonly oneByOne: ReturnType<typeof oneAtATime>;
 }
 
-async function readOne(context: Context, list: List, { settles, oneByOne }: Readers): Promise<ScanReport> {
-  let read = await readList(context, list);
+async function readOne(context: Context, list: List, readers: Readers): Promise<ScanReport> {
+  const { settles, oneByOne } = readers;
+  const beforeLanding = embedsPersons(list) ? readers.remembered : undefined;
+  let read = await readList(context, list, beforeLanding);
   const again = async () => {
     const second = await readList(context, list);
     const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };
