@@ -21,6 +21,8 @@ export interface PagingSettings {
   readonly maxPageBytes?: number | undefined;
   /** So many pages of a list that is read to its end may be requested at once; 1 by default. */
   readonly pagesAhead?: number | undefined;
+  /** Fewer of them where they would have more bytes together, each being as large as the largest so far. */
+  readonly maxBytesAhead?: number | undefined;
 }
 
 /** What a scan learned about the paging of an endpoint, so that the next scan spends no requests on it. */
@@ -81,6 +83,8 @@ export class PageReader {
     { readonly size: number | undefined; readonly page: Promise<ReadPage> }
   >();
   readonly #abandoned = new AbortController();
+  /** The size in bytes of the largest page so far. */
+  #largestPage = 0;
   /** The page size after answers that were too large, and the larger ones before it, the latest last. */
   #smallerSize: number | undefined;
   #largerSizes: number[] = [];
@@ -174,7 +178,9 @@ export class PageReader {
 
   /** Requests the pages from this number to that one, as many as may be requested at once. */
   requestAhead(first: number, last: number): void {
-    const most = this.#options.ahead ?? 1;
+    const { maxBytesAhead = Number.POSITIVE_INFINITY } = this.#api.paging.settings;
+    const fitting = Math.floor(maxBytesAhead / Math.max(1, this.#largestPage));
+    const most = Math.max(1, Math.min(this.#options.ahead ?? 1, fitting));
     for (let number = first; number <= last && number < first + most; number += 1) {
       if (most === 1 || this.#ahead.has(number)) continue;
       const page = this.#read(number, this.#abandoned.signal);
@@ -214,6 +220,7 @@ export class PageReader {
       maxBytes,
       signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0],
     });
+    this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
     const { where } = prepareRequest(this.#name, this.#endpoint, request);

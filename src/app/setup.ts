@@ -36,10 +36,10 @@ export function spendingLogPath(dataDir: string): string {
 const pageShare = 32;
 
 /**
- * Of a list, so many pages are requested at once as this memory fits into that of the machine or container. A page of 100
- * topics with 200 people each takes 30 MB as objects: 2 pages with 512 MB, 4 with 1 GB.
+ * The pages of a list that are requested at once may have this part of the memory, as bytes; as objects they take more than
+ * 20 times that: 100 topics with 200 people each have 1.3 MB, and take 30 MB. That is 2 such pages with 512 MB, 4 with 1 GB.
  */
-const memoryPerPage = 256_000_000;
+const aheadShare = 200;
 
 /**
  * The memory of the machine for each request in flight. The answer of a company's conversations takes up to 20 MB until its
@@ -72,7 +72,8 @@ export function connect(
     paging: {
       ...api.paging,
       maxPageBytes: memory / pageShare,
-      pagesAhead: Math.max(1, Math.min(concurrency, Math.floor(memory / memoryPerPage))),
+      pagesAhead: concurrency,
+      maxBytesAhead: memory / aheadShare,
     },
     log,
     userAgent: `signalhouse/${programVersion}`,

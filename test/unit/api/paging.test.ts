@@ -33,7 +33,8 @@ function against(server: Server, settings: Partial<PagingMemory['settings']> = {
     requests.push(one);
     if (requests.length > 500) throw new Error('endless');
     const body = server(one, requests.length);
-    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 0, attempts: 1 };
+    const bytes = JSON.stringify(body).length;
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes, attempts: 1 };
   };
   return { api: { get, paging, contract: endpoints } satisfies PagingClient, requests };
 }
@@ -127,6 +128,18 @@ describe('pages that are requested ahead', () => {
         },
       ),
     );
+  });
+
+  test.each([
+    ['small', 10, 6],
+    ['large', 1_000, 2],
+    ['larger than all that may be in memory', 9_000, 1],
+  ])('are as many as fit into memory where pages are %s', async (_, length, expected) => {
+    const all = items(200).map((item) => ({ ...item, text: 'x'.repeat(length) }));
+    const { api } = against(documented(all, { size: 10 }), { maxBytesAhead: 25_000 });
+    const slow = slowly(api, () => 3);
+    expect(idsOf(await read(slow.api, 'topics', { ahead: 6 }))).toEqual(all.map((item) => item.id));
+    expect(slow.most()).toBe(expected);
   });
 
   test('a page that is too large is requested again in smaller ones', async () => {
