@@ -8,6 +8,16 @@ import type { Session } from './session.js';
  */
 export const longText = 16_384;
 
+/**
+ * DuckDB compresses the texts of a row group only when none of them is longer (in files that DuckDB 1.1 can read). One in
+ * 200 messages is, so that hardly any row group was compressed: copied apart, a warehouse of 50,000 messages takes 88
+ * instead of 140 MB.
+ */
+const compressible = 4_096;
+
+/** A table with fewer rows is copied as it is. */
+const fewRows = 2_048;
+
 /** A row group ends when its long texts have this many bytes together. */
 export const rowGroupText = 8_000_000;
 
@@ -16,6 +26,7 @@ interface Table {
   readonly table: string;
   /** The columns with text. */
   readonly texts: readonly string[];
+  readonly rows: number;
 }
 
 /**
@@ -37,7 +48,7 @@ export async function copyDatabase(session: Session, source: string, target: str
 /** Whether any text of the database is, or was, long. */
 export async function hasLongTexts(session: Session, database: string): Promise<boolean> {
   for (const table of await tablesOf(session, database)) {
-    if ((await longColumns(session, database, table)).length > 0) return true;
+    if ((await longColumns(session, database, table, longText)).length > 0) return true;
   }
   return false;
 }
@@ -45,18 +56,20 @@ export async function hasLongTexts(session: Session, database: string): Promise<
 async function tablesOf(session: Session, database: string): Promise<Table[]> {
   return session.all<Table>(
     `SELECT schema_name AS schema, table_name AS "table",
-            list(column_name ORDER BY column_index) FILTER (data_type IN ('VARCHAR', 'JSON')) AS texts
+            list(column_name ORDER BY column_index) FILTER (data_type IN ('VARCHAR', 'JSON')) AS texts,
+            any_value(estimated_size)::DOUBLE AS rows
        FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
       WHERE database_name = $1 AND NOT temporary AND NOT duckdb_tables.internal GROUP BY ALL ORDER BY ALL`,
     [database],
   );
 }
 
-/** The columns of a table whose longest text is, or was, long. DuckDB's statistics tell, without a look at the rows. */
+/** The columns of a table whose longest text is, or was, longer than `bytes`. DuckDB's statistics tell, without a look at the rows. */
 async function longColumns(
   session: Session,
   database: string,
   { schema, table, texts }: Table,
+  bytes: number,
 ): Promise<string[]> {
   if (!texts?.length) return [];
   const statistics = texts.map((name) => `stats(${identifier(name)})`).join(', ');
@@ -66,16 +79,27 @@ async function longColumns(
   // Statistics in another form than this may hide a long text: then the rows tell.
   const longest = (of: string) =>
     Number(/Max String Length: (\d+)/.exec(of)?.[1] ?? Number.POSITIVE_INFINITY);
-  return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > longText) : [];
+  return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > bytes) : [];
 }
 
 async function copyTable(session: Session, source: string, target: string, table: Table): Promise<void> {
   const from = named(source, table.schema, table.table);
   const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} FROM ${from}`;
-  const long = await longColumns(session, source, table);
+  const long = await longColumns(session, source, table, compressible);
+  const isLong = long
+    .map((name) => `coalesce(strlen(${identifier(name)}), 0) > ${compressible}`)
+    .join(' OR ');
+  const isApart = long.length > 0 && table.rows >= fewRows;
   for (const rows of await clustersOf(session, from, table)) {
-    if (long.length === 0) await session.run(`${insert} WHERE ${rows}`);
-    else await copyInPieces(session, { from, insert, rows, long, target });
+    let rest = rows;
+    if (isApart) {
+      await session.run(`${insert} WHERE ${rows} AND NOT (${isLong})`);
+      // The next rows begin a row group.
+      await session.run(`CHECKPOINT ${target}`);
+      rest = `${rows} AND (${isLong})`;
+    }
+    if (long.length === 0) await session.run(`${insert} WHERE ${rest}`);
+    else await copyInPieces(session, { from, insert, rows: rest, long, target });
   }
 }
 
