@@ -1,7 +1,7 @@
 // dist is made from nothing each time: a module that was renamed or deleted in src must not live on there.
 // It is compiled beside its place and moved in whole, so that nobody ever runs half a build.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -24,6 +24,8 @@ try {
     const { prepareViews } = await import(pathToFileURL(join(fresh, 'warehouse/views.js')).href);
     await prepareViews(fresh);
   }
+  // Printed without loading the commands.
+  writeFileSync(join(fresh, 'help.txt'), execFileSync(process.execPath, [join(fresh, 'main.js'), '--help']));
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 } catch (error) {

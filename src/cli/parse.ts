@@ -93,6 +93,8 @@ function base(version: string): Argv {
   return (
     yargs()
       .scriptName('signalhouse')
+      // Our own texts are English, and the messages of yargs are recognized by their words.
+      .locale('en')
       .usage(
         '$0 <command> [options]\n\nKeeps a DuckDB warehouse in sync with a Product-Signals organization.',
       )

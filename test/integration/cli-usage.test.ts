@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Folders, signalhouse } from '../support/signalhouse.js';
+import { Folders, program, signalhouse } from '../support/signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/main.js'));
@@ -15,6 +16,9 @@ describe('the program', () => {
   it('shows help and version on stdout', async () => {
     const help = await signalhouse(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('signalhouse sync') });
+    // As a process it prints what the build has prepared.
+    expect(execFileSync(process.execPath, [program, '-h'], { encoding: 'utf8' })).toBe(help.stdout);
+    expect((await signalhouse(['--help', '--json'])).stdout).toBe(help.stdout);
     expect(await signalhouse(['--version'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
 import { type Command, isGroup } from '../../../src/cli/command.js';
 import { commands } from '../../../src/cli/commands/index.js';
@@ -97,6 +97,19 @@ describe('what cannot be understood', () => {
     const error = await refusal(...argv);
     expect(error.message).toContain(message);
     expect(error.hint).toContain(hint);
+  });
+
+  it('is said in English, whatever the language of the machine', async () => {
+    vi.stubEnv('LC_ALL', 'de_DE.UTF-8');
+    try {
+      expect(await refusal('snyc')).toMatchObject({
+        message: "There is no command 'snyc'.",
+        hint: 'Did you mean sync? See signalhouse --help.',
+      });
+      expect(await textOf('sync', '--help')).toContain('\nExamples:\n');
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('is named all at once, each flag as it was written', async () => {
