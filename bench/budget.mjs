@@ -72,27 +72,37 @@ async function figuresOf({ report, cpuSeconds }, sandbox, env, dataDir) {
   const { report: answer } = await worker(
     [
       'sql',
-      `SELECT epoch_ms("at") AS ms, endpoint FROM ops.requests WHERE run_id = '${report.runId}' ORDER BY "at"`,
+      `SELECT epoch_ms("at") AS start, ms, endpoint FROM ops.requests WHERE run_id = '${report.runId}' ORDER BY "at"`,
     ],
     env,
     dataDir,
   );
-  const rows = /** @type {{ms: number | string, endpoint: string}[]} */ (answer.rows ?? answer);
-  const starts = rows.map(({ ms }) => Number(ms) / 1_000);
+  const rows = /** @type {Record<string, string | number>[]} */ (answer.rows ?? answer);
+  const lists = new Set(report.scans.map((/** @type {{endpoint: string}} */ { endpoint }) => endpoint));
+  const requests = rows.map(({ start, ms, endpoint }) => ({
+    start: Number(start) / 1_000,
+    end: (Number(start) + Number(ms)) / 1_000,
+    isOfList: lists.has(endpoint),
+  }));
+  const starts = requests.map(({ start }) => start);
   const [first = 0] = starts;
-  const seconds = (starts.at(-1) ?? first) - first;
+  const seconds = Math.max(...starts) - first;
   // The requests of the first window are sent at once, those of each further window one window later.
   const idealSeconds = (Math.ceil(starts.length / limit) - 1) * (windowMs / 1_000);
+  const ofLists = requests.filter(({ isOfList }) => isOfList);
+  const listsEnd = Math.max(...ofLists.map(({ end }) => end));
   const stats = await sandbox.stats();
-  const lists = new Set(report.scans.map((/** @type {{endpoint: string}} */ { endpoint }) => endpoint));
   return {
     requests: starts.length,
-    ofLists: rows.filter(({ endpoint }) => lists.has(endpoint)).length,
+    ofLists: ofLists.length,
     idealSeconds,
     seconds,
+    secondsOverIdeal: seconds - idealSeconds,
     overIdeal: seconds / idealSeconds,
     // When the first window's requests had left: whatever starts late in it starts late in each window.
     firstWindowSeconds: (starts[Math.min(limit, starts.length) - 1] ?? first) - first,
+    // Nothing is in flight while the lists are stored and what is due is looked up.
+    idleSecondsAfterLists: (starts.find((start) => start > listsEnd) ?? listsEnd) - listsEnd,
     status429: stats.tooManyRequests,
     mostInAnyWindow: stats.mostInAnyWindow,
     runSeconds: report.minutes * 60,
