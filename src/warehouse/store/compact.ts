@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { moveFile, syncFile } from '../../base/atomic-file.js';
 import type { Log } from '../../base/log.js';
 import { identifier, literal } from '../sql.js';
-import { copyDatabase } from './copy.js';
+import { compressible, copyDatabase } from './copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './engine.js';
 import { bytesOf, withMemoryHeadroom } from './memory.js';
 import type { Session } from './session.js';
@@ -89,10 +89,40 @@ async function isWorthIt(
   { freeShare, freeMegabytes }: CompactWhen,
 ): Promise<boolean> {
   const { share, bytes } = await unused(session);
+  const worthIt = freeMegabytes * 1024 * 1024;
   return (
-    (share > freeShare && bytes > freeMegabytes * 1024 * 1024) ||
+    (share > freeShare && bytes > worthIt) ||
+    (limitOf(session) >= memoryToCompress && (await mayCompress(session, worthIt))) ||
     (mayHold(session, dataDir, heldAtMost) && (await holds(session, heldAtMost)))
   );
+}
+
+/** The memory limit from which a file is rewritten only to be smaller: the default of a machine with 2 GB. */
+const memoryToCompress = 512_000_000;
+
+/** The share of the file that must become compressible: after a first pull, and then each time it has grown by a third. */
+const compressibleShare = 1 / 4;
+
+/**
+ * Whether a copy of the file would be much smaller, because long texts keep DuckDB from compressing the short ones of their
+ * row groups (see copy.ts). Long texts have blocks of their own, so the segments of such a row group are its short ones. A
+ * row group that has no long text and is not compressed all the same would stay as it is. The bodies of documents stand for
+ * all texts.
+ */
+async function mayCompress(session: Session, bytes: number): Promise<boolean> {
+  const [found] = await session.all<{ bytes: number; file: number }>(
+    `WITH bodies AS (
+       SELECT count(*) FILTER (compression = 'Uncompressed') AS segments,
+              max(TRY_CAST(regexp_extract(stats, 'Max String Length: ([0-9]+)', 1) AS BIGINT)) AS longest
+         FROM pragma_storage_info('raw.documents')
+        WHERE column_name = 'body' AND segment_type <> 'VALIDITY' GROUP BY row_group_id),
+     file AS (SELECT * FROM pragma_database_size() WHERE database_name = current_database())
+     SELECT sum(segments)::DOUBLE * any_value(block_size) AS bytes,
+            any_value(total_blocks)::DOUBLE * any_value(block_size) AS file
+       FROM bodies, file
+      WHERE longest > ${compressible}`,
+  );
+  return found !== undefined && found.bytes > bytes && found.bytes > found.file * compressibleShare;
 }
 
 /**

@@ -13,7 +13,7 @@ export const longText = 16_384;
  * 200 messages is, so that hardly any row group was compressed: copied apart, a warehouse of 50,000 messages takes 88
  * instead of 140 MB.
  */
-const compressible = 4_096;
+export const compressible = 4_096;
 
 /** A table with fewer rows is copied as it is. */
 const fewRows = 2_048;

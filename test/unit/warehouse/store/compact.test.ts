@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -158,4 +159,43 @@ test('a failed compaction leaves the file as it is', async () => {
   expect(await again.all('SELECT count(*) AS n FROM topics')).toEqual([{ n: 2 }]);
   await expect(open(dir)).rejects.toBeInstanceOf(LockedError);
   await again.close();
+});
+
+test('with memory to spare, a file is rewritten once when that lets DuckDB compress its texts', async () => {
+  const dir = await ready();
+  const settings = { memoryLimit: '600MB' };
+  const when = { compactWhen: { freeShare: 1, freeMegabytes: 1 } };
+  const warehouse = await open(dir, settings);
+  const repeated = (n: number) => `The export of ${n} rows fails. `.repeat(n % 1_000 === 0 ? 200 : 80);
+  const random = () => randomBytes(1_500).toString('base64');
+  const load = (of: typeof warehouse, from: number, content: (n: number) => string) => {
+    const documents = Array.from({ length: 4_000 }, (_, n) =>
+      doc('messages', `m${from + n}`, 0, { content: content(from + n) }, 'g1'),
+    );
+    return of.load(batchOf(runId, { documents }));
+  };
+  await load(warehouse, 0, repeated);
+  await warehouse.close();
+  const before = statSync(worker(dir)).size;
+
+  const small = await open(dir);
+  await small.close(when);
+  expect(statSync(worker(dir)).size).toBe(before);
+
+  const large = await open(dir, settings);
+  await large.close(when);
+  const after = statSync(worker(dir)).size;
+  expect(after).toBeLessThan(before / 2);
+  const { ino } = statSync(worker(dir));
+  const again = await open(dir, settings);
+  await again.close(when);
+  expect(statSync(worker(dir)).ino).toBe(ino);
+
+  // What does not compress is not tried again and again.
+  const other = await open(dir, settings);
+  await load(other, 4_000, random);
+  await other.close(when);
+  const incompressible = statSync(worker(dir)).ino;
+  await (await open(dir, settings)).close(when);
+  expect(statSync(worker(dir)).ino).toBe(incompressible);
 });
