@@ -13,11 +13,15 @@ export async function benchGrowth({ sizes }) {
   const figures = new Map();
   /** Seconds in statements, by step, statement and number of messages. @type {Map<string, Map<string, Map<number, number>>>} */
   const statements = new Map();
+  /** Their calls. @type {Map<string, Map<string, Map<number, number>>>} */
+  const calls = new Map();
   for (const messages of counts) {
     for (const [name, value, found] of await measured(messages)) {
       at(figures, name).set(messages, value);
-      for (const [statement, { seconds }] of Object.entries(found ?? {})) {
-        at(at(statements, name.split(':')[0] ?? ''), statement).set(messages, seconds);
+      const step = name.split(':')[0] ?? '';
+      for (const [statement, timed] of Object.entries(found ?? {})) {
+        at(at(statements, step), statement).set(messages, timed.seconds);
+        at(at(calls, step), statement).set(messages, timed.calls);
       }
     }
     // What is known so far survives when the next size is interrupted.
@@ -35,7 +39,8 @@ export async function benchGrowth({ sizes }) {
       .sort(([, a], [, b]) => (b.get(largest) ?? 0) - (a.get(largest) ?? 0))
       .slice(0, shown);
     for (const [statement, seconds] of longest) {
-      rows.push(row(`${step}: s in ${statement.replaceAll('|', '\\|')}`, seconds, counts));
+      const called = counts.map((count) => at(at(calls, step), statement).get(count) ?? 0).join(', ');
+      rows.push(row(`${step}: s in ${called} × ${statement.replaceAll('|', '\\|')}`, seconds, counts));
     }
   }
   return rows;
