@@ -3,7 +3,7 @@ import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import type { Cascade, Families } from './families.js';
 import { memberHitsSql, type Staged, storedMembersSql } from './stage.js';
-import { inVectors, vectorSql } from './vectors.js';
+import { inVectors, maxRanges, vectorSql } from './vectors.js';
 
 /**
  * Compares the staged batch with raw.documents and decides what to do, without changing the content of raw.documents yet.
@@ -118,7 +118,12 @@ function findHits({ familyOf, isNamedById }: Families, { kinds }: Staged, range:
   ];
 }
 
+/**
+ * The stored documents of `hits`. Where they are spread over many vectors, all row ids are compared: without the bodies,
+ * that takes 0.16 s in 3,000,000 documents, and 64 ranges with what is between them 0.25 s.
+ */
 function storedOf({ familySql, withinSql }: Families, vectors: readonly number[]): string {
+  const isNear = vectors.length > maxRanges ? 'true' : inVectors(vectors);
   return `CREATE OR REPLACE TEMP TABLE stored AS
     SELECT *, max(answer_no) OVER (
         PARTITION BY family, within, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
@@ -126,7 +131,7 @@ function storedOf({ familySql, withinSql }: Families, vectors: readonly number[]
       FROM (
         SELECT rowid AS rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, ${familySql} AS family,
                ${withinSql} AS within
-          FROM raw.documents WHERE ${inVectors(vectors)} AND rowid IN (SELECT rid FROM hits))`;
+          FROM raw.documents WHERE ${isNear} AND rowid IN (SELECT rid FROM hits))`;
 }
 
 const sameDocument =
