@@ -19,10 +19,13 @@ try {
   for (const assets of ['serve/page/assets', 'report/assets'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
-  // Every publication copies these views instead of having each of them checked.
+  // Every publication copies these views instead of having each of them checked, and opening a warehouse skips the check of
+  // the models.
   if (existsSync(join(root, 'sql'))) {
-    const { prepareViews } = await import(pathToFileURL(join(fresh, 'warehouse/views.js')).href);
-    await prepareViews(fresh);
+    /** @param {string} path */
+    const built = (path) => import(pathToFileURL(join(fresh, path)).href);
+    await (await built('warehouse/views.js')).prepareViews(fresh);
+    await (await built('warehouse/load/checks.js')).noteMatchingModels(fresh);
   }
   // Printed without loading the commands.
   writeFileSync(join(fresh, 'help.txt'), execFileSync(process.execPath, [join(fresh, 'main.js'), '--help']));

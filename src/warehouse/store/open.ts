@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
 import type { BusinessHours } from '../business-hours.js';
-import { checkModels } from '../load/checks.js';
+import { modelProblems } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
@@ -63,7 +63,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       // For a run that ended without closing the warehouse, which compacts it, and for a container that now has less memory.
       if (!reading) await freeHeldMemory(session, dataDir, heldAtMost, log);
       const columns = await tableColumns(session);
-      const problems = await checkModels(session, models);
+      const problems = await modelProblems(session, models, columns);
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);

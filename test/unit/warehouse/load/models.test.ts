@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkModels } from '../../../../src/warehouse/load/checks.js';
+import { checkModels, modelProblems, noteMatchingModels } from '../../../../src/warehouse/load/checks.js';
 import {
   type DocumentModel,
   type Model,
@@ -30,6 +30,31 @@ test('every model of the project fits its table, both ways, and nothing else fil
   expect(remembered).toHaveLength(3);
   const filled = [...models.documents, ...models.derived].map(({ table }) => table);
   expect([...filled, ...remembered].sort()).toEqual([...(await tableColumns(session)).keys()].sort());
+});
+
+test('models are checked again only when they, or the columns, are others', async () => {
+  const session = await migrated();
+  const columns = await tableColumns(session);
+  const { documents, derived } = readModels();
+  // As in no build: the check has to run once.
+  const models = { documents: documents.slice(1), derived };
+  expect(await modelProblems(session, models, columns)).toEqual([]);
+  const wrong = { documents: documents.map((model) => ({ ...model, key: ['nobody'] })), derived };
+  for (let time = 0; time < 2; time += 1) {
+    expect(await modelProblems(session, wrong, columns)).toHaveLength(documents.length);
+  }
+  await session.run('ALTER TABLE topics ADD COLUMN mood VARCHAR');
+  expect(await modelProblems(session, models, await tableColumns(session))).toEqual([
+    'model topics does not compute topics.mood',
+  ]);
+  await session.close();
+  expect(await modelProblems(session, models, columns)).toEqual([]);
+});
+
+test('the build notes that the models of the program match its tables', async () => {
+  const dist = emptyDir();
+  await noteMatchingModels(dist);
+  expect(readdirSync(dist)).toEqual([expect.stringMatching(/^models-[0-9a-f]{16}$/)]);
 });
 
 describe('a header', () => {
