@@ -121,7 +121,7 @@ const publishing: readonly Named[] = [
   },
   {
     name: 'publish: after ATTACH',
-    at: { call: 'run', match: '^ATTACH .* AS snapshot_in_progress', when: 'after' },
+    at: { call: 'run', match: '^ATTACH .* AS signals', when: 'after' },
   },
   {
     name: 'publish: before COPY FROM DATABASE',
@@ -137,9 +137,9 @@ const publishing: readonly Named[] = [
   },
   {
     name: 'publish: within CHECKPOINT',
-    at: { call: 'run', match: '^CHECKPOINT snapshot', when: 'within', ms: 20 },
+    at: { call: 'run', match: '^CHECKPOINT signals', when: 'within', ms: 20 },
   },
-  { name: 'publish: after DETACH', at: { call: 'run', match: '^DETACH snapshot', when: 'after' } },
+  { name: 'publish: after DETACH', at: { call: 'run', match: '^DETACH signals', when: 'after' } },
   { name: 'publish: before fsync', at: { call: 'fsyncSync', match: '.unfinished-signals', when: 'before' } },
   {
     name: 'publish: before the rename',
