@@ -124,16 +124,16 @@ const publishing: readonly Named[] = [
     at: { call: 'run', match: '^ATTACH .* AS signals', when: 'after' },
   },
   {
-    name: 'publish: before COPY FROM DATABASE',
-    at: { call: 'run', match: '^COPY FROM DATABASE', when: 'before' },
+    name: 'publish: before the copy of the views',
+    at: { call: 'run', match: '^COPY FROM DATABASE prepared_views', when: 'before' },
   },
   {
-    name: 'publish: within COPY FROM DATABASE',
-    at: { call: 'run', match: '^COPY FROM DATABASE', when: 'within', ms: 8 },
+    name: 'publish: within the copy of the views',
+    at: { call: 'run', match: '^COPY FROM DATABASE prepared_views', when: 'within', ms: 1 },
   },
   {
-    name: 'publish: after COPY FROM DATABASE',
-    at: { call: 'run', match: '^COPY FROM DATABASE', when: 'after' },
+    name: 'publish: after the copy of the views',
+    at: { call: 'run', match: '^COPY FROM DATABASE prepared_views', when: 'after' },
   },
   {
     name: 'publish: within CHECKPOINT',
