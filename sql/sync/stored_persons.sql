@@ -1,6 +1,6 @@
--- Topics whose people, and people of topics, that are stored as the topics list last returned them. Not those of which the
--- topic's own list of people was fetched later and says something else: the later answer counts, whichever it is. Only the
--- topics list tells whether a company is our own, so that is nothing else.
+-- Topics whose people, and people of topics, that are stored as the topics list last returned them, and all authors. Not
+-- those of which the topic's own list of people was fetched later and says something else: the later answer counts, whichever
+-- it is. Only the topics list tells whether a company is our own, so that is nothing else.
 WITH later AS (
   SELECT listed.parent_id, listed.id, listed.body AS listed, own.body AS own
   FROM raw.documents AS listed
@@ -35,3 +35,9 @@ SELECT
 FROM raw.documents AS listed
 ANTI JOIN disputed USING (parent_id, id)
 WHERE endpoint = 'topic_persons'
+UNION ALL
+SELECT
+  ('0x' || left(md5('authors  ' || id), 16))::UBIGINT,
+  ('0x' || left(body_hash, 16))::UBIGINT
+FROM raw.documents
+WHERE endpoint = 'authors'

@@ -100,7 +100,7 @@ function embedsPersons({ embeds }: List): boolean {
 
 const storedPersonsSql = sqlFile('sync/stored_persons');
 
-/** The people of a topic come with each item of the topics list: those that have not changed need not land again. */
+/** People and authors of a topic come with each item of the topics list: those that have not changed need not land again. */
 async function rememberPersons({ batcher, store, seenContent }: Context): Promise<void> {
   await batcher.flush();
   seenContent.storedBefore(await store.all<StoredHash>(storedPersonsSql));

@@ -5,6 +5,7 @@ import { isObject } from '../../base/json.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
 import { idOf, type Landed, type Landing, partText } from './landing.js';
+import { md5 } from './seen-content.js';
 
 /** Each message is checked by itself, and only after the conversation turned out to have changed. */
 const messages = z.preprocess((list) => (list instanceof JsonText ? [] : list), z.array(z.unknown()));
@@ -124,7 +125,12 @@ export function landAuthors(
 
 /** Authors come with each of their messages: one that has not changed need not land again. */
 function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
-  return seenContent.hasSeen(`author ${authorId}`, text.digest(), arrivedAt);
+  return seenContent.hasSeen(
+    `author ${authorId}`,
+    md5(text.text).slice(0, 16),
+    arrivedAt,
+    `authors  ${authorId}`,
+  );
 }
 
 function withoutAuthors(item: Record<string, unknown>, text: JsonText): JsonText {

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseJson } from '../../../../src/api/json-text.js';
+import { entries } from '../../../../src/contract/resources.js';
+import { landList } from '../../../../src/sync/landing/answers.js';
+import { Landing } from '../../../../src/sync/landing/landing.js';
+import { SeenContent, type StoredHash } from '../../../../src/sync/landing/seen-content.js';
 import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
 import { sqlFile, substitute } from '../../../../src/warehouse/sql.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
@@ -149,4 +154,21 @@ describe("a topic's people", () => {
     await load(person('topic_people', 2, { title: 'CEO' }));
     expect(await persons()).toEqual([nameOf('topic_persons t q')]);
   });
+});
+
+test('an author who comes with a topic as stored need not land again, unless this run has landed another state', async () => {
+  await load(doc('authors', 'a', 1, { displayName: 'One' }), doc('authors', 'b', 1, { displayName: 'Two' }));
+  const seen = new SeenContent();
+  seen.storedBefore(await warehouse.all<StoredHash>(sqlFile('sync/stored_persons')));
+  const landed = (no: number, ...authors: object[]) => {
+    const landing = new Landing({ at: new Date(0), no }, undefined, seen);
+    const topic = parseJson(Buffer.from(JSON.stringify({ id: `t${no}`, title: 'T', authors })));
+    landList(landing, { name: 'topics', ...entries.topics } as never, [topic]);
+    return landing.documents.flatMap(({ endpoint, id }) => (endpoint === 'authors' ? [id] : []));
+  };
+  const one = { id: 'a', displayName: 'One' };
+  expect(landed(2, one, { id: 'b', displayName: 'Three' })).toEqual(['b']);
+  expect(landed(3, { ...one, displayName: 'Four' })).toEqual(['a']);
+  expect(landed(4, one, { id: 'b', displayName: 'Two' })).toEqual(['a', 'b']);
+  expect(landed(5, one)).toEqual([]);
 });
