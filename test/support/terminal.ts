@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { program } from './signalhouse.js';
 
@@ -89,13 +89,23 @@ export class Terminal {
   hangUp(): () => boolean {
     const program = this.#program();
     this.#child.kill('SIGKILL');
-    return () => existsSync(`/proc/${program}`);
+    return () => isAlive(program);
   }
 
   #program(): number {
     // `script` has one child: the shell, which has become the program.
     const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8');
     return Number(children.trim().split(' ')[0]);
+  }
+}
+
+/** Not when it has ended and only waits for its new parent, process 1, to take notice: on a busy machine, a minute. */
+function isAlive(pid: number): boolean {
+  try {
+    const [, state] = /^\d+ \(.*\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return state !== 'Z';
+  } catch {
+    return false;
   }
 }
 
