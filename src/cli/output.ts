@@ -35,11 +35,12 @@ export function tableWidth(): number | undefined {
  * Called at the start of a command line, when nothing is printed yet.
  *
  * Ends quietly when the reader of stdout has closed the pipe (`| head`), with the exit code of the command if it is
- * known by then. A closed stderr stops nothing.
+ * known by then. A closed stderr stops nothing, and neither does a terminal that is gone: to stop then is for SIGHUP.
  */
 export function surviveClosedPipes(): void {
   anything = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EIO' && process.stdout.isTTY) return;
     if (error.code !== 'EPIPE') throw error;
     process.exit(process.exitCode ?? ExitCode.done);
   });

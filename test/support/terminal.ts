@@ -8,6 +8,8 @@ interface TerminalOptions {
   readonly cwd?: string;
   readonly columns?: number;
   readonly rows?: number;
+  /** The program is of another session than the terminal: no signal tells it that the terminal is gone. */
+  readonly isElsewhere?: boolean;
 }
 
 const open = new Set<ChildProcess>();
@@ -20,18 +22,23 @@ export function closeTerminals(): void {
 /** The program in a pseudo-terminal (`script` of util-linux), with what it shows and keys to press. */
 export class Terminal {
   readonly #child: ChildProcess;
+  readonly #isElsewhere: boolean;
   #shown = '';
   #seen = 0;
   #wake: (() => void) | undefined;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
 
-  constructor(args: readonly string[], { env, cwd, columns = 80, rows = 24 }: TerminalOptions) {
+  constructor(
+    args: readonly string[],
+    { env, cwd, columns = 80, rows = 24, isElsewhere = false }: TerminalOptions,
+  ) {
+    this.#isElsewhere = isElsewhere;
     const quoted = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|LINES$|PAGER$|LESS$|NODE_OPTIONS$)/.test(name),
     );
-    const command = `stty cols ${columns} rows ${rows}; exec ${quoted.join(' ')}`;
+    const command = `stty cols ${columns} rows ${rows}; exec ${isElsewhere ? 'setsid --wait ' : ''}${quoted.join(' ')}`;
     this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
       ...(cwd === undefined ? {} : { cwd }),
       env: { ...Object.fromEntries(inherited), TERM: 'xterm', SHELL: '/bin/sh', ...env },
@@ -93,10 +100,15 @@ export class Terminal {
   }
 
   #program(): number {
-    // `script` has one child: the shell, which has become the program.
-    const children = readFileSync(`/proc/${this.#child.pid}/task/${this.#child.pid}/children`, 'utf8');
-    return Number(children.trim().split(' ')[0]);
+    // `script` has one child: the shell, which has become the program, or setsid.
+    const child = childOf(this.#child.pid);
+    return this.#isElsewhere ? childOf(child) : child;
   }
+}
+
+function childOf(pid: number | undefined): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]);
 }
 
 /** Not when it has ended and only waits for its new parent, process 1, to take notice: on a busy machine, a minute. */

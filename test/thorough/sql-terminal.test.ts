@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
@@ -27,9 +28,12 @@ const ready = /signals=> $/;
 /** Never ends by itself. */
 const endless = 'SELECT count(*) FROM range(100000000000) a, range(100000000) b WHERE a.range + b.range = 7';
 
-async function prompt(env: Record<string, string> = {}): Promise<Terminal> {
+async function prompt(env: Record<string, string> = {}, isElsewhere = false): Promise<Terminal> {
   const home = folders.make();
-  const terminal = new Terminal(['sql'], { env: { ...pulling.env, HOME: home, PAGER: '', ...env } });
+  const terminal = new Terminal(['sql'], {
+    env: { ...pulling.env, HOME: home, PAGER: '', ...env },
+    isElsewhere,
+  });
   await terminal.until(ready);
   return terminal;
 }
@@ -118,14 +122,20 @@ describe('the prompt', () => {
   });
 });
 
-test('ends with its terminal, also while a statement runs', async () => {
-  const spills = folders.make();
-  const terminal = await prompt({ TMPDIR: spills });
-  await terminal.enter(`${endless};`, /= 7;\s+$/);
-  const isRunning = terminal.hangUp();
-  await expect.poll(isRunning).toBe(false);
-  expect(readdirSync(spills)).toEqual([]);
-});
+// Without the signal, or before it comes, the end of the input tells.
+test.each([false, true])(
+  'ends with its terminal, also while a statement runs; without a signal: %s',
+  async (isElsewhere) => {
+    const spills = folders.make();
+    const terminal = await prompt({ TMPDIR: spills }, isElsewhere);
+    await terminal.enter(`${endless};`, /= 7;\s+$/);
+    // A statement that has begun is stopped in another way than one that is about to.
+    await delay(300);
+    const isRunning = terminal.hangUp();
+    await expect.poll(isRunning).toBe(false);
+    expect(readdirSync(spills)).toEqual([]);
+  },
+);
 
 describe('one query on a terminal', () => {
   const shown = async (args: string[], env: Record<string, string>, size = {}) => {

@@ -79,8 +79,10 @@ export class Prompt {
     this.#terminal.on('line', (line) => this.#take({ line }));
     this.#terminal.on('SIGINT', () => this.#take('interrupt'));
     this.#terminal.on('close', () => this.#take('end'));
-    // The terminal is gone. An error that nobody takes would exit, and wait for the statement that runs.
+    // The terminal is gone: it can neither be read nor be given back as it was. An error that nobody takes would exit, and
+    // wait for the statement that runs.
     process.stdin.on('error', () => this.#take('end'));
+    this.#terminal.on('error', () => this.#take('end'));
   }
 
   /** Reads and runs until the person leaves. */
