@@ -2,17 +2,10 @@
 // requests of a first pull, (b) a night in which 1 % of the topics have new messages, whose lists alone fill a window. Also
 // whether the server ever answered 429. Takes ten minutes, most of them idle. BENCH_WINDOW_MS=6000 makes it shorter:
 // latency then weighs ten times as much.
-import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
 
 const limit = 120;
 const windowMs = Number(process.env.BENCH_WINDOW_MS ?? 60_000);
-
-/** @param {Record<string, string>} env @param {number} requests @param {number} window */
-const limited = (env, requests, window) => ({
-  ...env,
-  SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(requests),
-  SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(window),
-});
 
 export async function benchBudget() {
   const first = await firstRequests(600);
@@ -39,16 +32,13 @@ async function firstRequests(requests) {
 const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 20_000 };
 
 /** In a day there are only new messages, in that share of the topics. */
-const day = {
-  ...{ activeTopics: 0.01, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },
-  ...{ merges: 0, archives: 0, priorityChanges: 0 },
-};
+const day = { ...nothingNew, activeTopics: 0.01 };
 
 async function oneNight() {
   const data = makeDataDir();
   try {
     const quick = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
-    await worker(['sync'], limited(quick.env, unlimited, 1_000), data.dir);
+    await worker(['sync'], limited(quick.env), data.dir);
     await quick.stop();
     // The same organization: its data come from the seed.
     const sandbox = await startSandbox({ ...sizes, rate: limit, window: windowMs, latency: '200' });

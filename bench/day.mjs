@@ -1,17 +1,13 @@
 // A larger organization: the first pull, one after a day in which 1 % of its topics changed, and one after a day without
 // changes. Compares the requests with the minimum for the same data, which the sandbox computes from its own answers.
-import { makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
 
 const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 40_000 };
 
 export async function benchDay() {
   const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
   const data = makeDataDir();
-  const env = {
-    ...sandbox.env,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-  };
+  const env = limited(sandbox.env);
   const sync = () => worker(['sync'], env, data.dir);
   /** A day with new messages, in that share of the topics, and nothing else. @param {number} activeTopics */
   const day = async (activeTopics) => {

@@ -1,7 +1,7 @@
 // What grows with the warehouse: a first pull, one with nothing new, one after a day, a publication and a rebuild, with the
 // rate limit lifted, for warehouses of different sizes, and the SQL statements that take most of the time.
 //   npm run bench -- growth --sizes 5000,20000
-import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 
 /** How many statements of each step are in the table. */
 const shown = 10;
@@ -52,12 +52,7 @@ export async function benchGrowth({ sizes }) {
 async function measured(messages) {
   const sandbox = await startSandbox({ ...organization(messages), rate: unlimited, window: 1_000 });
   const data = makeDataDir();
-  const env = {
-    ...sandbox.env,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-    BENCH_STATEMENTS: '1',
-  };
+  const env = { ...limited(sandbox.env), BENCH_STATEMENTS: '1' };
   /** @type {[name: string, value: number, statements?: Statements][]} */
   const figures = [];
   /** @param {string} name @param {string} command */
@@ -119,7 +114,7 @@ function row(name, values, counts) {
   const ratio = (values.get(last) ?? 0) / (values.get(first) ?? 0);
   const growth = last > first && Number.isFinite(ratio) ? Math.log(ratio) / Math.log(last / first) : '';
   /** @type {[string, string | number][]} */
-  const cells = counts.map((count) => [count.toLocaleString('en-US'), values.get(count) ?? '']);
+  const cells = counts.map((count) => [`${count.toLocaleString('en-US')} messages`, values.get(count) ?? '']);
   return { '': name, ...Object.fromEntries(cells), growth };
 }
 

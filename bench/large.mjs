@@ -5,7 +5,7 @@
 //   BENCH_CGROUP=/sys/fs/cgroup/memory/bench npm run bench -- large
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 
 const sizes = { topics: 1_500, people: 4_000, companies: 400, messages: 1_000_000 };
 const days = 3;
@@ -14,11 +14,7 @@ export async function benchLarge() {
   const cgroup = process.env.BENCH_CGROUP;
   const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
   const data = makeDataDir();
-  const env = {
-    ...sandbox.env,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-  };
+  const env = limited(sandbox.env);
   /** @type {Record<string, number>} */
   const figures = {};
   /** @param {string} name */

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
 
 const packages = ['dlt[duckdb,parquet]==1.31.0'];
 const pipeline = fileURLToPath(new URL('./peers/signals.py', import.meta.url));
@@ -59,12 +59,8 @@ function installed(dir) {
 /** @param {Record<string, string>} env */
 function signalhouse(env) {
   const data = makeDataDir();
-  const limits = {
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-  };
   /** @param {string[]} args */
-  const run = (args) => worker(args, { ...env, ...limits }, data.dir);
+  const run = (args) => worker(args, limited(env), data.dir);
   return {
     name: 'Signalhouse',
     /** @returns {Promise<Spent>} */

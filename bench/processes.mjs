@@ -32,6 +32,18 @@ function endWithBench(child) {
 /** A rate limit that no run reaches. */
 export const unlimited = 1_000_000_000;
 
+/**
+ * The environment of a worker with that rate limit; lifted by default.
+ * @param {Record<string, string>} env
+ */
+export function limited(env, requests = unlimited, windowMs = 1_000) {
+  return {
+    ...env,
+    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(requests),
+    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(windowMs),
+  };
+}
+
 /** The shape of a day on which nothing happens. */
 export const nothingNew = {
   ...{ activeTopics: 0, newTopics: 0, edits: 0, deletions: 0, reactions: 0 },

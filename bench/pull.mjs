@@ -1,7 +1,7 @@
 // A full pull of 200,000 messages without a limit, the steps after it, and whether memory grows with the stored data.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 
 const messages = 200_000;
 
@@ -10,11 +10,7 @@ export async function benchPull() {
     ...{ topics: 400, people: 1_500, companies: 120, messages, rate: unlimited, window: 1_000 },
   });
   const data = makeDataDir();
-  const env = {
-    ...sandbox.env,
-    SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(unlimited),
-    SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '1000',
-  };
+  const env = limited(sandbox.env);
   try {
     const pull = await worker(['sync'], env, data.dir);
     const rows = rowsOf(pull.report);
