@@ -1,5 +1,12 @@
 import { type Attempt, clockAheadMs } from '../api/attempt.js';
-import type { Batch, Counts, Drift, Loaded, RequestRecord } from '../warehouse/load/batch.js';
+import {
+  type Batch,
+  type Counts,
+  type Drift,
+  type Loaded,
+  plusCounts,
+  type RequestRecord,
+} from '../warehouse/load/batch.js';
 
 /** The requests of a run, every attempt counted. */
 export interface RequestCounts {
@@ -44,7 +51,7 @@ export class RunTally {
   readonly #byEndpoint: Record<string, number> = {};
   #rejectedNew = 0;
   #rejectedKnown = 0;
-  readonly #rows: Record<string, { new: number; changed: number; removed: number }> = {};
+  readonly #rows: Record<string, Counts> = {};
   readonly #drift: NewDrift[] = [];
   readonly #examples: Failure[] = [];
 
@@ -58,7 +65,9 @@ export class RunTally {
   }
 
   loaded(loaded: Loaded, batch: Batch): void {
-    for (const [table, counts] of Object.entries(loaded.rows)) this.#add(table, counts);
+    for (const [table, counts] of Object.entries(loaded.rows)) {
+      this.#rows[table] = plusCounts(this.#rows[table], counts);
+    }
     this.#rejectedNew += loaded.newRejections;
     this.#rejectedKnown += batch.rejections.length - loaded.newRejections;
     for (const { endpoint, path, kind, example } of loaded.newDrift) {
@@ -105,15 +114,6 @@ export class RunTally {
 
   get drift(): readonly NewDrift[] {
     return this.#drift;
-  }
-
-  #add(table: string, counts: Counts): void {
-    const sum = this.#rows[table] ?? { new: 0, changed: 0, removed: 0 };
-    this.#rows[table] = {
-      new: sum.new + counts.new,
-      changed: sum.changed + counts.changed,
-      removed: sum.removed + counts.removed,
-    };
   }
 }
 

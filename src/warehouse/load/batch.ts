@@ -146,6 +146,10 @@ export interface Counts {
   readonly removed: number;
 }
 
+export function plusCounts(a: Counts | undefined, b: Counts): Counts {
+  return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
+}
+
 /** What loading a batch changed. */
 export interface Loaded {
   readonly documents: Counts;

@@ -1,7 +1,7 @@
 import { literal, literals } from '../sql.js';
 import { bytesOf } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
-import type { Batch, Counts, Loaded } from './batch.js';
+import { type Batch, type Counts, type Loaded, plusCounts } from './batch.js';
 import { diff, storeDocuments } from './diff.js';
 import type { Families } from './families.js';
 import type { Columns, DocumentModel, Models } from './models.js';
@@ -31,10 +31,10 @@ export async function load(
         const range = { after: bounds[index - 1] ?? null, upTo: bounds[index] ?? null };
         const found = await diff(tx, models.families, batch.runId, staged, range);
         await project(tx, models, columns, found, documentsAtOnce(session), (table, counts) => {
-          const sum = plus(rows.get(table), counts);
+          const sum = plusCounts(rows.get(table), counts);
           if (sum.new + sum.changed + sum.removed > 0) rows.set(table, sum);
         });
-        documents = plus(documents, await storeDocuments(tx, found));
+        documents = plusCounts(documents, await storeDocuments(tx, found));
       }
     }
     const news = await writeOpsTables(tx, batch, answersBefore);
@@ -49,10 +49,6 @@ export async function load(
  */
 function documentsAtOnce({ memoryLimit }: Session): number {
   return Math.max(2_000, Math.floor((bytesOf(memoryLimit) ?? 0) / 64_000));
-}
-
-function plus(a: Counts | undefined, b: Counts): Counts {
-  return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }
 
 /** Otherwise the batch's bodies, and 256 KB for each column, would stay in memory until the next batch. */

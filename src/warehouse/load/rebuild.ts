@@ -1,9 +1,9 @@
 import { identifier, literals } from '../sql.js';
 import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
 import { outOfMemory } from '../store/faults.js';
-import { bytesOf, withMemoryHeadroom } from '../store/memory.js';
+import { limitOf, withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
-import type { Counts, Loaded } from './batch.js';
+import { type Counts, type Loaded, plusCounts } from './batch.js';
 import {
   type Columns,
   type DocumentModel,
@@ -240,19 +240,25 @@ export async function refreshDerived(
   relieve?: () => Promise<boolean>,
 ): Promise<Loaded['rows']> {
   const rows: Record<string, Counts> = {};
-  const add = (table: string, counts: Counts) => {
-    if (counts.new + counts.changed + counts.removed > 0) rows[table] = sum(rows[table], counts);
-  };
   for (const model of models.derived) {
     const refresh = async (part: number, parts: number): Promise<void> => {
       const isOwn = partOf(model, part, parts);
+      const select = `FROM (${projection(model, '')}) WHERE ${isOwn}`;
+      // Of the last try: a transaction may be repeated after it has counted.
+      let counted: Counts = { new: 0, changed: 0, removed: 0 };
+      const found = (_: string, counts: Counts) => {
+        counted = counts;
+      };
       const work = () =>
         session.transaction(async (tx) => {
-          await replaceRows(tx, model, `FROM (${projection(model, '')}) WHERE ${isOwn}`, columns, add, isOwn);
+          await replaceRows(tx, model, select, columns, found, isOwn);
           await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
         });
       try {
         await withMemoryHeadroom(session, work, relieve);
+        if (counted.new + counted.changed + counted.removed > 0) {
+          rows[model.table] = plusCounts(rows[model.table], counted);
+        }
       } catch (error) {
         if (model.parts === undefined || parts >= mostParts || !outOfMemory(error)) throw error;
         // What the rest of the process needs is not known beforehand. The remainders of a part by twice as many are these.
@@ -290,14 +296,6 @@ async function countParts(session: Session, model: Model): Promise<number> {
     `SELECT coalesce(sum(estimated_size), 0)::DOUBLE AS rows FROM duckdb_tables()
       WHERE database_name = current_database() AND concat(schema_name, '.', table_name) IN (${literals(names)})`,
   );
-  const atOnce = (bytesOf(session.memoryLimit) ?? Number.POSITIVE_INFINITY) * inputRowsPerByte;
+  const atOnce = limitOf(session) * inputRowsPerByte;
   return Math.max(1, Math.ceil((inputs?.rows ?? 0) / atOnce));
-}
-
-function sum(before: Counts | undefined, { new: added, changed, removed }: Counts): Counts {
-  return {
-    new: (before?.new ?? 0) + added,
-    changed: (before?.changed ?? 0) + changed,
-    removed: (before?.removed ?? 0) + removed,
-  };
 }

@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.js';
 import { identifier, literal } from '../sql.js';
 import { compressible, copyDatabase } from './copy.js';
 import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './engine.js';
-import { bytesOf, withMemoryHeadroom } from './memory.js';
+import { limitOf, withMemoryHeadroom } from './memory.js';
 import type { Session } from './session.js';
 
 /** When the live file is compacted: it must exceed both, or keep much memory for deleted rows. */
@@ -159,10 +159,6 @@ function mayHold(session: Session, dataDir: string, share: number): boolean {
 /** Whether deleted rows take more than that share of the memory limit. Call it right after a checkpoint. */
 async function holds(session: Session, share: number): Promise<boolean> {
   return (await memoryHeld(session)) > limitOf(session) * share;
-}
-
-function limitOf({ memoryLimit }: Session): number {
-  return bytesOf(memoryLimit) ?? Number.POSITIVE_INFINITY;
 }
 
 /**

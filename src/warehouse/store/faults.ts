@@ -64,8 +64,8 @@ function isFileSystemError(error: unknown): boolean {
 }
 
 /**
- * Turns an error that comes from the disk or the memory, of DuckDB or of the file system, into a StorageError with a hint. Any other error is
- * returned unchanged.
+ * Turns an error that comes from the disk or the memory, of DuckDB or of the file system, into a StorageError with a hint.
+ * Any other error is returned unchanged.
  */
 export function storageFault(error: unknown, dataDir: string): unknown {
   if (error instanceof SignalhouseError) return error;

@@ -16,8 +16,8 @@ const tightShare = 0.65;
 let collectNow: (() => void) | undefined;
 
 /**
- * Collects JavaScript's garbage when this process takes more than that share of the memory. V8 waits until its own limit, half of a
- * container's memory, is near, and knows nothing of what DuckDB takes. Takes about 100 ms when memory is tight.
+ * Collects JavaScript's garbage when this process takes more than that share of the memory. V8 waits until its own limit,
+ * half of a container's memory, is near, and knows nothing of what DuckDB takes. Takes about 100 ms when memory is tight.
  */
 export function collectGarbageWhenTight(share: number = tightShare): void {
   if (process.memoryUsage.rss() < machineMemory() * share) return;
@@ -69,6 +69,11 @@ export function bytesOf(size: string): number | undefined {
   const [, number, unit = '', binary] = /^(\d+(?:\.\d+)?)\s?([KMGT])(i?)B$/i.exec(size.trim()) ?? [];
   const power = factors[unit.toUpperCase()];
   return power === undefined ? undefined : Number(number) * (binary ? 1024 : 1000) ** power;
+}
+
+/** The memory limit of a session in bytes. */
+export function limitOf({ memoryLimit }: Pick<Session, 'memoryLimit'>): number {
+  return bytesOf(memoryLimit) ?? Number.POSITIVE_INFINITY;
 }
 
 /** The limits to try after `limit`, each twice the one before; the last one is `most`. */
