@@ -36,7 +36,7 @@ export async function readLists(
   { settles }: { settles: boolean },
 ): Promise<void> {
   const { observer } = context;
-  // While the first pages are on their way. Whoever waits for it gets its error.
+  // Runs while the first pages are requested. The list that waits for it gets its error.
   const remembered = lists.some(embedsPersons) ? rememberPersons(context) : Promise.resolve();
   remembered.catch(() => undefined);
   const phases = new OrderedPhases(

@@ -5,7 +5,7 @@ import { isObject } from '../../base/json.js';
 import { author, message } from '../../contract/messages.js';
 import type { Child, ChildOf } from '../../contract/resources.js';
 import { idOf, type Landed, type Landing, partText } from './landing.js';
-import { md5 } from './seen-content.js';
+import { storedDigest } from './seen-content.js';
 
 /** Each message is checked by itself, and only after the conversation turned out to have changed. */
 const messages = z.preprocess((list) => (list instanceof JsonText ? [] : list), z.array(z.unknown()));
@@ -127,7 +127,7 @@ export function landAuthors(
 function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: JsonText): boolean {
   return seenContent.hasSeen(
     `author ${authorId}`,
-    md5(text.text).slice(0, 16),
+    storedDigest(text.text),
     arrivedAt,
     `authors  ${authorId}`,
   );

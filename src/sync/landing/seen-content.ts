@@ -54,7 +54,7 @@ export class SeenContent {
   isStoredPerson({ endpoint, id, parentId, body }: Document): boolean {
     if (this.#stored.isEmpty) return false;
     if (this.#sets.has(`topic_people ${parentId}`) || this.#sets.has(`${endpoint} ${parentId}`)) return false;
-    return this.#stored.has(`${endpoint} ${parentId} ${id}`, md5(body).slice(0, 16));
+    return this.#stored.has(`${endpoint} ${parentId} ${id}`, storedDigest(body));
   }
 
   /** Replaces what is known of conversations: rows of sql/sync/stored_conversations.sql. */
@@ -69,7 +69,7 @@ export class SeenContent {
    */
   isStored({ endpoint, id, parentId, body, partsHash }: Document): boolean {
     if (this.#storedConversations.isEmpty) return false;
-    const content = partsHash && md5(`${md5(body)}${partsHash}`).slice(0, 16);
+    const content = partsHash && storedDigest(`${md5(body)}${partsHash}`);
     if (
       content &&
       !this.#moved.has(id) &&
@@ -138,6 +138,11 @@ class StoredHashes {
     while (this.#names[place] !== 0n && this.#names[place] !== name) place = (place + 1) & this.#mask;
     return place;
   }
+}
+
+/** The part of an MD5 that a StoredHash has: its first 64 bits, as 16 hexadecimal digits. */
+export function storedDigest(text: string): string {
+  return md5(text).slice(0, 16);
 }
 
 /** As DuckDB's md5, which makes `raw.documents.body_hash`: 32 hexadecimal digits. */
