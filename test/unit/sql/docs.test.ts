@@ -36,6 +36,22 @@ describe('docs/schema.md', () => {
   });
 });
 
+describe('docs/privacy.md', () => {
+  const script = join(root, 'scripts/docs-privacy.mjs');
+
+  test('has the classes of sql/privacy.yaml, and an outdated file is detected', () => {
+    const file = join(root, 'docs/privacy.md');
+    expect(spawnSync(process.execPath, [script, '--check', file]).status).toBe(0);
+    const stale = join(folder, 'privacy.md');
+    writeFileSync(stale, readFileSync(file, 'utf8').replaceAll('`primary_email`', '`email`'));
+    const { status, stderr } = spawnSync(process.execPath, [script, '--check', stale], { encoding: 'utf8' });
+    expect({ status, stderr }).toMatchObject({
+      status: 1,
+      stderr: 'docs/privacy.md is outdated: run npm run docs:privacy\n',
+    });
+  });
+});
+
 describe('the sources of the dbt project', () => {
   const script = join(root, 'scripts/docs-dbt.mjs');
 

@@ -1,0 +1,101 @@
+// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml and the tables and views of sql/.
+//   node scripts/docs-privacy.mjs [--check] [file]
+// With --check it writes nothing, and exits 1 when the file is outdated.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { table } from './markdown.mjs';
+import { readSchema } from './read-schema.mjs';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
+const target = given ?? join(root, 'docs/privacy.md');
+
+/**
+ * @typedef {{ class: string, what: string, apart?: boolean, analysts?: string, strict?: string }} Kind
+ * @type {{
+ *   kinds: Record<string, Kind>,
+ *   kept: Record<string, string>,
+ *   profiles: Record<string, string[]>,
+ *   tables: Record<string, Record<string, string[]>>,
+ * }}
+ */
+const privacy = parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8'));
+
+const { relations } = await readSchema();
+const isView = new Set(
+  relations.flatMap(({ of, schema, name }) => (of === 'views' ? [labelOf(schema, name)] : [])),
+);
+
+/**
+ * The generated parts by their names.
+ * @type {Record<string, () => string>}
+ */
+const parts = {
+  tables: () => table(['table', 'identifiers', 'personal', 'content', 'kept'], rowsOf(false)),
+  views: () => table(['view', 'identifiers', 'personal', 'content'], rowsOf(true)),
+  kinds: () =>
+    table(
+      ['kind', 'class', 'what it is', 'analysts', 'strict'],
+      Object.entries(privacy.kinds).map(([name, { class: ofClass, what, analysts, strict }]) => [
+        `\`${name}\``,
+        ofClass,
+        what,
+        methodText(analysts),
+        methodText(strict),
+      ]),
+    ),
+  excluded: () =>
+    table(
+      ['profile', 'leaves out'],
+      Object.entries(privacy.profiles).map(([name, left]) => [
+        `\`${name}\``,
+        left.map((one) => `\`${one}\``).join(', '),
+      ]),
+    ),
+};
+
+const before = readFileSync(target, 'utf8');
+const after = before.replaceAll(
+  /(<!-- generated: (\w+) \(npm run docs:privacy\) -->\n).*?(<!-- end: \2 -->)/gs,
+  (_, start, name, end) => {
+    const part = parts[name];
+    if (!part) throw new Error(`there is no generated part named ${name}`);
+    return `${start}\n${part()}\n\n${end}`;
+  },
+);
+if (!process.argv.includes('--check')) writeFileSync(target, after);
+else if (after !== before) {
+  console.error('docs/privacy.md is outdated: run npm run docs:privacy');
+  process.exitCode = 1;
+}
+
+/** @param {boolean} views */
+function rowsOf(views) {
+  return Object.entries(privacy.tables)
+    .filter(([name]) => isView.has(name) === views)
+    .map(([name, byKind]) => {
+      const columns = (/** @type {string} */ wanted) =>
+        Object.entries(byKind)
+          .filter(([kind]) => privacy.kinds[kind]?.class === wanted)
+          .flatMap(([, names]) => names.map((one) => `\`${one}\``))
+          .join(', ');
+      const cells = [`\`${name}\``, columns('identifier'), columns('personal'), columns('content')];
+      const kept = privacy.kept[name];
+      return views ? cells : [...cells, kept === undefined ? 'no limit' : `\`${kept}\``];
+    });
+}
+
+/** @param {string | undefined} method */
+function methodText(method) {
+  return method === undefined ? '' : `\`${method}\``;
+}
+
+/**
+ * @param {string | undefined} schema
+ * @param {string | undefined} name
+ */
+function labelOf(schema, name) {
+  return schema === 'main' ? `${name}` : `${schema}.${name}`;
+}
