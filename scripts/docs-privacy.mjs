@@ -1,4 +1,4 @@
-// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml and the tables and views of sql/.
+// Writes the tables of docs/privacy.md, between their marks, from sql/privacy.yaml.
 //   node scripts/docs-privacy.mjs [--check] [file]
 // With --check it writes nothing, and exits 1 when the file is outdated.
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { table } from './markdown.mjs';
-import { readSchema } from './read-schema.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
@@ -19,22 +18,18 @@ const target = given ?? join(root, 'docs/privacy.md');
  *   kept: Record<string, string>,
  *   profiles: Record<string, string[]>,
  *   tables: Record<string, Record<string, string[]>>,
+ *   views: Record<string, Record<string, string[]>>,
  * }}
  */
 const privacy = parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8'));
-
-const { relations } = await readSchema();
-const isView = new Set(
-  relations.flatMap(({ of, schema, name }) => (of === 'views' ? [labelOf(schema, name)] : [])),
-);
 
 /**
  * The generated parts by their names.
  * @type {Record<string, () => string>}
  */
 const parts = {
-  tables: () => table(['table', 'identifiers', 'personal', 'content', 'kept'], rowsOf(false)),
-  views: () => table(['view', 'identifiers', 'personal', 'content'], rowsOf(true)),
+  tables: () => table(['table', 'identifiers', 'personal', 'content', 'kept'], rowsOf('tables')),
+  views: () => table(['view', 'identifiers', 'personal', 'content'], rowsOf('views')),
   kinds: () =>
     table(
       ['kind', 'class', 'what it is', 'analysts', 'strict'],
@@ -71,31 +66,21 @@ else if (after !== before) {
   process.exitCode = 1;
 }
 
-/** @param {boolean} views */
-function rowsOf(views) {
-  return Object.entries(privacy.tables)
-    .filter(([name]) => isView.has(name) === views)
-    .map(([name, byKind]) => {
-      const columns = (/** @type {string} */ wanted) =>
-        Object.entries(byKind)
-          .filter(([kind]) => privacy.kinds[kind]?.class === wanted)
-          .flatMap(([, names]) => names.map((one) => `\`${one}\``))
-          .join(', ');
-      const cells = [`\`${name}\``, columns('identifier'), columns('personal'), columns('content')];
-      const kept = privacy.kept[name];
-      return views ? cells : [...cells, kept === undefined ? 'no limit' : `\`${kept}\``];
-    });
+/** @param {'tables' | 'views'} of */
+function rowsOf(of) {
+  return Object.entries(privacy[of]).map(([name, byKind]) => {
+    const columns = (/** @type {string} */ wanted) =>
+      Object.entries(byKind)
+        .filter(([kind]) => privacy.kinds[kind]?.class === wanted)
+        .flatMap(([, names]) => names.map((one) => `\`${one}\``))
+        .join(', ');
+    const cells = [`\`${name}\``, columns('identifier'), columns('personal'), columns('content')];
+    const kept = privacy.kept[name];
+    return of === 'views' ? cells : [...cells, kept === undefined ? 'no limit' : `\`${kept}\``];
+  });
 }
 
 /** @param {string | undefined} method */
 function methodText(method) {
   return method === undefined ? '' : `\`${method}\``;
-}
-
-/**
- * @param {string | undefined} schema
- * @param {string | undefined} name
- */
-function labelOf(schema, name) {
-  return schema === 'main' ? `${name}` : `${schema}.${name}`;
 }

@@ -42,13 +42,17 @@ const mixedShape = z.object({ by: z.string(), otherwise: z.string() }).catchall(
 /** Fields of JSON and their kinds, by the value of an SQL expression. */
 const fieldsShape = z.object({ by: z.string() }).catchall(z.record(z.string(), z.string()));
 
+/** The columns of a table or view, by their kind. */
+const columnsShape = z.record(z.string(), z.array(z.string()));
+
 const shape = z.strictObject({
   kinds: z.record(z.string(), kindShape),
   profiles: z.strictObject({ analysts: z.array(z.string()), strict: z.array(z.string()) }),
   mixed: z.record(z.string(), mixedShape),
   fields: z.record(z.string(), fieldsShape),
   kept: z.record(z.string(), z.string()),
-  tables: z.record(z.string(), z.record(z.string(), z.array(z.string()))),
+  tables: z.record(z.string(), columnsShape),
+  views: z.record(z.string(), columnsShape),
 });
 
 export type Classes = z.infer<typeof shape>;
@@ -73,12 +77,20 @@ export function classesFile(): Classes {
 
 /** Every column of every table and view with its class, in the order of the file. */
 export function columnClasses(): readonly ColumnClass[] {
-  const { kinds, tables } = classesFile();
-  return Object.entries(tables).flatMap(([relation, byKind]) =>
+  const { kinds, tables, views } = classesFile();
+  return Object.entries({ ...tables, ...views }).flatMap(([relation, byKind]) =>
     Object.entries(byKind).flatMap(([kind, columns]) =>
       columns.map((column) => ({ relation, column, kind, class: kinds[kind]?.class ?? 'content' })),
     ),
   );
+}
+
+let byName: ReadonlyMap<string, ColumnClass> | undefined;
+
+/** The same by name: `people.primary_email`, `ops.requests.path`. */
+export function columnsByName(): ReadonlyMap<string, ColumnClass> {
+  byName ??= new Map(columnClasses().map((one) => [`${one.relation}.${one.column}`, one]));
+  return byName;
 }
 
 /** How a relation of a schema is written in the file and in settings: `main` is left out. */
@@ -88,13 +100,13 @@ export function relationLabel(schema: string, name: string): string {
 
 /** What is wrong with the file for the columns that there are, one line each; empty when every column has one class. */
 export function classProblems(existing: readonly { relation: string; column: string }[]): string[] {
-  const { kinds, tables, mixed, fields, profiles } = classesFile();
+  const { kinds, tables, views, mixed, fields, profiles } = classesFile();
   const listed = columnClasses().map(({ relation, column }) => `${relation}.${column}`);
   const here = new Set(existing.map(({ relation, column }) => `${relation}.${column}`));
   const named = new Set(listed);
   const relations = new Set(existing.map(({ relation }) => relation));
   const used = [
-    ...Object.values(tables).flatMap((byKind) => Object.keys(byKind)),
+    ...Object.values({ ...tables, ...views }).flatMap((byKind) => Object.keys(byKind)),
     ...Object.values(kinds).flatMap(({ holds }) => (holds === 'any' ? [] : holds)),
     ...Object.values(mixed).flatMap(({ by: _, ...byValue }) => Object.values(byValue)),
     ...Object.values(fields).flatMap(({ by: _, ...byValue }) =>

@@ -1,0 +1,127 @@
+import { identifier, literal } from '../sql.js';
+import { classesFile, columnsByName, type Method } from './classes.js';
+import type { Policy } from './policy.js';
+
+/** A column of a table, as duckdb_columns() describes it. */
+export interface TableColumn {
+  readonly name: string;
+  /** In DuckDB's form: `VARCHAR`, `VARCHAR[]`, `JSON`. */
+  readonly type: string;
+}
+
+/** A column of a masked table. */
+export interface MaskedColumn {
+  readonly name: string;
+  /** What to select for it from the table with all columns. */
+  readonly expression: string;
+  readonly isMasked: boolean;
+}
+
+/**
+ * The variable with the salt of hashes, which a connection sets before it runs an expression: without it, hashes are NULL.
+ * A variable keeps the salt out of statements, and so out of error messages. See `saltOf`.
+ */
+export const saltVariable = 'signalhouse_salt';
+
+/**
+ * What to select for each column of a table so that its rows obey a policy: `SELECT e1 AS c1, e2 AS c2 … FROM table`.
+ * Columns that are left out are missing. Null when the whole table is left out: also a table that sql/privacy.yaml does
+ * not have. An expression names columns without their table.
+ */
+export function selectList(
+  policy: Policy,
+  relation: string,
+  columns: readonly TableColumn[],
+): MaskedColumn[] | null {
+  if (policy.isFull)
+    return columns.map(({ name }) => ({ name, expression: identifier(name), isMasked: false }));
+  if (policy.excludesRelation(relation) || !(relation in classesFile().tables)) return null;
+  return columns
+    .filter(({ name }) => !policy.excludesColumn(relation, name))
+    .map((column) => maskedColumn(policy, relation, column));
+}
+
+function maskedColumn(policy: Policy, relation: string, column: TableColumn): MaskedColumn {
+  const { name, type } = column;
+  const plain = identifier(name);
+  const method = policy.methodOf(relation, name);
+  const mixed = classesFile().mixed[`${relation}.${name}`];
+  const expression =
+    method === undefined && mixed
+      ? byRow(mixed.by, mixed, (kind) => maskExpression(policy.methodOfKind(kind), plain, type), plain)
+      : method === 'fields'
+        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? '', plain)
+        : maskExpression(method, plain, type);
+  return { name, expression, isMasked: expression !== plain };
+}
+
+/** One expression for each value of `by`, or `plain` alone where none of them masks. */
+function byRow(
+  by: string,
+  kinds: Readonly<Record<string, string>>,
+  expressionOf: (kind: string) => string,
+  plain: string,
+): string {
+  const { by: _, otherwise = 'document', ...rest } = kinds;
+  const others = expressionOf(otherwise);
+  const cases = Object.entries(rest).map(([value, kind]) => [value, expressionOf(kind)] as const);
+  if (cases.every(([, expression]) => expression === plain) && others === plain) return plain;
+  const whens = cases.map(([value, expression]) => `WHEN ${literal(value)} THEN ${expression}`);
+  return `CASE ${by} ${whens.join(' ')} ELSE ${others} END`;
+}
+
+/** Of a JSON object, the fields that sql/privacy.yaml names for the kind of the row, each masked like a column of its kind. */
+function allowedFields(policy: Policy, kind: string, plain: string): string {
+  const { by = 'NULL', ...rows } = classesFile().fields[kind] ?? {};
+  const whens = Object.entries(rows).map(([value, fields]) => {
+    const parts = Object.entries(fields).map(([field, ofField]) => {
+      const path = literal(`$.${field}`);
+      const method = policy.methodOfKind(ofField);
+      const kept =
+        method === undefined
+          ? `json_extract(${plain}, ${path})`
+          : `coalesce(to_json(${maskExpression(method, `(${plain} ->> ${path})`, 'VARCHAR')})::VARCHAR, 'null')`;
+      return `CASE WHEN json_exists(${plain}, ${path}) THEN concat(${literal(`"${field}":`)}, ${kept}) END`;
+    });
+    return `WHEN ${literal(value)} THEN concat('{', concat_ws(',', ${parts.join(', ')}), '}')::JSON`;
+  });
+  return `CASE WHEN json_type(${plain}) = 'OBJECT' THEN CASE ${String(by)} ${whens.join(' ')} END END`;
+}
+
+/** The expression that masks a value; of a list, each of its elements. */
+export function maskExpression(method: Method | undefined, value: string, type: string): string {
+  if (method === undefined) return value;
+  const element = /^(.*)\[\]$/.exec(type)?.[1];
+  if (method === 'null' || method === 'fields' || (element ?? type) !== 'VARCHAR')
+    return `CAST(NULL AS ${type})`;
+  return element === undefined
+    ? ofText(method, value)
+    : `list_transform(${value}, lambda x: ${ofText(method, 'x')})`;
+}
+
+/** Anything with an @ inside that could be an e-mail address. */
+const address = String.raw`[^\s@<>()\[\],;:"]+@[^\s@<>()\[\],;:|"]+`;
+
+/** A word of a name; an apostrophe or a hyphen does not end it. */
+const word = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}''’-]*`;
+
+function ofText(method: Exclude<Method, 'null' | 'fields'>, value: string): string {
+  switch (method) {
+    case 'hash':
+      return `left(sha256(getvariable(${literal(saltVariable)}) || ${value}), 32)`;
+    case 'domain':
+      // What stands behind the last @, or the host of a URL. Anything else may be a name, and has no domain.
+      return `CASE WHEN contains(${value}, '@') AND NOT contains(${value}, '://')
+        THEN nullif(regexp_extract(${value}, '@([^@\\s<>]+)[^@]*$', 1), '')
+        ELSE nullif(regexp_extract(${value}, '://(?:[^/@]*@)?([^/:?#@\\s]+)', 1), '') END`;
+    case 'initials': {
+      const initials = `array_to_string(list_transform(regexp_extract_all(${value}, '${word}'), lambda w: upper(left(w, 1)) || '.'), '')`;
+      // Who is called J.R. has no shorter form.
+      return `CASE WHEN NOT contains(lower(${initials}), lower(${value})) THEN nullif(${initials}, '') END`;
+    }
+    case 'redact':
+      return `regexp_replace(${value}, '${address}', '[e-mail]', 'g')`;
+    default:
+      return `left(${value}, ${Number(method.slice('truncate:'.length))})`;
+  }
+}
