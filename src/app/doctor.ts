@@ -6,6 +6,12 @@ import { Scope } from '../base/scope.js';
 import { journalPath } from '../push/queue/journal.js';
 import { type Identity, whoAmI } from '../run/identity.js';
 import { filesOf } from '../warehouse/store/engine.js';
+import {
+  type ExtensionUse,
+  extensionsOf,
+  howToGet,
+  inspectExtensions,
+} from '../warehouse/store/extensions.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import { refuseUnwritable } from '../warehouse/store/restore.js';
 import type { Organization } from '../warehouse/store/runs.js';
@@ -62,6 +68,36 @@ export async function inspect({ config, log }: Setup): Promise<Inspection | null
       files: { worker: sizeOf(worker), published: sizeOf(published) },
     };
   });
+}
+
+/** Which of DuckDB's extensions are on this machine, and which of them the settings need. */
+export interface Extensions {
+  readonly present: readonly string[];
+  readonly missing: readonly string[];
+  /** What is wrong with those that are here and cannot be loaded. */
+  readonly problems: readonly string[];
+  /** What needs extensions, and those of them that are not present. */
+  readonly needed: readonly { readonly use: ExtensionUse; readonly missing: readonly string[] }[];
+  /** How to get those that are not present, in one sentence. */
+  readonly howToGet: string;
+}
+
+/** Tries to load every extension that is on this machine; downloads nothing. `uses` is what the settings switch on. */
+export async function findExtensions({ config }: Setup, uses: readonly ExtensionUse[]): Promise<Extensions> {
+  const states = Object.entries(await inspectExtensions(config.duckdb.extensionDirectory));
+  const present = states.flatMap(([name, { state }]) => (state === 'loaded' ? [name] : []));
+  return {
+    present,
+    missing: states.flatMap(([name, { state }]) => (state === 'missing' ? [name] : [])),
+    problems: states.flatMap(([name, found]) =>
+      found.state === 'unusable' ? [`${name}: ${found.problem}`] : [],
+    ),
+    needed: uses.map((use) => ({
+      use,
+      missing: extensionsOf[use].filter((name) => !present.includes(name)),
+    })),
+    howToGet: howToGet('*'),
+  };
 }
 
 function sizeOf(path: string): number | null {

@@ -1,6 +1,14 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Inspection, inspect, type Probe, probe, refuseAnother } from '../app/doctor.js';
+import {
+  type Extensions,
+  findExtensions,
+  type Inspection,
+  inspect,
+  type Probe,
+  probe,
+  refuseAnother,
+} from '../app/doctor.js';
 import type { Access, Setup } from '../app/setup.js';
 import {
   ExitCode,
@@ -72,7 +80,8 @@ export async function examine({ sources }: Context): Promise<Check[]> {
   const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
-  return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner];
+  const extensions = extensionsCheck(await findExtensions(access, []));
+  return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
 
 type Found = Omit<Access, 'credentials'> & Partial<Pick<Access, 'credentials'>>;
@@ -238,6 +247,22 @@ async function checkWarehouse(setup: Setup): Promise<{ checks: Check[]; inspecti
         : fail('warehouse', messageOf(error), hint);
     return { inspection: null, checks: [check] };
   }
+}
+
+/** What is missing is a problem only for what the settings switch on. */
+export function extensionsCheck({ present, missing, problems, needed, howToGet }: Extensions): Check {
+  const name = 'extensions';
+  const here = present.length === 0 ? 'none of DuckDB on this machine' : `present: ${present.join(', ')}`;
+  const absent = missing.length === 0 || present.length === 0 ? [] : [`not present: ${missing.join(', ')}`];
+  const incomplete = needed.filter((one) => one.missing.length > 0);
+  const wanted = incomplete.map(({ use, missing }) => `${use} needs ${missing.join(', ')}`);
+  const text = [here, ...absent, ...problems, ...wanted].join('; ');
+  if (needed.length === 0 && problems.length === 0)
+    return ok(name, `${text} (only a lake and encryption need them)`);
+  if (problems.length > 0 && needed.length > 0) return fail(name, text, howToGet, ExitCode.usage);
+  if (problems.length > 0) return warn(name, text, howToGet);
+  if (incomplete.length === 0) return ok(name, text);
+  return warn(name, text, `DuckDB downloads them when extensions.duckdb.org can be reached. ${howToGet}`);
 }
 
 function keys({ keyFaults }: Inspection): Check {

@@ -125,6 +125,16 @@ export function loadServeConfig(
   return { ...withCredentials(sources, read), secrets };
 }
 
+function withAbsolutePaths(values: Settings, cwd: string): Config {
+  const { dataDir, duckdb } = values;
+  const { extensionDirectory: directory } = duckdb;
+  return {
+    ...values,
+    dataDir: resolve(cwd, dataDir),
+    duckdb: directory === null ? duckdb : { extensionDirectory: resolve(cwd, directory) },
+  };
+}
+
 function withCredentials(sources: Sources, read: Read): { config: Config; credentials: Credentials } {
   const { config, origin, values, problems } = read;
   const baseUrl = text(values, 'baseUrl');
@@ -196,7 +206,7 @@ function readConfig(sources: Sources): Read {
     const found = sources.checkJobs(jobs, namer(origin, file)('serve.jobs'));
     problems.push(...found.filter(({ setting }) => !named.has(setting)));
   }
-  const config = parsed.success ? { ...parsed.data, dataDir: resolve(cwd, parsed.data.dataDir) } : undefined;
+  const config = parsed.success ? withAbsolutePaths(parsed.data, cwd) : undefined;
   return { config, origin, values, fileValues, problems };
 }
 

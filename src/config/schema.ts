@@ -95,6 +95,15 @@ const warehouse = section({
   }),
 });
 
+const duckdb = section({
+  extensionDirectory: text
+    .nullable()
+    .default(null)
+    .describe(
+      "Directory with DuckDB's extensions (NAME.duckdb_extension), for a machine that cannot reach extensions.duckdb.org. Needed for a lake and for encryption; docs/lake.md says how to get them.",
+    ),
+});
+
 /** An age for each child resource, in the order of the resource table. */
 function maxAgeDays<N extends string>(defaults: Readonly<Record<N, number>>) {
   const shape = Object.entries<number>(defaults).map(([name, value]) => [name, days.default(value)]);
@@ -362,6 +371,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     api,
     rateLimit,
     warehouse,
+    duckdb,
     sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
     publish,
     analysis,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
 import { identifier } from './sql.js';
-import { isolatedOptions } from './store/engine.js';
+import { isolatedOptions } from './store/extensions.js';
 import { type FromProcess, shortMessage, type TriedView, type UserFile } from './user-views.js';
 
 /** The program of the process that user-views.ts starts: it tries users' files on an empty database. */

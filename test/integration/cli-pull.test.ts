@@ -177,7 +177,7 @@ describe('doctor', () => {
     expect(checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([]);
     expect(checks.map(({ name }: { name: string }) => name)).toEqual([
       ...['settings', 'data directory', 'disk', 'key', 'organization', 'clock', 'paging'],
-      ...['lock', 'warehouse', 'keys', 'owner'],
+      ...['lock', 'warehouse', 'keys', 'owner', 'extensions'],
     ]);
     expect(code).toBe(0);
   });

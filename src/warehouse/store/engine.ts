@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
+import { isolatedOptions } from './extensions.js';
 import { largerLimits, openWithEnough } from './memory.js';
 import { type Database, Session } from './session.js';
 
@@ -141,14 +142,6 @@ export async function openInstance(
     throw error;
   }
 }
-
-/** Nothing is fetched from the network, installed or loaded on demand. */
-export const isolatedOptions = {
-  autoinstall_known_extensions: 'false',
-  autoload_known_extensions: 'false',
-  allow_community_extensions: 'false',
-  allow_persistent_secrets: 'false',
-} as const;
 
 /** A size that no log reaches. */
 export const neverFold = '1TB';

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ExitCode } from '../../../src/base/errors.js';
-import { type Check, exitCodeOf } from '../../../src/cli/doctor.js';
+import { type Check, exitCodeOf, extensionsCheck } from '../../../src/cli/doctor.js';
 
 const check = (state: Check['state'], exitCode: ExitCode): Check => {
   return { name: state, state, text: '', hint: null, exitCode };
@@ -18,4 +18,38 @@ it('the exit code of many checks is that of the one to fix first', () => {
   expect(exitCodeOf([disk, lock])).toBe(4);
   expect(exitCodeOf([check('ok', 0), disk])).toBe(1);
   expect(exitCodeOf([check('ok', 0), check('warn', 0)])).toBe(0);
+});
+
+describe('extensions', () => {
+  const found = {
+    present: ['httpfs'],
+    missing: ['avro', 'iceberg'],
+    problems: [],
+    needed: [],
+    howToGet: 'Get it.',
+  };
+  const iceberg = { use: 'iceberg', missing: ['avro', 'iceberg'] } as const;
+  const wrong = { ...found, problems: ['avro: /x is for DuckDB v1.5.6'] };
+
+  it.each([
+    [
+      'none is needed',
+      found,
+      'ok',
+      'present: httpfs; not present: avro, iceberg (only a lake and encryption need them)',
+    ],
+    [
+      'those needed are here',
+      { ...found, needed: [{ use: 'encryption', missing: [] }] },
+      'ok',
+      'present: httpfs',
+    ],
+    ['some are missing', { ...found, needed: [iceberg] }, 'warn', 'iceberg needs avro, iceberg'],
+    ['one is of another version', { ...wrong, needed: [iceberg] }, 'fail', 'is for DuckDB v1.5.6'],
+    ['one that nothing needs is of another version', wrong, 'warn', 'is for DuckDB v1.5.6'],
+  ] as const)('%s', (_, extensions, state, text) => {
+    const check = extensionsCheck(extensions);
+    expect([check.state, check.text]).toEqual([state, expect.stringContaining(text)]);
+    expect(check.hint === null).toBe(state === 'ok');
+  });
 });
