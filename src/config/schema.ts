@@ -355,6 +355,12 @@ const retention = section({
   scansDays: kept(90).describe(
     'Days that scans of lists are kept (ops.scans); the last scan of each list stays.',
   ),
+  deletedContentDays: z
+    .union([z.literal('never'), z.number().min(0)], 'must be a number of days of at least 0, or never')
+    .default(30)
+    .describe(
+      'Days after which the content and the personal fields of messages and people that the API deleted are dropped; 0 drops them at once, never keeps them.',
+    ),
 }).describe('The worker trims its own records at the end of each sync and push.');
 
 const log = section({

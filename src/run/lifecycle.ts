@@ -201,6 +201,11 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     if (!kind.publishes) return { report, error, published: null };
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
     await warehouse.trim(parts.config.retention, endedAt);
+    const { deletedContentDays } = parts.config.retention;
+    if (deletedContentDays !== undefined && deletedContentDays !== 'never') {
+      const before = new Date(endedAt.getTime() - deletedContentDays * 86_400_000);
+      await warehouse.expireDeleted(before, endedAt);
+    }
     observer.phase('publish', null);
     const { path, bytes, ms, userViews } = await warehouse.publish();
     context.notes.push(...leftOutTexts(userViews));

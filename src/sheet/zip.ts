@@ -40,6 +40,11 @@ export class Zip {
     }
   }
 
+  /** The paths of all files. */
+  paths(): string[] {
+    return [...this.entries.values()].map(({ fileName }) => fileName);
+  }
+
   has(path: string): boolean {
     return this.entries.has(path.toLowerCase());
   }

@@ -1,13 +1,32 @@
 import { statSync } from 'node:fs';
 import type { Log } from '../base/log.js';
 import type { BusinessHours } from './business-hours.js';
+import type { Held } from './forget/apply.js';
+import { stripBatch } from './forget/batch.js';
+import { expireDeleted } from './forget/expire.js';
+import type { Fingerprints } from './forget/fingerprints.js';
+import {
+  type AuditRecord,
+  appendForgotten,
+  type ForgetPlan,
+  type JournalLine,
+  planForget,
+  type Request,
+  recordId,
+  removeAll,
+  type Selection,
+  type Step,
+  steps,
+  storeFingerprints,
+  storeRecord,
+} from './forget/forget.js';
 import type { Batch, Loaded } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';
 import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
-import { type CompactWhen, compact, freeHeldMemory } from './store/compact.js';
+import { type CompactWhen, compact, compactNow, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
 import { bytesOf, collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
@@ -40,6 +59,8 @@ interface Parts {
   readonly businessHours: BusinessHours | undefined;
   readonly viewsDir: string;
   readonly log: Log;
+  /** What was forgotten. */
+  readonly forgotten: Fingerprints;
   readonly release: () => void;
 }
 
@@ -66,6 +87,8 @@ export class Warehouse {
 
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
+  /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
+  #hasLearned = false;
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
@@ -107,8 +130,15 @@ export class Warehouse {
 
   /** Stores a batch, documents, rows and state in one transaction. */
   async load(batch: Batch): Promise<Loaded> {
-    const { models, columns, answersBefore } = this.#parts;
-    const loaded = await this.#repeatably(() => load(this.#session, models, columns, batch, answersBefore));
+    const { models, columns, answersBefore, forgotten } = this.#parts;
+    const { batch: stripped, learned } = stripBatch(forgotten, batch);
+    if (learned.length > 0) {
+      this.#hasLearned = true;
+      await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, null));
+    }
+    const loaded = await this.#repeatably(() =>
+      load(this.#session, models, columns, stripped, answersBefore),
+    );
     const texts = batch.documents.reduce(
       (sum, { body }) => sum + (body.length > longText ? body.length : 0),
       0,
@@ -134,7 +164,8 @@ export class Warehouse {
   }
 
   /** Replaces signals.duckdb by a consistent snapshot. */
-  publish(): Promise<Published> {
+  async publish(): Promise<Published> {
+    if (this.#hasLearned) await this.#removeForgotten();
     const { dataDir, viewsDir, publishMode: mode, businessHours, models, columns } = this.#parts;
     const relieve = () => this.#relieve();
     const parts = { dataDir, viewsDir, mode, businessHours, models, columns, relieve };
@@ -144,6 +175,93 @@ export class Warehouse {
   /** Removes the worker's own records that are older than their retention. */
   trim(keep: Retention, now: Date): Promise<Trimmed> {
     return this.#repeatably(() => trim(this.#session, keep, now));
+  }
+
+  /** Finds who is meant and what is held of them; writes nothing. */
+  planForget(selection: Selection): Promise<ForgetPlan> {
+    return this.#repeatably(() =>
+      planForget(this.#session, this.#parts.models, this.#parts.forgotten, selection),
+    );
+  }
+
+  /**
+   * Removes what a plan names from every table, in one transaction. What has to follow (`pendingSteps`) is stored with it: a
+   * kill at any moment leaves either nothing done, or the rest to do for the next command.
+   */
+  async forget(plan: ForgetPlan, { requestedBy, reason }: Request, now: Date): Promise<Held> {
+    const { dataDir, forgotten } = this.#parts;
+    for (const row of plan.fingerprints) forgotten.add(row);
+    const record: AuditRecord = {
+      ...{ id: recordId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
+      entities: plan.ids.length + plan.unknown.length,
+      requestedBy: forgotten.redact(requestedBy),
+      reason: reason === null ? null : forgotten.redact(reason),
+      details: null,
+    };
+    const line = { salt: forgotten.salt, record, fingerprints: plan.fingerprints };
+    appendForgotten(dataDir, line);
+    return this.#forgetLine(line);
+  }
+
+  /** Does what the journal of forgotten.journal has and the warehouse has not: it was restored, or the program was killed. */
+  async catchUp(missing: readonly JournalLine[]): Promise<void> {
+    for (const line of missing) {
+      this.#parts.log.info({ id: line.record.id }, 'completing a request to forget');
+      await this.#forgetLine(line);
+    }
+  }
+
+  /** What has to follow the transactions of `forget`, in this order. */
+  async pendingSteps(): Promise<Step[]> {
+    const rows = await this.all<{ step: Step }>(
+      'SELECT DISTINCT unnest(pending) AS step FROM ops.audit WHERE pending IS NOT NULL',
+    );
+    return steps.filter((step) => rows.some((row) => row.step === step));
+  }
+
+  /** Records that a step is done, for every request that waited for it. */
+  async completeStep(step: Step, now: Date): Promise<void> {
+    await this.run(
+      `UPDATE ops.audit SET pending = nullif(list_filter(pending, lambda one: one <> $step), []),
+              completed_at = CASE WHEN len(list_filter(pending, lambda one: one <> $step)) = 0 THEN $now END
+        WHERE pending IS NOT NULL`,
+      { step, now },
+    );
+  }
+
+  /** Adds a record to the audit that is not there yet. */
+  async record(record: AuditRecord): Promise<void> {
+    const [known] = await this.all('SELECT 1 FROM ops.audit WHERE id = $id', { id: record.id });
+    if (!known) await this.transaction((tx) => storeRecord(tx, record, []));
+  }
+
+  /** What was forgotten, to recognize it in files. */
+  get forgotten(): Fingerprints {
+    return this.#parts.forgotten;
+  }
+
+  /** Rewrites the live file, so that no block of it has what was removed. */
+  compactNow(): Promise<void> {
+    return compactNow(this.#session, this.#parts.dataDir);
+  }
+
+  /** Drops content and personal fields of what the API deleted before a time; returns the rows by table. */
+  expireDeleted(before: Date, now: Date): Promise<Held> {
+    const { models, forgotten } = this.#parts;
+    return this.#repeatably(() => expireDeleted(this.#session, models, forgotten, { before, now }));
+  }
+
+  #forgetLine({ record, fingerprints }: JournalLine): Promise<Held> {
+    const { models, forgotten } = this.#parts;
+    return this.#repeatably(() =>
+      removeAll(this.#session, models, forgotten, { record, pending: steps, added: fingerprints }),
+    );
+  }
+
+  async #removeForgotten(): Promise<void> {
+    const { models, forgotten } = this.#parts;
+    await this.#repeatably(() => removeAll(this.#session, models, forgotten));
+    this.#hasLearned = false;
   }
 
   /** Finds keys that are not unique, or null; there are none when all is well. */

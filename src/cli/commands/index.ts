@@ -5,6 +5,7 @@ import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
+import { forget } from './forget.js';
 import { mcp } from './mcp.js';
 import { plan } from './plan.js';
 import { push } from './push.js';
@@ -30,6 +31,7 @@ export const commands: readonly (Command | Group)[] = [
   mcp,
   serve,
   rebuild,
+  forget,
   doctor,
   config,
   sandbox,

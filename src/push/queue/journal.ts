@@ -77,6 +77,20 @@ export class Journal {
     });
   }
 
+  /** Rewrites the lines that `rewrite` changes; returns how many. Call it while nothing else has the journal open. */
+  rewrite(rewrite: (line: string) => string): number {
+    const lines = this.#text().split('\n');
+    const rewritten = lines.map((line) => (line.trim() === '' ? line : rewrite(line)));
+    const changed = rewritten.filter((line, index) => line !== lines[index]).length;
+    if (changed > 0) {
+      this.#guard(() => {
+        this.close();
+        writeAtomicallySync(this.#path, rewritten.join('\n'), { mode: 0o600 });
+      });
+    }
+    return changed;
+  }
+
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;

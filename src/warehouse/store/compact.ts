@@ -83,6 +83,24 @@ async function replaceByCopy(session: Session, dataDir: string): Promise<Compact
   return { before, after: statSync(worker).size, ms: performance.now() - started };
 }
 
+/**
+ * Replaces the live file by a compact copy, whether it is worth it or not, and opens it again: what was deleted is then in no
+ * block of it. Raises when that is not possible; the file is then as it was.
+ */
+export async function compactNow(session: Session, dataDir: string): Promise<void> {
+  const limit = session.memoryLimit;
+  try {
+    const done = await withMemoryHeadroom(session, async () => {
+      await session.run('CHECKPOINT');
+      return replaceByCopy(session, dataDir);
+    });
+    if (done === null) throw new Error('the write-ahead log of worker.duckdb could not be folded in');
+  } finally {
+    // Also after an error, which may have invalidated the database.
+    await session.reopen(limit);
+  }
+}
+
 async function isWorthIt(
   session: Session,
   dataDir: string,

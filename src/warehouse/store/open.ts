@@ -4,6 +4,8 @@ import { systemClock } from '../../base/clock.js';
 import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
 import type { BusinessHours } from '../business-hours.js';
+import { Fingerprints } from '../forget/fingerprints.js';
+import { openForgotten } from '../forget/forget.js';
 import { modelProblems } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { sqlDir } from '../sql.js';
@@ -67,7 +69,10 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
-      return new Warehouse(session, {
+      const { forgotten, missing } = reading
+        ? { forgotten: new Fingerprints(''), missing: [] }
+        : await openForgotten(session, dataDir);
+      const warehouse = new Warehouse(session, {
         ...{
           dataDir,
           models,
@@ -81,12 +86,15 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           businessHours: options.businessHours,
           viewsDir: join(folder, 'views'),
           log,
+          forgotten,
         },
         release: () => {
           if (!reading) removeHolder(dataDir);
           releaseClaim(dataDir);
         },
       });
+      await warehouse.catchUp(missing);
+      return warehouse;
     } catch (error) {
       await session.close().catch(() => undefined);
       if (!reading) removeHolder(dataDir);

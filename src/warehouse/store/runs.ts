@@ -101,6 +101,8 @@ export interface Retention {
   readonly runsDays: number;
   readonly attemptsDays: number;
   readonly scansDays: number;
+  /** After how many days the content of what the API deleted is dropped; never when absent. */
+  readonly deletedContentDays?: number | 'never' | undefined;
 }
 
 const kinds = ['requests', 'runs', 'scans', 'attempts'] as const;

@@ -20,6 +20,7 @@ const landed: Readonly<Record<string, string>> = {
   '0012_undo.sql': '16d75ab70a00a443cdfcba95098937991e8be2f54a28261d1751d8b9a7b03da2',
   '0013_change_fields.sql': 'a4cbea4585ec23b05a60e3164a3e0aaf04e837064c8535952a76429950a0b8e2',
   '0014_parts_of_documents.sql': '618fe32654f2c0fc2f836364a9b94ca1a6b683260f14e3f62d0acda9fe98d9f1',
+  '0015_forgotten_and_audit.sql': 'bdb5384ff835644832f2060ba63f18319ce5b6abcccad90bb3db4c2f1009299c',
 };
 
 const folder = join(sqlDir, 'migrations');

@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { basename, extname, join, relative } from 'node:path';
+import { writeAtomicallySync } from '../base/atomic-file.js';
+import { systemClock } from '../base/clock.js';
+import { UsageError } from '../base/errors.js';
+import { isObject } from '../base/json.js';
+import type { Log } from '../base/log.js';
+import { Journal, journalPath } from '../push/queue/journal.js';
+import { Zip } from '../sheet/zip.js';
+import { stripPath, withoutStrings } from '../warehouse/forget/apply.js';
+import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
+import { stripJson } from '../warehouse/forget/strip.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import type { Setup } from './setup.js';
+
+/** What has to follow a request to forget once the tables are done: the files of the data directory. */
+
+/**
+ * Does what has to follow a request to forget, of this process or of one that was killed: files, the live file without free
+ * blocks, the published files. Returns whether there was anything to do.
+ */
+export async function finishForgetting(
+  warehouse: Warehouse,
+  setup: Pick<Setup, 'config' | 'clock' | 'log'>,
+): Promise<boolean> {
+  const { config, clock = systemClock, log } = setup;
+  const { dataDir } = config;
+  const pending = await warehouse.pendingSteps();
+  for (const step of pending) {
+    if (step === 'files') await cleanFiles(dataDir, warehouse.forgotten, log, { dryRun: false });
+    if (step === 'compact') await warehouse.compactNow();
+    if (step === 'publish') await warehouse.publish();
+    await warehouse.completeStep(step, new Date(clock.now()));
+  }
+  return pending.length > 0;
+}
+
+/** Text files, in which words can be searched. Anything else in these folders is a workbook. */
+const textFiles: ReadonlySet<string> = new Set([
+  ...['.json', '.ndjson', '.jsonl', '.csv', '.tsv', '.txt', '.html', '.htm', '.svg', '.md', '.xml', '.log'],
+]);
+
+/**
+ * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
+ * that hold any of it are deleted. Returns their names, relative to the directory.
+ */
+export async function cleanFiles(
+  dataDir: string,
+  forgotten: Fingerprints,
+  log: Log,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<string[]> {
+  const found: string[] = [];
+  const journal = journalPath(dataDir);
+  if (existsSync(journal)) {
+    const lines = readFileSync(journal, 'utf8').split('\n');
+    if (lines.some((line) => journalLine(forgotten, line) !== line)) {
+      found.push(basename(journal));
+      if (!dryRun) new Journal(dataDir, log).rewrite((line) => journalLine(forgotten, line));
+    }
+  }
+  for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
+    const path = join(dataDir, name);
+    const text = readFileSync(path, 'utf8');
+    const stripped = strippedFile(forgotten, text);
+    if (stripped === text) continue;
+    found.push(name);
+    if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
+  }
+  const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
+  for (const folder of kept) {
+    for (const path of filesUnder(join(dataDir, folder))) {
+      if (!(await holds(path, forgotten))) continue;
+      found.push(relative(dataDir, path));
+      if (dryRun) continue;
+      // The copy of an import is two files: the sheet, and what became of its rows.
+      const pair = path.replace(/\.(json|file)$/, '');
+      for (const one of [path, `${pair}.json`, `${pair}.file`]) rmSync(one, { force: true });
+    }
+  }
+  return [...new Set(found)].sort();
+}
+
+function strippedFile(forgotten: Fingerprints, text: string): string {
+  try {
+    return stripJson(forgotten, text);
+  } catch {
+    return forgotten.redact(text);
+  }
+}
+
+/** A line of the journal without what was forgotten; values of a company that was forgotten are null. */
+function journalLine(forgotten: Fingerprints, line: string): string {
+  if (line.trim() === '') return line;
+  let change: unknown;
+  try {
+    change = JSON.parse(line);
+  } catch {
+    // A line that a kill cut off is no change.
+    return forgotten.redact(line);
+  }
+  if (!isObject(change)) return line;
+  const isTheirs = change.entityType === 'company' && forgotten.has('company', change.entityId);
+  if (!isTheirs) return stripJson(forgotten, line);
+  const values = ['wanted', 'base', 'remoteBefore', 'remoteAfter'].map((name) => {
+    const value = change[name];
+    return [name, isObject(value) ? JSON.parse(withoutStrings(JSON.stringify(value))) : value];
+  });
+  return stripJson(forgotten, JSON.stringify({ ...change, ...Object.fromEntries(values), body: null }));
+}
+
+async function holds(path: string, forgotten: Fingerprints): Promise<boolean> {
+  try {
+    for await (const text of textsOf(path)) {
+      const plain = withoutEntities(text);
+      if (forgotten.redact(plain) !== plain || stripPath(forgotten, plain) !== plain) return true;
+    }
+    return false;
+  } catch (error) {
+    // A file that is no workbook after all: its bytes are searched as they are.
+    if (!(error instanceof UsageError)) throw error;
+    const text = readFileSync(path, 'latin1');
+    return forgotten.redact(text) !== text;
+  }
+}
+
+/** The texts of a file; of a workbook, those of each of its parts. */
+async function* textsOf(path: string): AsyncGenerator<string> {
+  const bytes = readFileSync(path);
+  if (textFiles.has(extname(path).toLowerCase()) || bytes.subarray(0, 2).toString('latin1') !== 'PK') {
+    yield bytes.toString('utf8');
+    return;
+  }
+  const zip = await Zip.open(bytes, basename(path));
+  for (const part of zip.paths()) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of zip.chunks(part)) chunks.push(chunk);
+    yield Buffer.concat(chunks).toString('utf8');
+  }
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Text of HTML or XML without its entities; tags stay. */
+function withoutEntities(text: string): string {
+  return text.replace(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (found, decimal, hex, name) => {
+    if (name !== undefined) return entities[name] ?? found;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : found;
+  });
+}
+
+function namesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isFile() ? one.name : []));
+}
+
+function filesUnder(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true, recursive: true }).flatMap((one) =>
+    one.isFile() ? join(one.parentPath ?? one.path, one.name) : [],
+  );
+}
+
+/** Where copies may be that the program cannot or must not change, one sentence each. */
+export function placesNotReached(dataDir: string, forgotten: Fingerprints): string[] {
+  const aside = namesIn(dataDir).filter((name) => name.includes('.broken-'));
+  const waiting = namesIn(join(dataDir, 'inbox'));
+  const views = namesIn(join(dataDir, 'views')).filter((name) => {
+    const text = readFileSync(join(dataDir, 'views', name), 'utf8');
+    return forgotten.redact(text) !== text;
+  });
+  return [
+    'Copies of signals.duckdb that somebody made, and readers that still have the old one open.',
+    'Backups and snapshots of the data directory; after restoring one, forgotten.journal must be the newest.',
+    'Files that were exported: signalhouse sql "FROM audit" lists them.',
+    'Spreadsheets that people keep.',
+    'The API itself: delete the person there as well.',
+    ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
+    ...waiting.map((name) => `inbox/${name}: a sheet that has not been imported yet.`),
+    ...views.map((name) => `views/${name}: a query that names what was forgotten.`),
+  ];
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../base/clock.js';
+import { messageOf, UsageError } from '../base/errors.js';
+import { Fingerprints } from '../warehouse/forget/fingerprints.js';
+import type { ForgetPlan, Request, Selection } from '../warehouse/forget/forget.js';
+import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
+import type { Setup } from './setup.js';
+import { type WorkerOptions, withWarehouse } from './worker.js';
+
+/** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
+
+export interface ForgetPreview extends Omit<ForgetPlan, 'fingerprints'> {
+  /** Files of the data directory that would be changed or deleted, relative to it. */
+  readonly files: readonly string[];
+}
+
+export interface ForgetReport {
+  readonly outcome: 'forgotten' | 'declined' | 'nothing_held' | 'preview';
+  readonly type: ForgetPlan['type'];
+  readonly entities: number;
+  readonly merged: number;
+  readonly unknown: readonly string[];
+  /** Rows by table that were changed, or would be. */
+  readonly rows: Readonly<Record<string, number>>;
+  /** Files of the data directory that were changed or deleted, or would be. */
+  readonly files: readonly string[];
+  /** Steps that could not be done yet; the next command tries them again. */
+  readonly pending: readonly string[];
+  /** Where else there may be copies, one sentence each. */
+  readonly notReached: readonly string[];
+}
+
+/** Previews, asks through `confirm`, and forgets. Without `confirm` it goes ahead; with `dryRun` it only previews. */
+export async function forget(
+  setup: Setup,
+  selection: Selection,
+  request: Request,
+  options: WorkerOptions & { readonly dryRun: boolean },
+  confirm?: (preview: ForgetPreview) => Promise<boolean>,
+): Promise<ForgetReport> {
+  const { config, clock = systemClock, log } = setup;
+  const { dataDir } = config;
+  return withWarehouse(setup, options, async (warehouse) => {
+    const plan = await warehouse.planForget(selection);
+    const { fingerprints, ...shown } = plan;
+    const trial = new Fingerprints(warehouse.forgotten.salt, [
+      ...warehouse.forgotten.rows(),
+      ...fingerprints,
+    ]);
+    const files = await cleanFiles(dataDir, trial, log, { dryRun: true });
+    const report = {
+      ...{ type: plan.type, entities: plan.ids.length, merged: plan.merged, unknown: plan.unknown },
+      ...{ rows: plan.held, files, pending: [], notReached: placesNotReached(dataDir, trial) },
+    };
+    const isNothing = plan.ids.length === 0 && !(selection.inAdvance && plan.unknown.length > 0);
+    if (isNothing) return { ...report, outcome: 'nothing_held' };
+    if (options.dryRun) return { ...report, outcome: 'preview' };
+    if (confirm && !(await confirm({ ...shown, files }))) return { ...report, outcome: 'declined' };
+    const rows = await warehouse.forget(plan, request, new Date(clock.now()));
+    await finishForgetting(warehouse, setup);
+    return { ...report, rows, outcome: 'forgotten', pending: await warehouse.pendingSteps() };
+  });
+}
+
+/** A list of ids or addresses, one a line; empty lines and lines that begin with # are skipped. Throws UsageError. */
+export function readList(path: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError('The list cannot be read.', [{ setting: '--list', problem: messageOf(error) }]);
+  }
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}

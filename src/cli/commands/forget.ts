@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
+import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { count, counted } from '../../base/units.js';
+import { command } from '../command.js';
+import { text, toggle } from '../flags.js';
+import { canAsk, confirmed, print, printJson } from '../output.js';
+import { osUser, setUp } from '../setup.js';
+import { printable, table } from '../text/layout.js';
+
+const types = ['person', 'conversation', 'company'] as const;
+
+export const forget = command({
+  name: 'forget',
+  usage: '<type> [ids..]',
+  summary: 'Remove people, conversations or companies from every place, after a preview',
+  positionals: {
+    type: { type: 'string', choices: types, describe: 'What to forget' },
+    ids: { type: 'string', array: true, describe: 'Their ids in the API' },
+  },
+  options: {
+    email: { type: 'array', string: true, requiresArg: true, describe: 'People with this e-mail address' },
+    list: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'A file with an id or e-mail address on each line',
+    },
+    'in-advance': {
+      type: 'boolean',
+      describe: 'Also keep a fingerprint of what is not held, so that it is removed when it comes',
+    },
+    by: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Who asks for it, for the audit (default: the user of this machine)',
+    },
+    reason: { type: 'string', requiresArg: true, describe: 'Why, for the audit; nothing personal' },
+    'dry-run': { type: 'boolean', describe: 'Only show what is held' },
+    yes: { type: 'boolean', describe: 'Do not ask; required where nobody can be asked' },
+    wait: { type: 'boolean', describe: 'Wait while another process holds the warehouse' },
+  },
+  examples: [
+    ['signalhouse forget person 90210', 'Show what is held, and ask'],
+    ['signalhouse forget person --email kim@example.com --yes --reason "request 17"', 'Without a question'],
+    ['signalhouse forget person --list requests.txt --dry-run', 'Only show what is held'],
+    ['signalhouse forget conversation 3f2b9c1e-0000-4000-8000-000000000000', 'A conversation'],
+  ],
+  flags: z.object({
+    type: z.enum(types, 'must be person, conversation or company'),
+    ids: z.array(z.coerce.string()).default([]),
+    email: z.array(z.coerce.string()).default([]),
+    list: text.optional(),
+    inAdvance: toggle.default(false),
+    by: text.optional(),
+    reason: text.optional(),
+    dryRun: toggle.default(false),
+    yes: toggle.default(false),
+    wait: toggle.default(false),
+  }),
+  async run({ type, ids, email, list, inAdvance, by, reason, dryRun, yes, wait }, context) {
+    const { forget: run, readList } = await import('../../app/forget.js');
+    const listed = list === undefined ? [] : readList(list);
+    const all = [...ids, ...listed.filter((one) => !one.includes('@'))];
+    const emails = [...email, ...listed.filter((one) => one.includes('@'))];
+    refuseNothing(type, all, emails);
+    let isShown = false;
+    const confirm = async (preview: ForgetPreview) => {
+      const what = `forget ${entitiesText(type, preview.ids.length + (inAdvance ? preview.unknown.length : 0))}`;
+      if (!context.json) print(previewText(preview));
+      isShown = true;
+      if (context.json || !canAsk()) throw notAsked(what);
+      return confirmed('Remove all of this? It cannot be undone.');
+    };
+    const setup = await setUp(context);
+    try {
+      const report = await run(
+        setup,
+        { type, ids: [...new Set(all)], emails: [...new Set(emails)], inAdvance },
+        { requestedBy: by ?? osUser(), reason: reason ?? null },
+        { wait, dryRun },
+        yes ? undefined : confirm,
+      );
+      if (context.json) printJson(report);
+      else print(reportText(report, isShown, inAdvance));
+      return exitCodeOf(report, inAdvance);
+    } finally {
+      setup.progress?.close();
+    }
+  },
+});
+
+function refuseNothing(type: string, ids: readonly string[], emails: readonly string[]): void {
+  const problems: Problem[] = [];
+  if (ids.length + emails.length === 0)
+    problems.push({ setting: 'ids', problem: 'are missing: pass ids, --email or --list' });
+  if (emails.length > 0 && type !== 'person')
+    problems.push({ setting: '--email', problem: `is for people, not for a ${type}` });
+  if (problems.length > 0) throw new UsageError('Cannot tell what to forget.', problems);
+}
+
+function notAsked(what: string): UsageError {
+  const problem = 'is missing, and there is nobody to ask: this is not a terminal, or --json was passed';
+  return new UsageError(`This would ${what}.`, [{ setting: '--yes', problem }], {
+    hint: 'Nothing was removed. Pass --yes to go ahead without a question, or --dry-run for the preview only.',
+  });
+}
+
+function exitCodeOf({ outcome, unknown, pending }: ForgetReport, inAdvance: boolean): ExitCode {
+  if (outcome === 'nothing_held') return ExitCode.failed;
+  const isIncomplete = (unknown.length > 0 && !inAdvance) || pending.length > 0;
+  return isIncomplete || outcome === 'declined' ? ExitCode.incomplete : ExitCode.done;
+}
+
+function entitiesText(type: ForgetReport['type'], number: number): string {
+  const plural = { person: 'people', conversation: 'conversations', company: 'companies' }[type];
+  return number === 1 ? `1 ${type}` : `${count(number)} ${plural}`;
+}
+
+type Shown = Pick<ForgetReport, 'type' | 'unknown' | 'files' | 'rows' | 'merged'> & {
+  readonly entities: number;
+};
+
+function previewText({ held, ids, ...preview }: ForgetPreview): string {
+  const shared =
+    preview.shared === 0
+      ? []
+      : [
+          `${counted(preview.shared, 'name or address', 'names or addresses')} somebody else has too: removed only where it is clear whose ${preview.shared === 1 ? 'it is' : 'they are'}.`,
+        ];
+  return [...heldLines({ ...preview, rows: held, entities: ids.length }), ...shared].join('\n');
+}
+
+function heldLines({ type, entities, merged, rows, files, unknown }: Shown): string[] {
+  const cells = Object.entries(rows)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, number]) => [name, count(number)]);
+  const also = merged > 0 ? `, ${counted(merged, 'of them', 'of them')} merged with what you named` : '';
+  return [
+    `${entitiesText(type, entities)}${also}`,
+    ...(cells.length > 0 ? ['', table([{ name: 'table' }, { name: 'rows', right: true }], cells)] : []),
+    ...(files.length > 0
+      ? ['', 'Files that are rewritten or deleted:', ...files.map((name) => `  ${printable(name)}`)]
+      : []),
+    ...(unknown.length > 0 ? ['', `Nothing is held of: ${unknown.map(printable).join(', ')}`] : []),
+  ];
+}
+
+function reportText(report: ForgetReport, isShown: boolean, inAdvance: boolean): string {
+  const { outcome, type, entities, unknown, pending, notReached } = report;
+  const advance =
+    unknown.length === 0
+      ? []
+      : [
+          inAdvance && outcome === 'forgotten'
+            ? `Fingerprints of ${unknown.map(printable).join(', ')} are kept: what comes of them is removed.`
+            : 'No fingerprint is kept of what is not held. Pass --in-advance to remove it when it comes.',
+        ];
+  if (outcome === 'nothing_held') return [...heldLines(report), '', ...advance].join('\n');
+  if (outcome === 'declined') return 'Nothing was removed.';
+  if (outcome === 'preview')
+    return [...heldLines(report), '', ...advance, 'Nothing was removed: --dry-run.'].join('\n');
+  return [
+    ...(isShown ? [] : [...heldLines(report), '']),
+    `Forgotten: ${entitiesText(type, entities)}. The published file is new, and worker.duckdb was rewritten.`,
+    ...advance,
+    ...(pending.length > 0
+      ? [`Not done yet: ${pending.join(', ')}. The next command that writes to the warehouse tries again.`]
+      : []),
+    '',
+    'Not reached:',
+    ...notReached.map((place) => `  ${printable(place)}`),
+  ].join('\n');
+}

@@ -1,0 +1,378 @@
+import { groupBy } from '../../base/group-by.js';
+import { isObject } from '../../base/json.js';
+import type { DocumentModel, Models } from '../load/models.js';
+import { projection, storedDocuments } from '../load/models.js';
+import { identifier, literal } from '../sql.js';
+import type { Session, Statements } from '../store/session.js';
+import type { Fingerprint, Fingerprints } from './fingerprints.js';
+import { learnedFrom } from './learn.js';
+import { documentId, type Expired, stripDocument, stripJson } from './strip.js';
+
+/** Removes what was forgotten from every table of the warehouse. */
+
+/** Documents are read in portions of so many rows, a vector of DuckDB. */
+const rowsAtOnce = 2_048;
+
+interface StrippedRow {
+  readonly rid: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly newId: string;
+  readonly body: string;
+}
+
+/** What is stored of the forgotten, by table; the rows that would change. */
+export type Held = Readonly<Record<string, number>>;
+
+/** The stored documents to replace, and what they show besides of whom to forget. */
+export interface Findings {
+  readonly documents: readonly StrippedRow[];
+  readonly learned: readonly Fingerprint[];
+}
+
+/**
+ * Reads every document and finds those with something to remove. What they show of other ids and accounts of the same
+ * people is added to `forgotten`, and everything is read again until nothing new is found. With `ids`, only the documents
+ * with these row ids are read.
+ */
+export async function findDocuments(
+  session: Statements,
+  forgotten: Fingerprints,
+  options: { readonly expired?: Expired; readonly rowIds?: readonly number[] } = {},
+): Promise<Findings> {
+  const learned: Fingerprint[] = [];
+  for (;;) {
+    const documents: StrippedRow[] = [];
+    let isMore = false;
+    for await (const rows of portionsOf(session, options.rowIds)) {
+      for (const row of rows) {
+        const document = { ...row, parentId: row.parent_id };
+        for (const found of learnedFrom(forgotten, document)) {
+          if (!forgotten.add(found)) continue;
+          learned.push(found);
+          isMore = true;
+        }
+        const stripped = stripDocument(forgotten, document, options.expired);
+        if (!stripped) continue;
+        const { rid, endpoint, id, parent_id: parentId } = row;
+        documents.push({ rid, endpoint, id, parentId, newId: stripped.id, body: stripped.body });
+      }
+    }
+    if (!isMore) return { documents, learned };
+  }
+}
+
+interface StoredRow {
+  readonly rid: number;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly parent_id: string | null;
+  readonly body: string;
+}
+
+async function* portionsOf(session: Statements, rowIds?: readonly number[]): AsyncGenerator<StoredRow[]> {
+  const select = 'SELECT rowid AS rid, endpoint, id, parent_id, body::VARCHAR AS body FROM raw.documents';
+  if (rowIds) {
+    for (let from = 0; from < rowIds.length; from += rowsAtOnce) {
+      const some = rowIds.slice(from, from + rowsAtOnce);
+      yield session.all<StoredRow>(`${select} WHERE rowid IN (${some.map(Number).join(', ')})`);
+    }
+    return;
+  }
+  const [last] = await session.all<{ rid: number }>(
+    'SELECT coalesce(max(rowid), -1) AS rid FROM raw.documents',
+  );
+  for (let from = 0; from <= (last?.rid ?? -1); from += rowsAtOnce) {
+    yield session.all<StoredRow>(`${select} WHERE rowid >= ${from} AND rowid < ${from + rowsAtOnce}`);
+  }
+}
+
+/** Replaces the documents that were found, and recomputes the rows of their entities. */
+export async function replaceDocuments(
+  tx: Statements,
+  models: Models,
+  { documents }: Findings,
+): Promise<Held> {
+  const changed: Record<string, number> = {};
+  if (documents.length === 0) return changed;
+  await stageDocuments(tx, documents);
+  await tx.run(`
+    CREATE OR REPLACE TEMP TABLE stripped_documents AS
+      SELECT d.* REPLACE (s.new_id AS id, s.body::JSON AS body, md5(s.body) AS body_hash)
+        FROM raw.documents d JOIN stripped s ON s.rid = d.rowid;
+    DELETE FROM raw.documents WHERE rowid IN (SELECT rid FROM stripped);
+    INSERT INTO raw.documents BY NAME FROM stripped_documents`);
+  changed['raw.documents'] = documents.length;
+  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
+  for (const model of models.documents) {
+    if (!model.documents.some((kind) => kinds.has(kind))) continue;
+    changed[model.table] = await countConcerned(tx, model);
+    const table = `main.${identifier(model.table)}`;
+    const scopes = scopesSql(model);
+    await tx.run(`DELETE FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes})`);
+    const stored = `${storedDocuments(model)} AND ${model.scope.document} IN (${scopes})`;
+    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored, 'few')}`);
+  }
+  for (const model of models.derived) {
+    // A table of very many rows has only ids, and is refreshed when the warehouse is published.
+    if (model.parts !== undefined) continue;
+    const table = `main.${identifier(model.table)}`;
+    await tx.run(`DELETE FROM ${table}`);
+    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, '')}`);
+  }
+  await tx.run('DROP TABLE temp.stripped_documents; DROP TABLE temp.stripped');
+  return nonZero(changed);
+}
+
+/** How many rows of each table the documents concern. Writes nothing but temporary tables. */
+export async function countHeld(session: Session, models: Models, { documents }: Findings): Promise<Held> {
+  const held: Record<string, number> = { 'raw.documents': documents.length };
+  await stageDocuments(session, documents);
+  const kinds = new Set(documents.map(({ endpoint }) => endpoint));
+  for (const model of models.documents) {
+    if (model.documents.some((kind) => kinds.has(kind)))
+      held[model.table] = await countConcerned(session, model);
+  }
+  await session.run('DROP TABLE temp.stripped');
+  return nonZero(held);
+}
+
+async function stageDocuments(tx: Statements, documents: readonly StrippedRow[]): Promise<void> {
+  await tx.run(`CREATE OR REPLACE TEMP TABLE stripped
+    (rid BIGINT, endpoint VARCHAR, id VARCHAR, parent_id VARCHAR, new_id VARCHAR, body VARCHAR)`);
+  await tx.append(
+    { catalog: 'temp', table: 'stripped' },
+    ['integer', 'text', 'text', 'text', 'text', 'text'],
+    documents.map((it) => [it.rid, it.endpoint, it.id, it.parentId, it.newId, it.body]),
+  );
+}
+
+function kindsSql({ documents }: DocumentModel): string {
+  return `endpoint IN (${documents.map(literal).join(', ')})`;
+}
+
+function scopesSql(model: DocumentModel): string {
+  return `SELECT ${model.scope.document} FROM stripped WHERE ${kindsSql(model)}`;
+}
+
+async function countConcerned(tx: Statements, model: DocumentModel): Promise<number> {
+  const [, second, ...more] = model.key;
+  const isMember = model.scope.document === 'parent_id' && second !== undefined && more.length === 0;
+  const own = isMember
+    ? `(${identifier(model.scope.column)}, ${identifier(second)}) IN (
+        SELECT (parent_id, id) FROM stripped WHERE ${kindsSql(model)})`
+    : `${identifier(model.scope.column)} IN (${scopesSql(model)})`;
+  const [counted] = await tx.all<{ rows: number }>(
+    `SELECT count(*) AS rows FROM main.${identifier(model.table)} WHERE ${own}`,
+  );
+  return counted?.rows ?? 0;
+}
+
+/** What the other tables have: versions, and what the worker keeps of its own. */
+export interface OtherRow {
+  readonly schema: string;
+  readonly table: string;
+  readonly rid: number;
+  /** The new values, by column; text, or null. */
+  readonly values: Readonly<Record<string, string | null>>;
+}
+
+/** Columns of versions that are removed with the entity of their row. */
+const ofEntity: Readonly<Record<string, { key: string; part: 'person' | 'company'; fields: string[] }>> = {
+  people_versions: { key: 'person_id', part: 'person', fields: ['display_name'] },
+  company_versions: { key: 'company_id', part: 'company', fields: ['name', 'primary_domain'] },
+};
+
+/** These hold fingerprints and checksums only. */
+const withoutTexts: ReadonlySet<string> = new Set(['ops.forgotten', 'ops.migrations']);
+
+/** Names of columns in which an entity has its own name. */
+const nameColumns: ReadonlySet<string> = new Set(['display_name', 'name', 'platform_username']);
+
+/**
+ * Finds what was forgotten in the tables that are not computed from documents, in every column with text, whatever it is
+ * called: a table or column that comes later is searched as well.
+ */
+export async function findOtherRows(
+  session: Statements,
+  models: Models,
+  forgotten: Fingerprints,
+  expired?: Expired,
+): Promise<OtherRow[]> {
+  const projected = new Set([...models.documents, ...models.derived].map(({ table }) => `main.${table}`));
+  const all = await session.all<{ schema: string; table: string; name: string; type: string }>(
+    `SELECT schema_name AS schema, table_name AS "table", column_name AS name, data_type AS type FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal AND data_type IN ('VARCHAR', 'JSON')
+        AND schema_name IN ('main', 'ops') ORDER BY ALL`,
+  );
+  const found: OtherRow[] = [];
+  for (const [name, texts] of groupBy(all, ({ schema, table }) => `${schema}.${table}`)) {
+    if (projected.has(name) || withoutTexts.has(name)) continue;
+    const [first] = texts;
+    if (!first) continue;
+    const { schema, table } = first;
+    const select = texts.map((one) => `${identifier(one.name)}::VARCHAR AS ${identifier(one.name)}`);
+    const from = `${identifier(schema)}.${identifier(table)}`;
+    for await (const rows of portionsOfTable(
+      session,
+      `SELECT rowid AS rid, ${select.join(', ')} FROM ${from}`,
+      from,
+    )) {
+      for (const row of rows) {
+        const values = strippedRow(forgotten, name, texts, row, expired);
+        if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
+      }
+    }
+  }
+  return found;
+}
+
+type TextRow = Readonly<Record<string, string | number | null>>;
+
+async function* portionsOfTable(
+  session: Statements,
+  select: string,
+  from: string,
+): AsyncGenerator<TextRow[]> {
+  const [last] = await session.all<{ rid: number }>(`SELECT coalesce(max(rowid), -1) AS rid FROM ${from}`);
+  const atOnce = rowsAtOnce * 10;
+  for (let first = 0; first <= (last?.rid ?? -1); first += atOnce) {
+    yield session.all<TextRow>(`${select} WHERE rowid >= ${first} AND rowid < ${first + atOnce}`);
+  }
+}
+
+function strippedRow(
+  forgotten: Fingerprints,
+  table: string,
+  columns: readonly { readonly name: string; readonly type: string }[],
+  row: TextRow,
+  expired: Expired | undefined,
+): Record<string, string | null> {
+  const values: Record<string, string | null> = {};
+  const set = (name: string, value: string | null) => {
+    if (row[name] !== value && row[name] !== undefined) values[name] = value;
+  };
+  for (const { name, type } of columns) {
+    const value = row[name];
+    if (typeof value !== 'string') continue;
+    if (type === 'JSON') set(name, stripJson(forgotten, value));
+    else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
+  }
+  const versions = ofEntity[table.replace('main.', '')];
+  if (versions) {
+    const id = row[versions.key];
+    const isExpired = versions.part === 'person' && expired?.people.has(String(id)) === true;
+    if (isExpired || forgotten.has(versions.part, id)) for (const field of versions.fields) set(field, null);
+  }
+  if (table === 'ops.rejected_records') stripRejection(forgotten, row, set, expired);
+  if (table === 'ops.requests' || table === 'ops.change_attempts') {
+    if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
+  }
+  // Their examples may be of anybody, and nothing says of whom.
+  if (table === 'ops.schema_drift' && forgottenExamples.has(String(row.endpoint))) set('example', null);
+  // A short hash of a name is in there.
+  if (table === 'ops.coverage' && entityParts.some((part) => forgotten.has(part, row.entity_id)))
+    set('counters', null);
+  if (table === 'ops.changes' && forgotten.has('company', row.company_id)) {
+    for (const field of ['wanted', 'base', 'remote_before', 'remote_after']) {
+      const value = row[field];
+      if (typeof value === 'string') set(field, withoutStrings(value));
+    }
+    set('body', null);
+  }
+  return values;
+}
+
+const entityParts = ['person', 'company', 'conversation'] as const;
+
+/** The kinds of documents that have personal fields. */
+const forgottenExamples: ReadonlySet<string> = new Set([
+  ...['people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_identities'],
+  ...['person_history', 'person_merges', 'authors', 'messages', 'companies', 'company', 'company_identities'],
+  ...[
+    'company_history',
+    'company_merges',
+    'topic_groups',
+    'company_groups',
+    'person_groups',
+    'stories',
+    'story',
+  ],
+]);
+
+function stripRejection(
+  forgotten: Fingerprints,
+  row: TextRow,
+  set: (name: string, value: string | null) => void,
+  expired: Expired | undefined,
+): void {
+  const endpoint = String(row.endpoint);
+  const id = typeof row.id === 'string' ? row.id : '';
+  const parentId = typeof row.parent_id === 'string' ? row.parent_id : null;
+  const body = typeof row.body === 'string' ? row.body : 'null';
+  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body }, expired);
+  if (stripped) set('body', stripped.body);
+  if (id !== '') set('id', documentId(forgotten, endpoint, id, parentId));
+}
+
+/** A path of a request without the ids of what was forgotten. */
+export function stripPath(forgotten: Fingerprints, path: string): string {
+  if (!forgotten.mayTouch(path)) return path;
+  return path
+    .replace(/\/(people|companies|groups)\/([^/?]+)/g, (found, list: string, id: string) =>
+      entityParts.some((part) => forgotten.has(part, decoded(id))) ? `/${list}/forgotten` : found,
+    )
+    .replace(/(personId|companyId)=([^&]+)/g, (found, name: string, id: string) =>
+      entityParts.some((part) => forgotten.has(part, decoded(id))) ? `${name}=forgotten` : found,
+    );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A JSON object whose values that are text are null. */
+export function withoutStrings(json: string): string {
+  const object: unknown = JSON.parse(json);
+  if (!isObject(object)) return json;
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(object).map(([name, value]) => [name, typeof value === 'string' ? null : value]),
+    ),
+  );
+}
+
+/** Writes the new values of other tables' rows; returns how many rows of each table. */
+export async function replaceOtherRows(tx: Statements, rows: readonly OtherRow[]): Promise<Held> {
+  const changed: Record<string, number> = {};
+  for (const { schema, table, rid, values } of rows) {
+    const name = schema === 'main' ? table : `${schema}.${table}`;
+    changed[name] = (changed[name] ?? 0) + 1;
+    const names = Object.keys(values);
+    const set = names.map((column, index) => `${identifier(column)} = $${index + 1}`).join(', ');
+    await tx.run(
+      `UPDATE ${identifier(schema)}.${identifier(table)} SET ${set} WHERE rowid = ${rid}`,
+      names.map((column) => values[column] ?? null),
+    );
+  }
+  return changed;
+}
+
+/** How many rows of each table the other rows are. */
+export function countOther(rows: readonly OtherRow[]): Held {
+  const counts: Record<string, number> = {};
+  for (const { schema, table } of rows) {
+    const name = schema === 'main' ? table : `${schema}.${table}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function nonZero(counts: Record<string, number>): Held {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}

@@ -1,0 +1,68 @@
+import type { Batch, Drift, Rejection } from '../load/batch.js';
+import { stripPath } from './apply.js';
+import type { Fingerprint, Fingerprints } from './fingerprints.js';
+import { learnedFrom } from './learn.js';
+import { documentId, stripDocument } from './strip.js';
+
+/**
+ * A batch without what was forgotten, so that a pull does not bring it back; and what the batch shows of other ids and
+ * accounts of the same people, which is added to `forgotten`. Costs nothing while nothing was forgotten; otherwise about 5 µs for
+ * each kilobyte of a document, and 20 to 100 µs for one that has something to remove.
+ */
+export function stripBatch(
+  forgotten: Fingerprints,
+  batch: Batch,
+): { readonly batch: Batch; readonly learned: readonly Fingerprint[] } {
+  if (forgotten.isEmpty) return { batch, learned: [] };
+  const learned = batch.documents.flatMap((document) =>
+    learnedFrom(forgotten, document).filter((row) => forgotten.add(row)),
+  );
+  /** The kinds of documents of which one was stripped: an example of their drift may be of somebody who was forgotten. */
+  const touched = new Set<string>();
+  const documents = batch.documents.map((document) => {
+    const stripped = stripDocument(forgotten, document);
+    if (!stripped) return document;
+    touched.add(document.endpoint);
+    return { ...document, ...stripped };
+  });
+  return {
+    learned,
+    batch: {
+      ...batch,
+      documents,
+      removed: batch.removed.map((key) => ({
+        ...key,
+        id: documentId(forgotten, key.endpoint, key.id, key.parentId),
+      })),
+      sets: batch.sets.map((set) => ({
+        ...set,
+        ids: set.ids.map((id) => documentId(forgotten, set.endpoint, id, set.parentId)),
+      })),
+      rejections: batch.rejections.map((rejection) => strippedRejection(forgotten, rejection)),
+      drift: batch.drift.map((drift) => strippedDrift(forgotten, drift, touched)),
+      coverage: batch.coverage.map((coverage) => {
+        const isForgotten =
+          forgotten.has('person', coverage.entityId) || forgotten.has('company', coverage.entityId);
+        return isForgotten ? { ...coverage, counters: null } : coverage;
+      }),
+      requests: batch.requests.map((request) => ({
+        ...request,
+        path: stripPath(forgotten, request.path),
+      })),
+    },
+  };
+}
+
+function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {
+  const { endpoint, parentId, body } = rejection;
+  const id = rejection.id ?? '';
+  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body });
+  if (!stripped) return rejection;
+  return { ...rejection, id: rejection.id === null ? null : stripped.id, body: stripped.body };
+}
+
+function strippedDrift(forgotten: Fingerprints, drift: Drift, touched: ReadonlySet<string>): Drift {
+  if (drift.example === null) return drift;
+  const isTheirs = touched.has(drift.endpoint) || forgotten.mayTouch(drift.example);
+  return isTheirs ? { ...drift, example: null } : drift;
+}

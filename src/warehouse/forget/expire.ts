@@ -1,0 +1,57 @@
+import type { Models } from '../load/models.js';
+import { sqlFile } from '../sql.js';
+import type { Session } from '../store/session.js';
+import { findDocuments, type Held, replaceDocuments } from './apply.js';
+import type { Fingerprints } from './fingerprints.js';
+import { recordId, storeRecord } from './forget.js';
+
+/**
+ * Drops the content and the personal fields of messages and people that the API deleted before a time. The rows stay, with
+ * their ids, times and counts. Returns the rows by table; nothing is read of the documents while nothing is due.
+ */
+export async function expireDeleted(
+  session: Session,
+  models: Models,
+  forgotten: Fingerprints,
+  { before, now }: { readonly before: Date; readonly now: Date },
+): Promise<Held> {
+  const due = await session.all<{ kind: 'person' | 'message'; id: string }>(sqlFile('forget/expired'), {
+    before,
+  });
+  if (due.length === 0) return {};
+  const people = due.flatMap(({ kind, id }) => (kind === 'person' ? id : []));
+  const messages = due.flatMap(({ kind, id }) => (kind === 'message' ? id : []));
+  const expired = { people: new Set(people), messages: new Set(messages) };
+  const rows = await session.all<{ rid: number }>(sqlFile('forget/expired_documents'), {
+    people,
+    messages,
+  });
+  const rowIds = rows.map(({ rid }) => rid);
+  const findings = await findDocuments(session, forgotten, { expired, rowIds });
+  return session.transaction(async (tx) => {
+    const held: Record<string, number> = { ...(await replaceDocuments(tx, models, findings)) };
+    const versions = await tx.run(
+      `UPDATE people_versions SET display_name = NULL
+        WHERE display_name IS NOT NULL AND person_id IN (SELECT unnest($people::VARCHAR[]))`,
+      { people },
+    );
+    if (versions > 0) held.people_versions = versions;
+    const rejected = await tx.run(
+      `UPDATE ops.rejected_records SET body = 'null'::JSON
+        WHERE body::VARCHAR <> 'null' AND (endpoint = 'messages' AND id IN (SELECT unnest($messages::VARCHAR[]))
+           OR endpoint IN ('people', 'person', 'topic_people', 'topic_persons', 'company_employees', 'person_merges')
+              AND id IN (SELECT unnest($people::VARCHAR[]))
+           OR endpoint LIKE 'person\\_%' ESCAPE '\\' AND parent_id IN (SELECT unnest($people::VARCHAR[])))`,
+      { people, messages },
+    );
+    if (rejected > 0) held['ops.rejected_records'] = rejected;
+    if (Object.keys(held).length > 0) {
+      const record = {
+        ...({ id: recordId(now), at: now.toISOString(), action: 'expire', entityType: null } as const),
+        ...{ entities: people.length + messages.length, requestedBy: null, reason: null, details: held },
+      };
+      await storeRecord(tx, record, []);
+    }
+    return held;
+  });
+}

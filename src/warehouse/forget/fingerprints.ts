@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Recognizes what was forgotten without keeping it: each id, address and name is kept as a salted hash of its words. A
+ * text is searched for them word by word, so a name inside a sentence and an address inside a link are found as well.
+ */
+
+/** What a fingerprint stands for. Ids are compared whole; the texts are found inside other texts. */
+export type Part =
+  | 'person'
+  | 'author'
+  | 'company'
+  | 'conversation'
+  | 'message'
+  /** An account, as `platform:platformId`. */
+  | 'identity'
+  /** The address of a person who may come under an id that nobody knows yet. */
+  | 'email'
+  /** A name: not removed from the name of somebody else who has the same. */
+  | 'name'
+  /** An address, a link, a phone number or an account's id. */
+  | 'text'
+  /** What somebody wrote, found in the quotes of the same conversation. */
+  | 'quote';
+
+/** A row of ops.forgotten. `prefix` is a short hash of the first words, by which most texts are passed over. */
+export interface Fingerprint {
+  readonly fingerprint: string;
+  readonly part: Part;
+  readonly words: number;
+  readonly prefix: number;
+}
+
+/** What is known of the text that is searched. */
+export interface TextOptions {
+  /** It is the name of somebody else, who may have the same one. */
+  readonly isName?: boolean;
+  /** It is all of what somebody else wrote: the same sentence is theirs, too. */
+  readonly isWhole?: boolean;
+  /** The conversation that it belongs to, whose quotes are removed. */
+  readonly conversation?: string;
+}
+
+/** Stands in a text for what was removed. */
+export const removed = '[forgotten]';
+
+/** The words that decide whether a text is looked at more closely. */
+const prefixWords = 3;
+
+/** Looked up in 128 KB: with 5,000 fingerprints, one word in 200 is looked at more closely for nothing. */
+const filterBits = 20;
+
+/** Recognizes the things of a list of fingerprints, all made with the same salt. */
+export class Fingerprints {
+  readonly #salt: string;
+  readonly #seed: number;
+  readonly #known = new Map<string, Fingerprint>();
+  readonly #byPrefix = new Map<number, Map<string, Fingerprint>>();
+  readonly #filter = new Uint8Array(2 ** (filterBits - 3));
+  readonly #parts = new Set<Part>();
+
+  constructor(salt: string, rows: Iterable<Fingerprint> = []) {
+    this.#salt = salt;
+    this.#seed = Number.parseInt(createHash('sha256').update(salt).digest('hex').slice(0, 8), 16);
+    for (const row of rows) this.add(row);
+  }
+
+  get salt(): string {
+    return this.#salt;
+  }
+
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
+  /** Every fingerprint. */
+  rows(): Fingerprint[] {
+    return [...this.#known.values()];
+  }
+
+  /** Adds a fingerprint; returns whether it is new. */
+  add(row: Fingerprint): boolean {
+    if (this.#known.has(row.fingerprint)) return false;
+    this.#known.set(row.fingerprint, row);
+    this.#parts.add(row.part);
+    const alike = this.#byPrefix.get(row.prefix) ?? new Map<string, Fingerprint>();
+    // One look for each length and part, however many have the same first words.
+    alike.set(`${row.part} ${row.words}`, row);
+    this.#byPrefix.set(row.prefix, alike);
+    const bit = row.prefix >>> (32 - filterBits);
+    this.#filter[bit >>> 3] = (this.#filter[bit >>> 3] ?? 0) | (1 << (bit & 7));
+    return true;
+  }
+
+  /** The fingerprint of a value; null for one without a letter or digit. `within` is the conversation of a quote. */
+  of(part: Part, value: string, within = ''): Fingerprint | null {
+    const words = wordsOf(value).map(({ word }) => word);
+    if (words.length === 0) return null;
+    const hashes = words.slice(0, prefixWords).map((word) => this.#hashOf(word));
+    return {
+      fingerprint: this.#fingerprint(part, words, within),
+      part,
+      words: words.length,
+      prefix: combined(hashes),
+    };
+  }
+
+  /** Whether this id, address or account was forgotten. */
+  has(part: Part, value: unknown): boolean {
+    if (typeof value !== 'string' || value === '' || !this.#parts.has(part)) return false;
+    const row = this.of(part, value);
+    return row !== null && this.#known.has(row.fingerprint);
+  }
+
+  /**
+   * Whether anything that was forgotten may be in a text: JSON or plain. Costs about 5 ns a character; a text that passes
+   * is hardly ever one without any.
+   */
+  mayTouch(text: string): boolean {
+    if (this.isEmpty) return false;
+    const lower = (text.includes('\\') ? unescaped(text) : text).toLowerCase();
+    let second = 0;
+    let third = 0;
+    let count = 0;
+    let hash = this.#seed;
+    let isIn = false;
+    for (let at = 0; at <= lower.length; at += 1) {
+      const code = at < lower.length ? lower.charCodeAt(at) : 0;
+      if (isWordCode(code)) {
+        hash = Math.imul(hash ^ code, 16777619);
+        isIn = true;
+        continue;
+      }
+      if (!isIn) continue;
+      const word = hash >>> 0;
+      hash = this.#seed;
+      isIn = false;
+      count += 1;
+      if (this.#passes(combined([word]))) return true;
+      if (count > 1 && this.#passes(combined([second, word]))) return true;
+      if (count > 2 && this.#passes(combined([third, second, word]))) return true;
+      third = second;
+      second = word;
+    }
+    return false;
+  }
+
+  /**
+   * A text without what was forgotten; the same text where there is none in it.
+   */
+  redact(text: string, options: TextOptions = {}): string {
+    if (!this.mayTouch(text)) return text;
+    const words = wordsOf(text);
+    const hashes = words.map(({ word }) => this.#hashOf(word));
+    let result = '';
+    let from = 0;
+    for (let index = 0; index < words.length; index += 1) {
+      const found = this.#longestAt(words, hashes, index, options);
+      if (found === 0) continue;
+      const [first, last] = [words[index], words[index + found - 1]];
+      if (!first || !last) continue;
+      result += text.slice(from, first.from) + removed;
+      from = last.to;
+      index += found - 1;
+    }
+    return result + text.slice(from);
+  }
+
+  /** An id that stands for an account: the same each time, so that rows of the same account still join. */
+  pseudonym(account: string): string {
+    return `${pseudonymPrefix}${this.#digest('pseudonym', account.toLowerCase()).slice(0, 16)}`;
+  }
+
+  /** The number of words of the longest forgotten text that begins at a word; 0 where none does. */
+  #longestAt(
+    words: readonly Word[],
+    hashes: readonly number[],
+    index: number,
+    { isName = false, isWhole = false, conversation = '' }: TextOptions,
+  ): number {
+    let longest = 0;
+    for (let length = 1; length <= prefixWords && index + length <= words.length; length += 1) {
+      const alike = this.#byPrefix.get(combined(hashes.slice(index, index + length)));
+      for (const { part, words: count } of alike?.values() ?? []) {
+        if (count <= longest || index + count > words.length || Math.min(count, prefixWords) !== length)
+          continue;
+        if (!textParts.has(part) || (isName && part === 'name')) continue;
+        // A name of one word, such as Mark or Grace, is a word of other sentences too.
+        if (count === 1 && part === 'name' && words.length > 1) continue;
+        if (part === 'quote' && (conversation === '' || (isWhole && count === words.length))) continue;
+        const found = words.slice(index, index + count).map(({ word }) => word);
+        if (this.#known.has(this.#fingerprint(part, found, part === 'quote' ? conversation : '')))
+          longest = count;
+      }
+    }
+    return longest;
+  }
+
+  #passes(prefix: number): boolean {
+    const bit = prefix >>> (32 - filterBits);
+    return ((this.#filter[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0 && this.#byPrefix.has(prefix);
+  }
+
+  #fingerprint(part: Part, words: readonly string[], within: string): string {
+    return this.#digest(part, `${within.toLowerCase()}\n${words.join(' ')}`).slice(0, 32);
+  }
+
+  #digest(what: string, value: string): string {
+    return createHash('sha256').update(`${this.#salt}\n${what}\n${value}`).digest('hex');
+  }
+
+  #hashOf(word: string): number {
+    let hash = this.#seed;
+    for (let at = 0; at < word.length; at += 1) hash = Math.imul(hash ^ word.charCodeAt(at), 16777619);
+    return hash >>> 0;
+  }
+}
+
+/** The parts that are looked for inside of texts. */
+const textParts: ReadonlySet<Part> = new Set(['name', 'text', 'quote']);
+
+const pseudonymPrefix = 'forgotten-';
+
+/** Whether an account's id stands for one that was removed already. */
+export function isPseudonym(id: string): boolean {
+  return id.startsWith(pseudonymPrefix);
+}
+
+interface Word {
+  /** In lower case. */
+  readonly word: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The words of a text and their places. A letter whose lower case is longer would move the places: it stays as it is. */
+export function wordsOf(text: string): Word[] {
+  const lower = text.toLowerCase();
+  const same = lower.length === text.length ? lower : text;
+  const words: Word[] = [];
+  let from = -1;
+  for (let at = 0; at <= same.length; at += 1) {
+    const isWord = at < same.length && isWordCode(same.charCodeAt(at));
+    if (isWord && from < 0) from = at;
+    if (!isWord && from >= 0) {
+      words.push({ word: same.slice(from, at).toLowerCase(), from, to: at });
+      from = -1;
+    }
+  }
+  return words;
+}
+
+/** Letters, digits and marks of any script; both halves of a pair of surrogates count. */
+function isWordCode(code: number): boolean {
+  if (code < 128) {
+    return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
+  }
+  const known = wordCodes[code];
+  if (known !== undefined && known !== 0) return known === 1;
+  const isWord = (code >= 0xd800 && code <= 0xdfff) || /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code));
+  wordCodes[code] = isWord ? 1 : 2;
+  return isWord;
+}
+
+/** 0: not looked up yet; 1: part of a word; 2: not. */
+const wordCodes = new Uint8Array(65_536);
+
+function combined(hashes: readonly number[]): number {
+  let all = hashes.length;
+  for (const hash of hashes) all = Math.imul(all ^ hash, 0x9e3779b1) ^ (hash >>> 15);
+  // The upper bits are used for the filter.
+  all ^= all >>> 16;
+  return Math.imul(all, 0x85ebca6b) >>> 0;
+}
+
+/** JSON text without its escapes, as far as words are concerned. */
+function unescaped(json: string): string {
+  return json.replace(/\\(?:u([0-9a-fA-F]{4})|.)/gs, (found, code: string | undefined) =>
+    code === undefined ? (found[1] === '\\' ? '\\' : ' ') : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

@@ -1,0 +1,94 @@
+import { isObject } from '../../base/json.js';
+import type { DocumentKey } from '../load/batch.js';
+import { type Fingerprint, type Fingerprints, isPseudonym, type Part } from './fingerprints.js';
+
+/**
+ * What a document shows of somebody who was forgotten and comes under another id: a further account, the authors of an
+ * account, the messages of a conversation, and the people or companies that they were merged with.
+ */
+export function learnedFrom(
+  forgotten: Fingerprints,
+  document: DocumentKey & { readonly body: string },
+): Fingerprint[] {
+  const learn = learners[document.endpoint];
+  if (!learn) return [];
+  const { body, id, parentId } = document;
+  const mayConcern =
+    forgotten.mayTouch(id) || (parentId !== null && forgotten.mayTouch(parentId)) || forgotten.mayTouch(body);
+  if (!mayConcern) return [];
+  const item: unknown = JSON.parse(body);
+  if (!isObject(item)) return [];
+  return learn(forgotten, item, document).flatMap(([part, value]) => {
+    if (typeof value !== 'string' || value === '') return [];
+    const fingerprint = forgotten.of(part, value);
+    return fingerprint ? [fingerprint] : [];
+  });
+}
+
+type Learned = readonly [part: Part, value: unknown];
+type Item = Readonly<Record<string, unknown>>;
+type Learn = (forgotten: Fingerprints, item: Item, key: DocumentKey) => Learned[];
+
+const person: Learn = (forgotten, item, { id }) => {
+  const isForgotten = forgotten.has('person', id) || forgotten.has('email', item.primaryEmail);
+  return isForgotten ? [['person', id], ...address(item.primaryEmail), ...accountsIn(item.identities)] : [];
+};
+
+const accounts: Learn = (forgotten, item, { parentId, endpoint }) => {
+  const part = endpoint === 'company_identities' ? 'company' : 'person';
+  return forgotten.has(part, parentId) ? accountsIn([item]) : [];
+};
+
+const author: Learn = (forgotten, item, { id }) => {
+  const { sourceName, sourceAuthorId } = item;
+  return forgotten.has('identity', `${sourceName}:${sourceAuthorId}`) ? [['author', id]] : [];
+};
+
+const message: Learn = (forgotten, item, { id, parentId }) => {
+  const author = isObject(item.author) ? item.author.id : null;
+  const isForgotten = forgotten.has('conversation', parentId) || forgotten.has('author', author);
+  return isForgotten ? [['message', id]] : [];
+};
+
+/** Who was merged with somebody is the same person, or the same company. */
+function merged(part: 'person' | 'company', target: string, sources: string): Learn {
+  return (forgotten, item, { id }) => {
+    const into = isObject(item.mergedInto) ? item.mergedInto[target] : null;
+    const merges = Array.isArray(item.merges) ? item.merges.filter(isObject) : [];
+    const from = merges.flatMap((one) => (Array.isArray(one[sources]) ? (one[sources] as unknown[]) : []));
+    const ids = [id, ...[into, ...from].filter(isObject).map((one) => one.id)];
+    return ids.some((one) => forgotten.has(part, one)) ? ids.map((one) => [part, one] as const) : [];
+  };
+}
+
+const learners: Readonly<Record<string, Learn>> = {
+  people: person,
+  person,
+  topic_people: person,
+  topic_persons: person,
+  person_identities: accounts,
+  company_identities: accounts,
+  authors: author,
+  messages: message,
+  person_merges: merged('person', 'targetPerson', 'sourcePersons'),
+  company_merges: merged('company', 'targetCompany', 'sourceCompanies'),
+};
+
+function accountsIn(identities: unknown): Learned[] {
+  if (!Array.isArray(identities)) return [];
+  return identities.filter(isObject).flatMap(({ platform, platformId }) => {
+    if (typeof platformId !== 'string' || isPseudonym(platformId)) return [];
+    const isAddress = platformId.includes('@');
+    return [['identity', `${platform}:${platformId}`] as const, ...(isAddress ? address(platformId) : [])];
+  });
+}
+
+function address(email: unknown): Learned[] {
+  return typeof email === 'string' && email !== ''
+    ? [
+        ['email', email],
+        ['text', email],
+        ['identity', `email:${email}`],
+      ]
+    : [];
+}

@@ -1,0 +1,349 @@
+import type { DocumentKey } from '../load/batch.js';
+import { type Fingerprints, isPseudonym, type TextOptions } from './fingerprints.js';
+import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './json-edit.js';
+
+/**
+ * Takes what was forgotten out of a document, wherever it is embedded: the document of the person itself, the people of a
+ * topic, employees, authors, messages and their copies in other messages, histories, merges, stories.
+ *
+ * Of an entity that was forgotten only the fields in `kept` stay, so that a field that is new in the API is removed too.
+ * Elsewhere names, addresses and quotes are cut out of texts.
+ */
+
+type Entity = 'person' | 'author' | 'company' | 'conversation' | 'message' | 'identity';
+
+/** The fields that stay of an entity: its id, what it counts, and what refers to others. Everything else is removed. */
+const kept: Readonly<Record<Entity, ReadonlySet<string>>> = {
+  person: new Set([
+    ...['id', 'type', 'company', 'identities', 'identityCount', 'conversationCount', 'messageCount'],
+    ...['avgMessagesPerWeek', 'weeklyActivity', 'sources', 'isBot', 'isStaff', 'isVip'],
+    ...['firstSeenAt', 'lastSeenAt', 'createdAt'],
+  ]),
+  author: new Set(['id', 'type', 'isBot', 'sourceName', 'sourceAuthorId']),
+  company: new Set([
+    ...['id', 'type', 'isOrgCompany', 'isVip', 'personCount', 'messageCount', 'employees'],
+    ...['weeklyActivity', 'sourceStats', 'lastSeenAt', 'createdAt'],
+  ]),
+  conversation: new Set([
+    ...['id', 'type', 'startTimestamp', 'endTimestamp', 'archivedAt', 'similarityAtAssignment'],
+  ]),
+  message: new Set([
+    ...['id', 'type', 'author', 'channel', 'createdAt', 'editedAt', 'deletedAt', 'isInternal', 'replyToId'],
+    ...['threadId', 'sourceName', 'sourceMessageType', 'reactions', 'replyTo', 'thread', 'quoteHighlights'],
+  ]),
+  identity: new Set(['platform', 'platformId']),
+};
+
+/** What an object is, by the name of the member that holds it. */
+const entityOfMember: Readonly<Record<string, Entity>> = {
+  person: 'person',
+  persons: 'person',
+  employees: 'person',
+  targetPerson: 'person',
+  sourcePersons: 'person',
+  company: 'company',
+  targetCompany: 'company',
+  sourceCompanies: 'company',
+  author: 'author',
+  authors: 'author',
+  replyTo: 'message',
+  thread: 'message',
+  message: 'message',
+  messages: 'message',
+  group: 'conversation',
+  identities: 'identity',
+};
+
+/** What a document is, by its kind. */
+const entityOfKind: Readonly<Record<string, Entity>> = {
+  people: 'person',
+  person: 'person',
+  topic_people: 'person',
+  topic_persons: 'person',
+  company_employees: 'person',
+  companies: 'company',
+  company: 'company',
+  person_identities: 'identity',
+  company_identities: 'identity',
+  authors: 'author',
+  messages: 'message',
+};
+
+/** What the parent of a kind of documents is. */
+const parentOfKind: Readonly<Record<string, 'person' | 'company' | 'conversation'>> = {
+  person_identities: 'person',
+  person_history: 'person',
+  company_identities: 'company',
+  company_history: 'company',
+  messages: 'conversation',
+};
+
+/** The types of a story's references to entities. */
+const entityOfType: Readonly<Record<string, Entity>> = {
+  person: 'person',
+  company: 'company',
+  author: 'author',
+  message: 'message',
+};
+
+/** The fields of a message that name another one in its source, beside its id and the copy of it. */
+const referringFields: Readonly<Record<string, { readonly id: string; readonly copy: string }>> = {
+  sourceReplyToId: { id: 'replyToId', copy: 'replyTo' },
+  sourceThreadId: { id: 'threadId', copy: 'thread' },
+};
+
+/** Fields in which an entity has its own name. */
+const nameFields: ReadonlySet<string> = new Set(['displayName', 'name', 'platformUsername', 'label']);
+
+/** What is removed besides what has a fingerprint: entities that the API deleted, by their ids. */
+export interface Expired {
+  readonly people: ReadonlySet<string>;
+  readonly messages: ReadonlySet<string>;
+}
+
+/** A document before or after it was stripped. */
+export interface Stripped extends Pick<DocumentKey, 'id'> {
+  readonly body: string;
+}
+
+/**
+ * The document without what was forgotten; null where nothing of it is in there. Its id changes where that is an account
+ * of a person: an id in its place is the same each time.
+ */
+export function stripDocument(
+  forgotten: Fingerprints,
+  document: DocumentKey & { readonly body: string },
+  expired?: Expired,
+): Stripped | null {
+  const { endpoint, id, parentId, body } = document;
+  const isTouched =
+    expired !== undefined ||
+    forgotten.mayTouch(body) ||
+    forgotten.mayTouch(id) ||
+    (parentId !== null && forgotten.mayTouch(parentId));
+  if (!isTouched) return null;
+  const stripped = new Stripping(forgotten, document, expired).run();
+  const newId = documentId(forgotten, endpoint, id, parentId);
+  return stripped === body && newId === id ? null : { id: newId, body: stripped };
+}
+
+/** The id of a document: that of an account is replaced where its person or company was forgotten. */
+export function documentId(
+  forgotten: Fingerprints,
+  endpoint: string,
+  id: string,
+  parentId: string | null,
+): string {
+  const parent = parentOfKind[endpoint];
+  if (entityOfKind[endpoint] !== 'identity' || parent === undefined || !forgotten.has(parent, parentId))
+    return id;
+  const colon = id.indexOf(':');
+  const platformId = id.slice(colon + 1);
+  return colon < 0 || isPseudonym(platformId) ? id : `${id.slice(0, colon)}:${forgotten.pseudonym(id)}`;
+}
+
+/** JSON text of any kind without the names, addresses and quotes that were forgotten. */
+export function stripJson(forgotten: Fingerprints, text: string): string {
+  if (!forgotten.mayTouch(text)) return text;
+  return stripDocument(forgotten, { endpoint: '', id: '', parentId: null, body: text })?.body ?? text;
+}
+
+/** Where an object is found in a document. */
+interface Inside {
+  readonly entity: Entity | undefined;
+  /** Whether the entity around it was forgotten: the accounts of a person are. */
+  readonly ofForgotten: boolean;
+  /** Whether every text in it goes: the values of a history. */
+  readonly withoutTexts: boolean;
+}
+
+const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false };
+
+class Stripping {
+  readonly #forgotten: Fingerprints;
+  readonly #document: DocumentKey & { readonly body: string };
+  readonly #expired: Expired | undefined;
+  readonly #parentForgotten: boolean;
+
+  constructor(
+    forgotten: Fingerprints,
+    document: DocumentKey & { readonly body: string },
+    expired: Expired | undefined,
+  ) {
+    this.#forgotten = forgotten;
+    this.#document = document;
+    this.#expired = expired;
+    const parent = parentOfKind[document.endpoint];
+    this.#parentForgotten =
+      parent !== undefined &&
+      (forgotten.has(parent, document.parentId) ||
+        (parent === 'person' && expired?.people.has(document.parentId ?? '') === true));
+  }
+
+  run(): string {
+    const { endpoint, body } = this.#document;
+    const entity = entityOfKind[endpoint];
+    return this.#write(parseJson(body), { ...nowhere, entity, ofForgotten: this.#parentForgotten }, '');
+  }
+
+  #write(node: JsonNode, inside: Inside, field: string): string {
+    switch (node.kind) {
+      case 'string':
+        return this.#writeText(node.value, this.#source(node), inside, field);
+      case 'array':
+        return this.#writeAll(
+          node,
+          node.items,
+          (item) => this.#write(item, inside, field),
+          (item) => [item.from, item.to],
+        );
+      case 'object':
+        return this.#writeObject(node, inside);
+      default:
+        return this.#source(node);
+    }
+  }
+
+  #writeText(value: string, source: string, inside: Inside, field: string): string {
+    if (inside.withoutTexts) return 'null';
+    const options: TextOptions = {
+      isName: nameFields.has(field) && inside.entity !== undefined,
+      isWhole: field === 'content' && inside.entity === 'message',
+      conversation: this.#document.endpoint === 'messages' ? (this.#document.parentId ?? '') : '',
+    };
+    const redacted = this.#forgotten.redact(value, options);
+    return redacted === value ? source : JSON.stringify(redacted);
+  }
+
+  #writeObject(node: JsonObject, inside: Inside): string {
+    const entity = inside.entity ?? entityOfType[textOf(node, 'type') ?? ''];
+    const isForgotten = entity !== undefined && this.#isForgotten(node, entity, inside);
+    const isRoot = node.from === 0 || this.#document.body.slice(0, node.from).trim() === '';
+    const members = node.members.filter(({ name }) => {
+      if (isForgotten) return kept[entity].has(name);
+      // The id of a message in its source, where that message was forgotten.
+      const of = referringFields[name];
+      if (!of) return true;
+      const copy = objectOf(node, of.copy);
+      return (
+        !this.#isForgottenMessage(textOf(node, of.id)) &&
+        !(copy && this.#isForgotten(copy, 'message', nowhere))
+      );
+    });
+    const write = (member: (typeof members)[number]): string => {
+      const { name, key, value } = member;
+      const text = this.#writeMember(node, name, value, { entity, isForgotten, isRoot, inside });
+      const redacted = this.#forgotten.redact(name);
+      return `${redacted === name ? this.#source(key) : JSON.stringify(redacted)}:${text}`;
+    };
+    const isSame = members.length === node.members.length;
+    const place = ({ key, value }: (typeof members)[number]): [number, number] => [key.from, value.to];
+    if (isSame) return this.#writeAll(node, members, (member) => this.#keepingColon(member, write), place);
+    return `{${members.map(write).join(',')}}`;
+  }
+
+  /** The text of a member, with the white space around its colon where its value is the same. */
+  #keepingColon(
+    member: { readonly key: { from: number; to: number }; readonly value: JsonNode },
+    write: (member: never) => string,
+  ): string {
+    const { body } = this.#document;
+    const written = write(member as never);
+    const plain = `${body.slice(member.key.from, member.key.to)}:${this.#source(member.value)}`;
+    return written === plain ? body.slice(member.key.from, member.value.to) : written;
+  }
+
+  #writeMember(
+    node: JsonObject,
+    name: string,
+    value: JsonNode,
+    around: { entity: Entity | undefined; isForgotten: boolean; isRoot: boolean; inside: Inside },
+  ): string {
+    const { entity, isForgotten, isRoot, inside } = around;
+    if (isForgotten && value.kind === 'string') {
+      if (name === 'platformId') return this.#account(textOf(node, 'platform'), value.value);
+      if (name === 'sourceAuthorId') return this.#account(textOf(node, 'sourceName'), value.value);
+    }
+    // A quote of what was forgotten keeps its place and its confidence.
+    if (name === 'quoteHighlights' && isForgotten)
+      return this.#write(value, { ...nowhere, withoutTexts: true }, name);
+    const isHistory = this.#document.endpoint.endsWith('_history') && isRoot && this.#parentForgotten;
+    if (isHistory && (name === 'changes' || name === 'previousValues'))
+      return this.#write(value, { ...nowhere, withoutTexts: true }, name);
+    const isEntity = value.kind === 'object' || value.kind === 'array';
+    const next: Inside = isEntity
+      ? {
+          entity: entityOfMember[name],
+          ofForgotten: name === 'identities' && isForgotten,
+          withoutTexts: inside.withoutTexts,
+        }
+      : { ...inside, entity };
+    // Accounts, dates and ids of what was forgotten are what `kept` says; they are not searched for words.
+    if (isForgotten && value.kind === 'string') return this.#source(value);
+    return this.#write(value, next, name);
+  }
+
+  #account(platform = '', id: string): string {
+    return JSON.stringify(isPseudonym(id) ? id : this.#forgotten.pseudonym(`${platform}:${id}`));
+  }
+
+  #isForgotten(node: JsonObject, entity: Entity, { ofForgotten }: Inside): boolean {
+    const { endpoint, id: documentId, parentId, body } = this.#document;
+    const isRoot = body.slice(0, node.from).trim() === '';
+    // The answer about one entity need not repeat its id.
+    const own = isRoot && entityOfKind[endpoint] === entity ? documentId : undefined;
+    const id = textOf(node, 'id') ?? own;
+    const has = this.#forgotten;
+    switch (entity) {
+      case 'identity':
+        return ofForgotten;
+      case 'person':
+        return (
+          has.has('person', id) ||
+          has.has('email', textOf(node, 'primaryEmail')) ||
+          this.#expired?.people.has(id ?? '') === true
+        );
+      case 'author': {
+        const account = textOf(node, 'sourceAuthorId');
+        return (
+          has.has('author', id) ||
+          (account !== undefined && has.has('identity', `${textOf(node, 'sourceName')}:${account}`))
+        );
+      }
+      case 'message': {
+        if (this.#isForgottenMessage(id)) return true;
+        if (isRoot && endpoint === 'messages' && has.has('conversation', parentId)) return true;
+        const author = objectOf(node, 'author');
+        return author !== undefined && this.#isForgotten(author, 'author', nowhere);
+      }
+      default:
+        return has.has(entity, id);
+    }
+  }
+
+  #isForgottenMessage(id = ''): boolean {
+    return this.#forgotten.has('message', id) || this.#expired?.messages.has(id) === true;
+  }
+
+  /** Writes parts of a list or object; the text between them stays. */
+  #writeAll<T>(
+    whole: { readonly from: number; readonly to: number },
+    parts: readonly T[],
+    write: (part: T) => string,
+    place: (part: T) => [number, number],
+  ): string {
+    const { body } = this.#document;
+    let text = '';
+    let from = whole.from;
+    for (const part of parts) {
+      const [partFrom, partTo] = place(part);
+      text += body.slice(from, partFrom) + write(part);
+      from = partTo;
+    }
+    return text + body.slice(from, whole.to);
+  }
+
+  #source({ from, to }: { readonly from: number; readonly to: number }): string {
+    return this.#document.body.slice(from, to);
+  }
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ForgetReport } from '../../src/app/forget.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { countsOf, placesOf, stringsOfPerson } from '../support/personal-strings.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/forget.js'));
+
+const folders = new Folders();
+let sandbox: Sandbox;
+let pulling: Pulling;
+let person: string;
+beforeAll(async () => {
+  sandbox = await startTown();
+  pulling = await Pulling.filled(folders, sandbox);
+  person = busiest(sandbox);
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+/** The customer with the most accounts and messages. */
+function busiest({ world }: Sandbox): string {
+  const messages = (ids: readonly string[]) =>
+    [...world.messages.values()].filter(({ authorId }) => ids.includes(authorId)).length;
+  const [first] = [...world.people.values()]
+    .filter(({ isStaff, isBot, companyId }) => !isStaff && !isBot && companyId !== null)
+    .map(({ id, authorIds, primaryEmail }) => ({
+      id,
+      weight: messages(authorIds) + authorIds.length + (primaryEmail ? 10 : 0),
+    }))
+    .sort((a, b) => b.weight - a.weight);
+  return first?.id ?? '';
+}
+
+const forgetting = async (...args: string[]) => {
+  const ran = await pulling.run(['forget', ...args, '--json']);
+  return { ...ran, report: ran.stdout === '' ? undefined : (JSON.parse(ran.stdout) as ForgetReport) };
+};
+
+describe('forget', () => {
+  it('asks before it does anything, and without a terminal needs --yes', async () => {
+    const { code, stdout, stderr } = await pulling.run(['forget', 'person', person]);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/--yes/) });
+    expect(stdout).toMatch(/people +1\n/);
+    const unknown = await forgetting('person', '1234567890', '--yes');
+    expect([unknown.code, unknown.report]).toMatchObject([
+      1,
+      { outcome: 'nothing_held', unknown: ['1234567890'] },
+    ]);
+  });
+
+  it('leaves no string of a person in any file, and every count as it was', async () => {
+    const { dataDir } = pulling;
+    const strings = stringsOfPerson(sandbox.world, person);
+    const held = await placesOf(dataDir, strings);
+    expect(held.length).toBeGreaterThan(20);
+    expect(strings.filter((one) => !held.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
+    const counts = await countsOf(dataDir);
+    const { code, stderr, report } = await forgetting('person', person, '--yes', '--reason', 'request 17');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(report).toMatchObject({ outcome: 'forgotten', entities: 1, pending: [] });
+    // What the lists return again is removed again.
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+    expect(await placesOf(dataDir, strings)).toEqual([]);
+    expect(await countsOf(dataDir)).toEqual(counts);
+    const { stdout } = await pulling.run(['sql', '--json', "FROM audit WHERE action = 'forget'"]);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { entity_type: 'person', entities: 1, reason: 'request 17', outcome: 'done', entity_id: null },
+    ]);
+  });
+});
