@@ -20,6 +20,22 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts/prepare.mjs ./scripts/
 RUN npm ci --omit=dev && npm cache clean --force
 
+# DuckDB's extensions for a lake or encryption, for machines that cannot reach extensions.duckdb.org; none by default:
+#   docker build --build-arg DUCKDB_EXTENSIONS="httpfs avro iceberg" -t signalhouse .
+FROM ${BASE} AS extensions
+ARG DUCKDB_EXTENSIONS=""
+WORKDIR /app
+COPY package.json ./
+RUN mkdir extensions \
+  && if [ -n "$DUCKDB_EXTENSIONS" ]; then \
+    version="$(node -p 'require("./package.json").dependencies["@duckdb/node-api"].split("-")[0]')" \
+    && apt-get update && apt-get install -y --no-install-recommends python3-pip unzip \
+    && for name in $DUCKDB_EXTENSIONS; do \
+      pip download --no-deps --dest wheels "duckdb-extension-$name==$version" || exit 1; \
+    done \
+    && for wheel in wheels/*.whl; do unzip -jo "$wheel" '*.duckdb_extension' -d extensions || exit 1; done; \
+  fi
+
 FROM ${BASE}
 # tini is process 1: it hands signals on and reaps, so that SIGTERM ends a sync in order.
 RUN apt-get update \
@@ -32,6 +48,7 @@ ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=1310
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY --from=extensions /app/extensions ./extensions
 COPY package.json README.md ./
 COPY scripts/healthcheck.mjs ./scripts/
 COPY config ./config
