@@ -113,8 +113,12 @@ export class Metrics {
       gauge.remove();
     for (const gauge of [all.tableRows, all.queue, all.fresh, all.objective, all.bytes, all.rejected])
       gauge.reset();
+    all.organization.reset();
     if (facts === null) return;
     const { spending, contents, files, publishedAt } = facts;
+    const organization = contents?.organization;
+    if (organization)
+      all.organization.set({ organization: organization.id, organization_name: organization.name ?? '' }, 1);
     all.budgetLeft.set(Math.max(0, spending.limit - spending.held));
     all.budgetLimit.set(spending.limit);
     if (contents?.left) {
@@ -178,6 +182,11 @@ function gauges(register: Registry) {
     new Gauge({ name: prefix + name, help, labelNames, registers });
   return {
     info: gauge('info', 'Version of the running program; always 1.', ['version']),
+    // A metric of its own instead of a label of every metric: a counter that gets a label while it counts begins again.
+    organization: gauge('organization_info', 'Organization of the warehouse; always 1.', [
+      'organization',
+      'organization_name',
+    ]),
     budgetLeft: gauge('budget_remaining_requests', 'Requests left in the current window.'),
     budgetLimit: gauge('budget_limit_requests', 'Requests allowed per window.'),
     due: gauge('due', 'Fetches that the last sync left due.'),

@@ -117,6 +117,10 @@ describe('what is', () => {
     ],
     ['running', ['signalhouse_running{job="nightly"} 0', 'signalhouse_running{job="hourly-push"} 1']],
     ['info', ['signalhouse_info{version="1.2.3"} 1']],
+    [
+      'organization_info',
+      ['signalhouse_organization_info{organization="org_1",organization_name="Acme Tools"} 1'],
+    ],
   ])('shows %s', async (name, expected) => {
     expect(await lines(new Metrics({ version: '1.2.3' }), name)).toEqual(expected);
   });
