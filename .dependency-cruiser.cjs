@@ -128,6 +128,12 @@ module.exports = {
       'An assistant reads the published snapshot and nothing else. Settings and files belong to app.',
     ),
     only(
+      'lake-only-publishes',
+      'lake',
+      ['warehouse', 'base'],
+      'lake carries a published file to an open table format. Settings, secrets and the commands belong to app.',
+    ),
+    only(
       'serve-is-handed-its-jobs',
       'serve',
       ['base'],
@@ -189,7 +195,7 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|assistant|serve|sandbox|cli)/',
+          '^src/(app|base|config|contract|api|warehouse|run|sync|sheet|push|report|assistant|lake|serve|sandbox|cli)/',
           '^src/main\\.ts$',
         ],
       },
@@ -231,6 +237,12 @@ module.exports = {
       'vega|vega-typings',
       ['report'],
       'The chart library takes 200 ms to load. Only report draws; import it where a report is made.',
+    ),
+    owned(
+      'postgres-only-in-lake',
+      'pg',
+      ['lake'],
+      'Only the lock of the lake speaks to PostgreSQL, and it is loaded where there is one.',
     ),
     owned(
       'mcp-only-in-assistant',

@@ -9,6 +9,7 @@ import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';
 import type { SyncReport } from '../sync/report.js';
+import { type LakeAccess, lakePublish, lakeText } from './lake.js';
 import { LoggedProgress, speedOf } from './progress.js';
 import { push, type SyncPushReport, sync, syncAndPush } from './runs.js';
 import type { Access } from './setup.js';
@@ -41,7 +42,7 @@ interface Signals {
  * Makes the function that runs a job and describes its result in one line. A job holds the warehouse only while it runs;
  * when another command holds it, the job waits, and the log names that command.
  */
-export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
+export function jobRunner(access: LakeAccess & Access, sink: RowsSink, giveUp: AbortSignal): RunJob {
   const { log } = access;
   return async (job, context) => {
     const signals = { stop: context.stop, kill: AbortSignal.any([context.kill, giveUp]) };
@@ -56,6 +57,8 @@ export function jobRunner(access: Access, sink: RowsSink, giveUp: AbortSignal): 
         return both(work, job.caps);
       case 'export':
         return exportTo(access, job, signals);
+      case 'lake':
+        return publishToLake(access, signals);
     }
   };
 }
@@ -122,6 +125,11 @@ async function exportTo(access: Access, job: Job, signals: Signals): Promise<Job
   } finally {
     stop.release();
   }
+}
+
+async function publishToLake(access: LakeAccess, signals: Signals): Promise<JobResult> {
+  const report = await lakePublish(access, { compare: false }, signals);
+  return { outcome: 'done', exitCode: ExitCode.done, message: lakeText(report) };
 }
 
 function pulledResult(report: SyncReport, sink: RowsSink): JobResult {

@@ -1,6 +1,6 @@
-import type { ExitCode } from '../base/errors.js';
+import type { ExitCode, Problem } from '../base/errors.js';
 import { Scope } from '../base/scope.js';
-import type { ServeConfig } from '../config/load.js';
+import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
@@ -14,18 +14,32 @@ import { createDataDir } from '../warehouse/store/engine.js';
 import { factsReader, runReader } from './facts.js';
 import { intakeOf } from './intake.js';
 import { jobRunner, jobsOf } from './jobs.js';
-import { notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
+import { lakeSettingsProblems } from './lake.js';
+import { notificationProblems, notifiersOf, type TestedChannel, testNotifications } from './notifications.js';
 import { reportSource } from './report.js';
 import type { Access } from './setup.js';
 import { LiveSpending } from './spending.js';
 import { scheduleFile } from './status.js';
 
-export { notificationProblems } from './notifications.js';
+/** Everything that is wrong with notifications, and with the lake where a job publishes to it. */
+export function serveProblems(
+  config: Config,
+  secrets: ServeConfig['secrets'],
+  named: (path: string) => string,
+  lake: ServeConfig['lake'],
+): readonly Problem[] {
+  const hasLake = config.serve.jobs.some(({ run }) => run === 'lake');
+  return [
+    ...notificationProblems(config, secrets, named),
+    ...(hasLake ? lakeSettingsProblems(config, lake, named) : []),
+  ];
+}
 
 /** The composition of `signalhouse serve`: schedule, HTTP and notifications. */
 
 export interface ServeAccess extends Access {
   readonly secrets: ServeConfig['secrets'];
+  readonly lake: ServeConfig['lake'];
 }
 
 export interface ServeOptions {
@@ -108,7 +122,7 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
   const metrics = new Metrics({ process: true, version: programVersion });
   metrics.begin({ jobs: config.serve.jobs.map(({ name }) => name), endpoints: calledEndpoints });
   const live = new LiveSpending(clock);
-  const metered: Access = {
+  const metered: Access & Pick<ServeAccess, 'lake'> = {
     ...access,
     onAttempt: (attempt) => {
       metrics.request(attempt);

@@ -70,6 +70,26 @@ export class StorageError extends SignalhouseError {
   override readonly exitCode = ExitCode.failed;
 }
 
+/**
+ * Recovery: do what the hint says to the lake's settings or services, then publish again. The local warehouse is not
+ * affected.
+ */
+export class LakeError extends SignalhouseError {
+  override readonly exitCode = ExitCode.failed;
+
+  constructor(
+    message: string,
+    /**
+     * `retry`: another writer was faster, and the same may succeed now. `unknown`: no answer, so nobody knows whether a
+     * commit was applied. `give up`: the same would fail again.
+     */
+    readonly recovery: 'retry' | 'unknown' | 'give up',
+    detail: ErrorDetail = {},
+  ) {
+    super(message, detail);
+  }
+}
+
 /** The request that an API error is about. */
 export interface Where {
   readonly endpoint: string;

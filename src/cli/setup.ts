@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
-import type { loadServeConfig } from '../config/load.js';
+import type { CheckLake, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress/terminal.js';
 
@@ -31,16 +32,53 @@ export async function setUpAccess({ sources }: Context): Promise<CommandSetup<Ac
   };
 }
 
+/** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
+export async function setUpLake({ sources }: Context, check: CheckLake): Promise<CommandSetup<LakeAccess>> {
+  const { loadLakeConfig } = await settings();
+  const { config, lake } = loadLakeConfig(sources, check);
+  return {
+    config,
+    lake,
+    programVersion: programVersion(),
+    ...(await logging(config.log.level, textsOf(lake))),
+  };
+}
+
+/** For `sync --lake`: the same for a command that talks to the API. */
+export async function setUpLakeAccess(
+  { sources }: Context,
+  check: CheckLake,
+): Promise<CommandSetup<LakeAccess & Access>> {
+  const { loadLakeConfigWithCredentials } = await settings();
+  const { config, credentials, lake } = loadLakeConfigWithCredentials(sources, check);
+  const hidden = [credentials.apiKey, ...textsOf(lake)];
+  return {
+    config,
+    credentials,
+    lake,
+    programVersion: programVersion(),
+    ...(await logging(config.log.level, hidden)),
+  };
+}
+
+/** The secrets that are set. */
+function textsOf(secrets: object): string[] {
+  return Object.values(secrets).filter((one) => typeof one === 'string');
+}
+
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
 export async function setUpServe(
   { sources }: Context,
   check: Parameters<typeof loadServeConfig>[1],
 ): Promise<ServeAccess> {
   const { loadServeConfig } = await settings();
-  const { config, credentials, secrets } = loadServeConfig(sources, check);
-  const hidden = [credentials.apiKey, ...Object.values(secrets)].filter((one) => one !== undefined);
-  const { log } = await logging(config.log.level, hidden);
-  return { config, credentials, secrets, programVersion: programVersion(), log };
+  const { config, credentials, secrets, lake } = loadServeConfig(sources, check);
+  const { log } = await logging(config.log.level, [
+    credentials.apiKey,
+    ...textsOf(secrets),
+    ...textsOf(lake),
+  ]);
+  return { config, credentials, secrets, lake, programVersion: programVersion(), log };
 }
 
 /** Log and progress share the terminal: a log line is written above the progress line. */

@@ -5,7 +5,14 @@ import type { z } from 'zod';
 import { messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Settings, settings } from './schema.js';
-import { apiKeyProblem, baseUrlProblem, readServeSecrets, type ServeSecrets } from './secrets.js';
+import {
+  apiKeyProblem,
+  baseUrlProblem,
+  type LakeSecrets,
+  readLakeSecrets,
+  readServeSecrets,
+  type ServeSecrets,
+} from './secrets.js';
 
 /** The environment variables that set a setting, and which. The API key is not a setting and has its own variables. */
 export const variables = {
@@ -109,20 +116,28 @@ export interface ServeConfig {
   readonly config: Config;
   readonly credentials: Credentials;
   readonly secrets: ServeSecrets;
+  readonly lake: LakeSecrets;
 }
 
 /**
- * `loadConfigWithCredentials` with the secrets of the server. `check` finds what a schema cannot, such as an e-mail server
- * without a recipient; its problems are reported with the rest. `named` tells how the user gave a setting.
+ * `loadConfigWithCredentials` with the secrets of the server and its jobs. `check` finds what a schema cannot, such as an
+ * e-mail server without a recipient; its problems are reported with the rest. `named` tells how the user gave a setting.
  */
 export function loadServeConfig(
   sources: Sources,
-  check: (config: Config, secrets: ServeSecrets, named: (path: string) => string) => readonly Problem[],
+  check: (
+    config: Config,
+    secrets: ServeSecrets,
+    named: (path: string) => string,
+    lake: LakeSecrets,
+  ) => readonly Problem[],
 ): ServeConfig {
   const read = readConfig(sources);
   const secrets = readServeSecrets(sources, read.problems);
-  if (read.config) read.problems.push(...check(read.config, secrets, namer(read.origin, fileOf(sources))));
-  return { ...withCredentials(sources, read), secrets };
+  const lake = readLakeSecrets(sources, read.problems);
+  const named = namer(read.origin, fileOf(sources));
+  if (read.config) read.problems.push(...check(read.config, secrets, named, lake));
+  return { ...withCredentials(sources, read), secrets, lake };
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Config {
@@ -133,6 +148,37 @@ function withAbsolutePaths(values: Settings, cwd: string): Config {
     dataDir: resolve(cwd, dataDir),
     duckdb: directory === null ? duckdb : { extensionDirectory: resolve(cwd, directory) },
   };
+}
+
+/** Finds what a schema cannot in the settings of the lake. `named` tells how the user gave a setting. */
+export type CheckLake = (
+  config: Config,
+  secrets: LakeSecrets,
+  named: (path: string) => string,
+) => readonly Problem[];
+
+/** `loadConfig` with the secrets of the lake. The problems that `check` finds are reported with the rest. */
+export function loadLakeConfig(sources: Sources, check: CheckLake): { config: Config; lake: LakeSecrets } {
+  const read = readConfig(sources);
+  const lake = checkedLake(sources, read, check);
+  if (!read.config || read.problems.length > 0) throw wrongConfiguration(read.problems);
+  return { config: read.config, lake };
+}
+
+/** `loadConfigWithCredentials` with the secrets of the lake, for a sync that also publishes to it. */
+export function loadLakeConfigWithCredentials(
+  sources: Sources,
+  check: CheckLake,
+): { config: Config; credentials: Credentials; lake: LakeSecrets } {
+  const read = readConfig(sources);
+  const lake = checkedLake(sources, read, check);
+  return { ...withCredentials(sources, read), lake };
+}
+
+function checkedLake(sources: Sources, { config, problems, origin }: Read, check: CheckLake): LakeSecrets {
+  const lake = readLakeSecrets(sources, problems);
+  if (config) problems.push(...check(config, lake, namer(origin, fileOf(sources))));
+  return lake;
 }
 
 function withCredentials(sources: Sources, read: Read): { config: Config; credentials: Credentials } {

@@ -175,6 +175,52 @@ const publish = section({
     ),
 });
 
+const lake = section({
+  kind: z
+    .enum(['iceberg', 'ducklake'])
+    .default('iceberg')
+    .describe('Table format: iceberg (a REST catalog) or ducklake (a PostgreSQL database).'),
+  catalog: text
+    .optional()
+    .describe(
+      'Address of the catalog: of the Iceberg REST catalog (https://…), or of the PostgreSQL database of DuckLake (postgres://user@host/database). Without it there is no lake.',
+    ),
+  warehouse: text
+    .optional()
+    .describe(
+      "iceberg: the catalog's name of the warehouse; ducklake: where files are written, s3://bucket/path.",
+    ),
+  namespace: text
+    .regex(/^[\w{}-]+$/, 'may have letters, digits, _ and -, and {org} for the id of the organization')
+    .default('signals_{org}')
+    .describe(
+      'Namespace (schema) of the tables; {org} is the id of the organization. Without {org} all organizations share it, which needs lockUrl.',
+    ),
+  lockUrl: text
+    .optional()
+    .describe(
+      'A PostgreSQL database (postgres://user@host/database) whose advisory lock lets one worker publish at a time. Required for a shared namespace.',
+    ),
+  oauth2Server: text
+    .optional()
+    .describe("Where the Iceberg catalog's clients get tokens; without it, v1/oauth/tokens of the catalog."),
+  oauth2Scope: text.optional().describe('The scope that they ask for.'),
+  s3: section({
+    endpoint: text.optional().describe('Address of the object store; without it, that of AWS in the region.'),
+    region: text.default('us-east-1').describe('Its region.'),
+    pathStyle: z
+      .boolean()
+      .default(false)
+      .describe('Whether the bucket is in the path (true for most object stores other than AWS).'),
+  }),
+  profile: z
+    .enum(['none', 'analysts', 'strict'])
+    .default('none')
+    .describe('What the lake leaves out and masks of the published file: none, analysts or strict.'),
+}).describe(
+  'Where signalhouse lake publishes the tables of the published file. Secrets come from variables or files.',
+);
+
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time such as "09:00"');
 
@@ -228,7 +274,7 @@ const push = section({
 
 const job = z.strictObject({
   name: text,
-  run: z.enum(['sync', 'push', 'sync+push', 'export']),
+  run: z.enum(['sync', 'push', 'sync+push', 'export', 'lake']),
   cron: text,
   timezone: text.default('UTC'),
   jitterSeconds: z.number().min(0).max(86_400).default(0),
@@ -380,6 +426,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     duckdb,
     sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
     publish,
+    lake,
     analysis,
     push,
     serve,

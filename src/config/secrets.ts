@@ -20,7 +20,33 @@ export const secretVariables = [
   'SIGNALHOUSE_WEBHOOK_URL',
   'SIGNALHOUSE_SMTP_PASSWORD',
 ] as const;
-type SecretVariable = (typeof secretVariables)[number];
+
+/** The variables of the lake's secrets, which have files in the same way. */
+export const lakeSecretVariables = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'SIGNALHOUSE_LAKE_TOKEN',
+  'SIGNALHOUSE_LAKE_CLIENT_ID',
+  'SIGNALHOUSE_LAKE_CLIENT_SECRET',
+  'SIGNALHOUSE_LAKE_USER',
+  'SIGNALHOUSE_LAKE_PASSWORD',
+] as const;
+type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVariables)[number];
+
+export interface LakeSecrets {
+  /** The keys of the object store; without them, the Iceberg catalog hands out its own. */
+  readonly keyId: string | undefined;
+  readonly secretKey: string | undefined;
+  readonly sessionToken: string | undefined;
+  /** For the Iceberg catalog: a bearer token, or the client of an OAuth 2 server. */
+  readonly token: string | undefined;
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  /** For PostgreSQL (`lake.catalog` of DuckLake, `lake.lockUrl`), where the address has none. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+}
 
 interface Place {
   readonly env: NodeJS.ProcessEnv;
@@ -33,6 +59,21 @@ export function readServeSecrets(place: Place, problems: Problem[]): ServeSecret
     token: readSecret(place, 'SIGNALHOUSE_SERVE_TOKEN', problems, tokenProblem),
     webhookUrl: readSecret(place, 'SIGNALHOUSE_WEBHOOK_URL', problems, () => undefined),
     smtpPassword: readSecret(place, 'SIGNALHOUSE_SMTP_PASSWORD', problems, () => undefined),
+  };
+}
+
+/** Reads the secrets of the lake and adds what is wrong with them to `problems`, without quoting one. */
+export function readLakeSecrets(place: Place, problems: Problem[]): LakeSecrets {
+  const read = (name: SecretVariable) => readSecret(place, name, problems, () => undefined);
+  return {
+    keyId: read('AWS_ACCESS_KEY_ID'),
+    secretKey: read('AWS_SECRET_ACCESS_KEY'),
+    sessionToken: read('AWS_SESSION_TOKEN'),
+    token: read('SIGNALHOUSE_LAKE_TOKEN'),
+    clientId: read('SIGNALHOUSE_LAKE_CLIENT_ID'),
+    clientSecret: read('SIGNALHOUSE_LAKE_CLIENT_SECRET'),
+    user: read('SIGNALHOUSE_LAKE_USER'),
+    password: read('SIGNALHOUSE_LAKE_PASSWORD'),
   };
 }
 
@@ -106,6 +147,9 @@ export function secretSources({ env }: Place, keyFile: string | undefined): Secr
   };
   return [
     { secret: 'SIGNALHOUSE_API_KEY', source: sourceOf('SIGNALHOUSE_API_KEY', keyFile) },
-    ...secretVariables.map((name) => ({ secret: name, source: sourceOf(name, env[`${name}_FILE`]) })),
+    ...[...secretVariables, ...lakeSecretVariables].map((name) => ({
+      secret: name,
+      source: sourceOf(name, env[`${name}_FILE`]),
+    })),
   ];
 }

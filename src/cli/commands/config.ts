@@ -36,7 +36,8 @@ export const config: Group = {
 /** An address may contain a user and a password. */
 function withoutPassword(one: EffectiveSetting): EffectiveSetting {
   const { value } = one;
-  if (typeof value !== 'string' || !/^https?:/i.test(value) || !URL.canParse(value)) return one;
+  if (typeof value !== 'string' || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
+    return one;
   const url = new URL(value);
   if (url.username === '' && url.password === '') return one;
   return { ...one, value: value.replace(/\/\/[^/?#]*@/, '//***@') };

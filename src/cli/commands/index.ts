@@ -6,6 +6,7 @@ import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
 import { forget } from './forget.js';
+import { lake } from './lake.js';
 import { mcp } from './mcp.js';
 import { plan } from './plan.js';
 import { push } from './push.js';
@@ -28,6 +29,7 @@ export const commands: readonly (Command | Group)[] = [
   sql,
   exportCommand,
   report,
+  lake,
   mcp,
   serve,
   rebuild,

@@ -52,10 +52,7 @@ export const serve = command({
       ...(port === undefined ? [] : [{ path: 'serve.port', flag: '--port', value: port }]),
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
-    const access = await setUpServe(
-      { json, sources: { ...sources, flags: given } },
-      app.notificationProblems,
-    );
+    const access = await setUpServe({ json, sources: { ...sources, flags: given } }, app.serveProblems);
     const { config, log } = access;
     const signals = interruption((config.serve.shutdownSeconds + grace) * 1000, (message) =>
       log.warn(message),

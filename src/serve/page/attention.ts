@@ -63,6 +63,7 @@ const commandOf: Readonly<Record<JobKind, string>> = {
   push: 'signalhouse push',
   'sync+push': 'signalhouse sync --push',
   export: 'signalhouse doctor',
+  lake: 'signalhouse lake publish',
 };
 
 function failedJobs({ jobs, history }: ScheduleView): Attention[] {

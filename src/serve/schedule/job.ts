@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.js';
 import { cronProblem, nextRun, type Timetable } from './cron.js';
 import { isZone } from './zone.js';
 
-const jobKinds = ['sync', 'push', 'sync+push', 'export'] as const;
+const jobKinds = ['sync', 'push', 'sync+push', 'export', 'lake'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
 /** One job of the settings. */

@@ -1,0 +1,193 @@
+import { identifier, literal } from '../warehouse/sql.js';
+import type { Statements } from '../warehouse/store/session.js';
+import { RestCatalog, tokenServer } from './rest.js';
+import { type LakePlace, type LakeSecrets, withLogin } from './settings.js';
+
+/** The name by which the lake is attached. */
+export const lake = 'lake';
+
+/** A table of the lake as it should be. */
+export interface LakeTable {
+  readonly name: string;
+  readonly comment: string | null;
+  /** `org_id` first. */
+  readonly columns: readonly LakeColumn[];
+}
+
+export interface LakeColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly comment: string | null;
+}
+
+/** What differs between Iceberg and DuckLake: how the lake is attached, and its DDL. Rows are written alike. */
+export interface Catalog {
+  /** Statements that attach the lake. They hold secrets, which no message may quote. */
+  attach(options: { readonly create: boolean }): readonly string[];
+  /** Raises LakeError when the catalog cannot be used, with a better reason than DuckDB gives. */
+  check(): Promise<void>;
+  /** The type of a column in the lake. */
+  typeOf(type: string): string;
+  /** The tables of a namespace; null when there is no such namespace. */
+  tables(session: Statements, namespace: string): Promise<readonly string[] | null>;
+  create(namespace: string, table: LakeTable): string;
+  /** Carries the comments over where they differ. */
+  describe(session: Statements, namespace: string, tables: readonly LakeTable[]): Promise<void>;
+  /** Whether all tables can be created in one transaction. */
+  readonly createsTogether: boolean;
+  readonly hasViews: boolean;
+}
+
+export function catalogOf(place: LakePlace, secrets: LakeSecrets): Catalog {
+  return place.kind === 'iceberg' ? iceberg(place, secrets) : ducklake(place, secrets);
+}
+
+function iceberg(place: LakePlace, secrets: LakeSecrets): Catalog {
+  const rest = new RestCatalog(place, secrets);
+  const { token, clientId, clientSecret, keyId } = secrets;
+  const hasLogin = token !== undefined || clientSecret !== undefined;
+  return {
+    attach() {
+      const login =
+        token === undefined
+          ? `CLIENT_ID ${literal(clientId ?? '')}, CLIENT_SECRET ${literal(clientSecret ?? '')},
+             OAUTH2_SERVER_URI ${literal(tokenServer(place))}${place.oauth2Scope === undefined ? '' : `, OAUTH2_SCOPE ${literal(place.oauth2Scope)}`}`
+          : `TOKEN ${literal(token)}`;
+      const options = [
+        'TYPE iceberg',
+        `ENDPOINT ${literal(place.catalog.replace(/\/+$/, ''))}`,
+        hasLogin ? 'SECRET lake_catalog' : "AUTHORIZATION_TYPE 'none'",
+        // Without keys of our own the catalog hands out keys for each table.
+        ...(keyId === undefined ? [] : ["ACCESS_DELEGATION_MODE 'none'"]),
+      ];
+      return [
+        ...objectStore(place, secrets),
+        ...(hasLogin ? [`CREATE OR REPLACE SECRET lake_catalog (TYPE iceberg, ${login})`] : []),
+        `ATTACH ${literal(place.warehouse)} AS ${lake} (${options.join(', ')})`,
+      ];
+    },
+    check: () => rest.check(),
+    typeOf: icebergType,
+    tables: (_session, namespace) => rest.tables(namespace),
+    create(namespace, table) {
+      // merge-on-read: a change writes the changed rows, and not the files that hold them.
+      const properties = {
+        'format-version': '2',
+        'write.delete.mode': 'merge-on-read',
+        'write.update.mode': 'merge-on-read',
+        'write.merge.mode': 'merge-on-read',
+        'write.parquet.compression-codec': 'zstd',
+      };
+      const pairs = Object.entries(properties).map(([name, value]) => `${literal(name)} = ${literal(value)}`);
+      return `CREATE TABLE ${named(namespace, table.name)} (${columnsSql(table)}) PARTITIONED BY (org_id) WITH (${pairs.join(', ')})`;
+    },
+    async describe(_session, namespace, tables) {
+      for (const { name, comment, columns } of tables) {
+        await rest.describe(namespace, name, comment, new Map(columns.map((one) => [one.name, one.comment])));
+      }
+    },
+    createsTogether: false,
+    hasViews: false,
+  };
+}
+
+/** Iceberg has no JSON, no small or unsigned integers and no intervals. */
+function icebergType(type: string): string {
+  const list = /^(.*)\[\]$/.exec(type);
+  if (list?.[1] !== undefined) return `${icebergType(list[1])}[]`;
+  if (/^(TINYINT|SMALLINT|UTINYINT|USMALLINT)$/.test(type)) return 'INTEGER';
+  if (/^(UINTEGER)$/.test(type)) return 'BIGINT';
+  const known =
+    /^(BOOLEAN|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|VARCHAR|UUID|BLOB)$/;
+  return known.test(type) ? type : 'VARCHAR';
+}
+
+function ducklake(place: LakePlace, secrets: LakeSecrets): Catalog {
+  const url = withLogin(place.catalog, secrets);
+  return {
+    attach({ create }) {
+      // libpq reads them from here: DuckDB quotes the address in its messages.
+      process.env.PGPASSWORD = decodeURIComponent(url.password);
+      const address = new URL(url);
+      address.password = '';
+      const options = [
+        `DATA_PATH ${literal(place.warehouse.replace(/\/*$/, '/'))}`,
+        // Rows in the catalog instead of files are not seen by other readers of DuckLake.
+        'DATA_INLINING_ROW_LIMIT 0',
+        ...(create ? [] : ['CREATE_IF_NOT_EXISTS false']),
+      ];
+      return [
+        ...(place.warehouse.startsWith('s3://') ? objectStore(place, secrets) : []),
+        `ATTACH ${literal(`ducklake:postgres:${address.href}`)} AS ${lake} (${options.join(', ')})`,
+      ];
+    },
+    async check() {
+      // DuckDB says why PostgreSQL refuses, and a connection more would tell nothing else.
+    },
+    typeOf: (type) => type,
+    async tables(session, namespace) {
+      const found = await session.all<{ name: string | null }>(
+        `SELECT table_name AS name FROM duckdb_schemas() AS s
+           LEFT JOIN duckdb_tables() AS t USING (database_name, schema_name)
+          WHERE s.database_name = $1 AND s.schema_name = $2`,
+        [lake, namespace],
+      );
+      return found.length === 0 ? null : found.flatMap(({ name }) => name ?? []);
+    },
+    create: (namespace, table) => `CREATE TABLE ${named(namespace, table.name)} (${columnsSql(table)});
+      ALTER TABLE ${named(namespace, table.name)} SET PARTITIONED BY (org_id)`,
+    async describe(session, namespace, tables) {
+      const stored = await session.all<{ table: string; column: string | null; comment: string | null }>(
+        `SELECT table_name AS "table", NULL AS "column", comment FROM duckdb_tables()
+          WHERE database_name = $1 AND schema_name = $2
+         UNION ALL
+         SELECT table_name, column_name, comment FROM duckdb_columns()
+          WHERE database_name = $1 AND schema_name = $2`,
+        [lake, namespace],
+      );
+      const now = new Map(stored.map(({ table, column, comment }) => [`${table}.${column ?? ''}`, comment]));
+      const statements = tables.flatMap(({ name, comment, columns }) => {
+        const target = named(namespace, name);
+        const differs = (column: string, text: string | null) =>
+          text !== null && now.get(`${name}.${column}`) !== text;
+        return [
+          ...(differs('', comment) ? [`COMMENT ON TABLE ${target} IS ${literal(comment ?? '')}`] : []),
+          ...columns
+            .filter((one) => differs(one.name, one.comment))
+            .map(
+              (one) => `COMMENT ON COLUMN ${target}.${identifier(one.name)} IS ${literal(one.comment ?? '')}`,
+            ),
+        ];
+      });
+      for (const statement of statements) await session.run(statement);
+    },
+    createsTogether: true,
+    hasViews: true,
+  };
+}
+
+function objectStore({ s3 }: LakePlace, { keyId, secretKey, sessionToken }: LakeSecrets): string[] {
+  if (keyId === undefined || secretKey === undefined) return [];
+  const endpoint = s3.endpoint === undefined ? undefined : new URL(s3.endpoint);
+  const options = [
+    'TYPE s3',
+    `KEY_ID ${literal(keyId)}`,
+    `SECRET ${literal(secretKey)}`,
+    ...(sessionToken === undefined ? [] : [`SESSION_TOKEN ${literal(sessionToken)}`]),
+    `REGION ${literal(s3.region)}`,
+    ...(endpoint === undefined
+      ? []
+      : [`ENDPOINT ${literal(endpoint.host)}`, `USE_SSL ${endpoint.protocol === 'https:'}`]),
+    ...(s3.pathStyle ? ["URL_STYLE 'path'"] : []),
+  ];
+  return [`CREATE OR REPLACE SECRET lake_store (${options.join(', ')})`];
+}
+
+/** The full name of a table of the lake. */
+export function named(namespace: string, table: string): string {
+  return [lake, namespace, table].map(identifier).join('.');
+}
+
+function columnsSql({ columns }: LakeTable): string {
+  return columns.map(({ name, type }) => `${identifier(name)} ${type}`).join(', ');
+}

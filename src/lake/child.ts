@@ -1,0 +1,120 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { LakeError, LockedError, messageOf, type Problem, StorageError, UsageError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { LakeParts } from './open.js';
+import type { LakeReport, PublishOptions } from './publish.js';
+
+/** What the process does, and what it answers. */
+export interface LakeCommands {
+  readonly init: { readonly options: object; readonly result: LakeReport };
+  readonly publish: { readonly options: PublishOptions; readonly result: LakeReport };
+}
+type Name = keyof LakeCommands;
+type Command = { [N in Name]: { readonly name: N } & LakeCommands[N]['options'] }[Name];
+
+/** What can be sent to another process: all but the log and the signal. */
+export type LakeTaskParts = Omit<LakeParts, 'log' | 'stop'>;
+
+export interface LakeTask {
+  readonly command: Command;
+  readonly parts: LakeTaskParts;
+}
+
+export type ToProcess = { readonly task: LakeTask } | { readonly stop: true };
+
+export type FromProcess =
+  | { readonly log: { readonly level: 'info' | 'warn'; readonly text: string } }
+  | { readonly result: unknown }
+  | {
+      readonly error: {
+        readonly kind: 'usage' | 'locked' | 'lake' | 'storage' | 'unexpected';
+        readonly message: string;
+        readonly hint: string | null;
+        readonly problems: readonly Problem[];
+        readonly pid: number | null;
+        readonly stack: string | null;
+      };
+    };
+
+/** Beside this folder in dist, also when this module is run from src by a test: a process can only start what is compiled. */
+const program = fileURLToPath(new URL('../../dist/lake/process.js', import.meta.url));
+
+/**
+ * Runs one command of the lake in a process of its own. `stop` rolls back what is not committed yet; `kill` ends the process
+ * at once, which the lake survives as well. Secrets are sent to it, and stand neither in its arguments nor its environment.
+ */
+export function runLakeProcess<N extends Name>(
+  name: N,
+  options: LakeCommands[N]['options'],
+  parts: LakeTaskParts,
+  control: {
+    readonly log: Log;
+    readonly stop?: AbortSignal | undefined;
+    readonly kill?: AbortSignal | undefined;
+  },
+): Promise<LakeCommands[N]['result']> {
+  const { log, stop, kill } = control;
+  return new Promise((resolve, reject) => {
+    const hidden = /^(SIGNALHOUSE_|AWS_)/;
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(([variable]) => !hidden.test(variable)),
+    );
+    const child = fork(program, [], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const say = (message: ToProcess) => child.connected && child.send(message, () => undefined);
+    const onStop = () => void say({ stop: true });
+    const onKill = () => void child.kill('SIGKILL');
+    let answer: FromProcess | undefined;
+    child.on('message', (message: FromProcess) => {
+      if ('log' in message) log[message.log.level](message.log.text);
+      else answer = message;
+    });
+    child.on('error', (error) => {
+      answer ??= { error: unexpected(messageOf(error)) };
+    });
+    child.on('close', (code, signal) => {
+      stop?.removeEventListener('abort', onStop);
+      kill?.removeEventListener('abort', onKill);
+      if (answer && 'result' in answer) resolve(answer.result as LakeCommands[N]['result']);
+      else if (answer && 'error' in answer) reject(errorOf(answer.error));
+      else reject(ended(code, signal));
+    });
+    stop?.addEventListener('abort', onStop, { once: true });
+    kill?.addEventListener('abort', onKill, { once: true });
+    say({ task: { command: { name, ...options } as Command, parts } });
+    if (stop?.aborted) onStop();
+    if (kill?.aborted) onKill();
+  });
+}
+
+type Described = Extract<FromProcess, { error: unknown }>['error'];
+
+function unexpected(message: string): Described {
+  return { kind: 'unexpected', message, hint: null, problems: [], pid: null, stack: null };
+}
+
+function errorOf({ kind, message, hint, problems, pid, stack }: Described): Error {
+  const detail = { hint: hint ?? undefined };
+  switch (kind) {
+    case 'usage':
+      return new UsageError(message, problems, detail);
+    case 'locked':
+      return new LockedError(message, pid ?? undefined, detail);
+    case 'lake':
+      return new LakeError(message, 'give up', detail);
+    case 'storage':
+      return new StorageError(message, detail);
+    case 'unexpected': {
+      const error = new Error(message);
+      if (stack !== null) error.stack = stack;
+      return error;
+    }
+  }
+}
+
+function ended(code: number | null, signal: NodeJS.Signals | null): LakeError {
+  const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
+  return new LakeError(`the process that writes the lake ${how} before it was done`, 'unknown', {
+    hint: 'The lake has the publication whole or not at all: run signalhouse lake publish again. If it was ended for its memory, lower warehouse.memoryLimit or give it more.',
+  });
+}

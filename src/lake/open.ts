@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LakeError, type SignalhouseError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { Scope } from '../base/scope.js';
+import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
+import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
+import { publishedIn } from '../warehouse/read/query.js';
+import { literal } from '../warehouse/sql.js';
+import { type Limits, openInstance } from '../warehouse/store/engine.js';
+import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
+import { Session } from '../warehouse/store/session.js';
+import { type Catalog, catalogOf, lake } from './catalog.js';
+import { lakeFault } from './errors.js';
+import { attachMarker } from './marker.js';
+import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts } from './settings.js';
+import { identityOf, readSnapshot, type Snapshot, snapshotName } from './source.js';
+
+/** What every command of the lake is given. */
+export interface LakeParts {
+  readonly dataDir: string;
+  readonly place: LakePlace;
+  readonly secrets: LakeSecrets;
+  readonly extensionDirectory: string | null;
+  /** What is left out and masked. */
+  readonly profile: PrivacySettings['profile'];
+  readonly limits: Limits;
+  readonly programVersion: string;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Rolls back what is not committed yet. */
+  readonly stop: AbortSignal;
+}
+
+/** The lake and the published file, attached to one database in memory. */
+export interface OpenLake {
+  readonly parts: LakeParts;
+  readonly session: Session;
+  readonly catalog: Catalog;
+  readonly snapshot: Snapshot;
+  readonly namespace: string;
+  readonly org: string;
+  /** Attaches the lake again, without anything that was kept of its catalog. */
+  reattach(): Promise<void>;
+  /** The error as the lake's own. */
+  fault(error: unknown): SignalhouseError;
+}
+
+/**
+ * Opens the lake for `work` and closes it afterwards. `writes` creates the catalog where it is missing, and keeps other
+ * publications of this data directory out.
+ */
+export async function withLake<T>(
+  parts: LakeParts,
+  { writes }: { readonly writes: boolean },
+  work: (open: OpenLake) => Promise<T>,
+): Promise<T> {
+  const { dataDir, place, secrets } = parts;
+  const hidden = secretTexts(place, secrets);
+  const fault = (error: unknown) => (parts.stop.aborted ? stopped() : lakeFault(error, place, hidden));
+  const published = publishedIn(dataDir);
+  const identity = identityOf(published);
+  return Scope.run(async (scope) => {
+    const session = await openSession(parts, scope);
+    await session.run(`ATTACH ${literal(published)} AS ${snapshotName} (READ_ONLY)`);
+    const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
+    if (!policy.isFull) await session.run(useSalt(saltOf(dataDir)));
+    const snapshot = await readSnapshot(session, policy, identity);
+    if (writes) await attachMarker(session, dataDir, parts.log);
+    const catalog = catalogOf(place, secrets);
+    const attach = async () => {
+      await session.run(`DETACH DATABASE IF EXISTS ${lake}`);
+      for (const statement of catalog.attach({ create: writes })) await session.run(statement);
+    };
+    const org = snapshot.organization.id;
+    const namespace = namespaceOf(place, org);
+    const open = { parts, session, catalog, snapshot, namespace, org, reattach: attach, fault };
+    await catalog.check();
+    // Workers of several organizations may create the catalog at the same moment.
+    await retried(open, attach, (error) => error.recovery === 'retry');
+    return work(open);
+  }).catch((error: unknown) => {
+    throw fault(error);
+  });
+}
+
+async function openSession(
+  { dataDir, place, limits, extensionDirectory, stop }: LakeParts,
+  scope: Scope,
+): Promise<Session> {
+  const spill = spillFolder(dataDir);
+  const instance = await openInstance(':memory:', { ...limits, access: 'write', spill });
+  scope.defer('instance', () => instance.closeSync());
+  const connection = await instance.connect();
+  // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
+  await connection.run(
+    `SET secret_directory = ${literal(join(spill, 'secrets'))}; SET allow_persistent_secrets = true`,
+  );
+  const purpose = `a lake of the kind ${place.kind}`;
+  for (const name of extensionsOf[place.kind]) {
+    await loadExtension(connection, name, { extensionDirectory, purpose });
+  }
+  const interrupt = () => connection.interrupt();
+  stop.addEventListener('abort', interrupt, { once: true });
+  scope.defer('stop', () => stop.removeEventListener('abort', interrupt));
+  const session = await Session.on(
+    { connect: async () => connection, closeSync: () => instance.closeSync() },
+    dataDir,
+  );
+  scope.defer('session', () => session.close());
+  return session;
+}
+
+const spillPrefix = '.lake-spill-';
+
+/** A folder for what does not fit into memory. Those of killed processes are removed; a worker leaves all of them alone. */
+function spillFolder(dataDir: string): string {
+  for (const name of readdirSync(dataDir)) {
+    const pid = new RegExp(`^${spillPrefix}(\\d+)-`).exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid)))
+      rmSync(join(dataDir, name), { recursive: true, force: true });
+  }
+  return join(dataDir, `${spillPrefix}${process.pid}-${randomBytes(4).toString('hex')}`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+const mostAttempts = 6;
+
+/**
+ * Runs `work` until it succeeds, fails with an error that `again` does not accept, or has failed six times. Pauses grow with
+ * jitter, so that two writers that met do not meet again; the lake is attached again before each retry.
+ */
+export async function retried<T>(
+  open: OpenLake,
+  work: (attempt: number) => Promise<T>,
+  again: (error: LakeError) => boolean,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      if (attempt > 1) await open.reattach();
+      return await work(attempt);
+    } catch (error) {
+      const fault = open.fault(error);
+      if (attempt >= mostAttempts || !(fault instanceof LakeError) || !again(fault)) throw fault;
+      open.parts.log.info(`${fault.message}; trying again (${attempt} of ${mostAttempts - 1})`);
+      await delay(Math.random() * 250 * 2 ** attempt, undefined, { signal: open.parts.stop }).catch(() => {
+        throw stopped();
+      });
+    }
+  }
+}
+
+function stopped(): LakeError {
+  return new LakeError('publishing to the lake was stopped; the lake is as it was', 'give up', {
+    hint: 'Run the command again: it continues with what has changed since the last publication.',
+  });
+}

@@ -1,0 +1,95 @@
+import { LakeError } from '../base/errors.js';
+import { literal } from '../warehouse/sql.js';
+import type { Statements } from '../warehouse/store/session.js';
+import { type LakeTable, named } from './catalog.js';
+import type { OpenLake } from './open.js';
+import { isShared } from './settings.js';
+
+/** One publication: a row of `publications`, written in the transaction that it describes. */
+export interface Publication {
+  readonly publicationId: string;
+  readonly runId: string;
+  readonly watermark: string | null;
+  readonly publishedAt: string;
+  readonly schemaVersion: number;
+}
+
+/** The table that says what was published, when, and from which run. */
+export const publications: LakeTable = {
+  name: 'publications',
+  comment:
+    'One row per publication of an organization, written in the transaction that it describes: a reader who sees it sees all of it. Key: org_id, publication_id.',
+  columns: [
+    ['org_id', 'VARCHAR', 'Organization that was published (organizations.id).'],
+    ['publication_id', 'VARCHAR', 'Id of the publication; sorts by time.'],
+    ['run_id', 'VARCHAR', 'Last run of the worker that is in it.'],
+    ['watermark', 'TIMESTAMP WITH TIME ZONE', 'Newest synced_at of all rows in it (UTC).'],
+    ['last_sync_at', 'TIMESTAMP WITH TIME ZONE', 'When the last sync in it started (UTC).'],
+    ['published_at', 'TIMESTAMP WITH TIME ZONE', 'When it was published, by the clock of the worker (UTC).'],
+    ['schema_version', 'INTEGER', 'Version of the tables: the last migration of the worker.'],
+    ['program_version', 'VARCHAR', 'Version of signalhouse.'],
+    ['rows_inserted', 'BIGINT', 'Rows that were new.'],
+    ['rows_updated', 'BIGINT', 'Rows that had changed.'],
+    ['rows_deleted', 'BIGINT', 'Rows that were gone.'],
+  ].map(([name = '', type = '', comment = '']) => ({ name, type, comment })),
+};
+
+/** The last publication of each organization in the namespace. */
+async function lastOfEach(open: OpenLake, tx: Statements): Promise<(Publication & { org: string })[]> {
+  return tx.all(
+    `SELECT org_id AS org, max(publication_id) AS "publicationId", arg_max(run_id, publication_id) AS "runId",
+            arg_max(watermark, publication_id)::VARCHAR AS "watermark",
+            max(published_at)::VARCHAR AS "publishedAt", max(schema_version) AS "schemaVersion"
+       FROM ${named(open.namespace, publications.name)} GROUP BY org_id`,
+  );
+}
+
+/**
+ * The last publication of this organization; null when there is none. Raises LakeError when the namespace belongs to another
+ * organization, or was written by a newer program.
+ */
+export async function lastPublication(open: OpenLake, tx: Statements): Promise<Publication | null> {
+  const { org, namespace, snapshot, parts } = open;
+  const all = await lastOfEach(open, tx);
+  const other = all.find((one) => one.org !== org);
+  if (other && !isShared(parts.place)) {
+    throw new LakeError(
+      `the namespace ${namespace} belongs to another organization: it holds ${other.org}, and this warehouse is of ${org}`,
+      'give up',
+      {
+        hint: 'Set lake.namespace to a pattern with {org}, or to a namespace of its own for each organization.',
+      },
+    );
+  }
+  const newest = Math.max(...all.map(({ schemaVersion }) => schemaVersion));
+  if (newest > snapshot.schemaVersion) {
+    throw new LakeError(
+      `the tables of the namespace ${namespace} were written by a newer signalhouse (version ${newest} of the tables; this warehouse has ${snapshot.schemaVersion})`,
+      'give up',
+      { hint: 'Upgrade signalhouse, run signalhouse rebuild, then publish again.' },
+    );
+  }
+  return all.find((one) => one.org === org) ?? null;
+}
+
+/** Inserts the row of a publication. */
+export async function addPublication(
+  open: OpenLake,
+  tx: Statements,
+  publicationId: string,
+  rows: { readonly inserted: number; readonly updated: number; readonly deleted: number },
+): Promise<void> {
+  const { snapshot, org, namespace, parts } = open;
+  const time = (text: string | null) => (text === null ? 'NULL' : `${literal(text)}::TIMESTAMPTZ`);
+  const values = [
+    ...[org, publicationId, snapshot.runId].map(literal),
+    ...[snapshot.watermark, snapshot.lastSyncAt, new Date().toISOString()].map(time),
+    snapshot.schemaVersion,
+    literal(parts.programVersion),
+    ...[rows.inserted, rows.updated, rows.deleted],
+  ];
+  const columns = publications.columns.map(({ name }) => name).join(', ');
+  await tx.run(
+    `INSERT INTO ${named(namespace, publications.name)} (${columns}) VALUES (${values.join(', ')})`,
+  );
+}

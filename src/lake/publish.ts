@@ -1,0 +1,365 @@
+import { randomBytes } from 'node:crypto';
+import { LakeError } from '../base/errors.js';
+import { identifier, literal } from '../warehouse/sql.js';
+import { bytesOf } from '../warehouse/store/memory.js';
+import type { Statements } from '../warehouse/store/session.js';
+import { type LakeColumn, named } from './catalog.js';
+import { withoutLogin } from './errors.js';
+import { takeLock } from './lock.js';
+import { hashesOf, readMarker, writeMarker } from './marker.js';
+import { type LakeParts, type OpenLake, retried, withLake } from './open.js';
+import { addPublication, lastPublication, type Publication, publications } from './publications.js';
+import { ensureSchema, existingTables, schemaDigest } from './schema.js';
+import { digest, rowsSql, type SourceTable } from './source.js';
+import { publishViews, type ViewChanges } from './views.js';
+
+/** How many rows of one table were sent. */
+export interface TableChanges {
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** What `lake init` and `lake publish` did. */
+export interface LakeReport {
+  readonly kind: LakeParts['place']['kind'];
+  readonly namespace: string;
+  readonly organization: { readonly id: string; readonly name: string | null };
+  /** False when the lake had everything already. */
+  readonly changed: boolean;
+  /**
+   * How changes were found: `first` (the lake had nothing), `incremental` (by what this data directory published last),
+   * `compared` (with the rows of the lake), `none` (nothing was published since).
+   */
+  readonly mode: 'first' | 'incremental' | 'compared' | 'none';
+  readonly publicationId: string | null;
+  readonly runId: string;
+  readonly watermark: string | null;
+  /** Tables with changes. */
+  readonly tables: Readonly<Record<string, TableChanges>>;
+  readonly created: readonly string[];
+  readonly addedColumns: readonly string[];
+  /** Views that the lake has, and those that it cannot have. */
+  readonly views: ViewChanges;
+  readonly attempts: number;
+  readonly seconds: number;
+}
+
+export interface PublishOptions {
+  /** Compares every row with the lake, whatever was published last. */
+  readonly compare: boolean;
+}
+
+/** `lake init`: creates the namespace and its tables. Publishes no rows. */
+export async function initLake(parts: LakeParts): Promise<LakeReport> {
+  const started = performance.now();
+  return withLake(parts, { writes: true }, (open) =>
+    locked(open, async () => {
+      const { created, added } = await retried(
+        open,
+        () => prepare(open),
+        ({ recovery }) => recovery === 'retry',
+      );
+      return {
+        ...reportOf(open, started),
+        changed: created.length + added.length > 0,
+        created,
+        addedColumns: added,
+      };
+    }),
+  );
+}
+
+/** `lake publish`: makes the lake equal to the published file, in one transaction. */
+export async function publishToLake(parts: LakeParts, options: PublishOptions): Promise<LakeReport> {
+  const started = performance.now();
+  return withLake(parts, { writes: true }, (open) =>
+    locked(open, async () => {
+      const attempted: Attempted = { id: newId(), sent: null };
+      let isCommitting = false;
+      return retried(
+        open,
+        async (attempt) => {
+          isCommitting = false;
+          const done = await publishOnce(open, options, attempted, () => {
+            isCommitting = true;
+          });
+          return { ...reportOf(open, started), ...done, attempts: attempt };
+        },
+        // Nobody knows what became of a commit without an answer: the next attempt reads `publications` first.
+        ({ recovery }) => recovery === 'retry' || isCommitting,
+      );
+    }),
+  );
+}
+
+/** One publication and its attempts. */
+interface Attempted {
+  readonly id: string;
+  /** What the last attempt sent before it began to commit. */
+  sent: Pick<LakeReport, 'mode' | 'tables'> | null;
+}
+
+/** A time and a few random digits: sorts by time. */
+function newId(): string {
+  return `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}`;
+}
+
+function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): LakeReport {
+  return {
+    kind: parts.place.kind,
+    namespace,
+    organization: snapshot.organization,
+    changed: false,
+    mode: 'none',
+    publicationId: null,
+    runId: snapshot.runId,
+    watermark: snapshot.watermark,
+    tables: {},
+    created: [],
+    addedColumns: [],
+    views: { created: [], leftOut: [], changed: false },
+    attempts: 1,
+    get seconds() {
+      return Math.round(performance.now() - started) / 1000;
+    },
+  };
+}
+
+/** Runs `work` while this process holds the lock of the namespace, where there is one. */
+async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise<T> {
+  const { place, secrets, log, stop } = open.parts;
+  if (place.lockUrl === undefined) return work();
+  const what = [place.kind, withoutLogin(place.catalog), place.warehouse, open.namespace].join(' ');
+  const lock = await takeLock(place.lockUrl, secrets, what, { log, stop });
+  try {
+    // Once the lock is lost, another worker may write.
+    const lost = lock.lost.then(() => {
+      throw new LakeError('the connection that holds the lock was lost while publishing', 'give up', {
+        hint: 'Check that the PostgreSQL of lake.lockUrl is running, then run the command again: it continues where it was.',
+      });
+    });
+    return await Promise.race([work(), lost]);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Creates and extends the tables, after a look at who wrote them. */
+async function prepare(open: OpenLake) {
+  const existing = await existingTables(open);
+  if (existing?.includes(publications.name)) await lastPublication(open, open.session);
+  return ensureSchema(open);
+}
+
+type Done = Pick<
+  LakeReport,
+  'changed' | 'mode' | 'publicationId' | 'tables' | 'created' | 'addedColumns' | 'views'
+>;
+
+/** Where the marker is about: another lake, or another version of DuckDB, whose hashes may differ, has another text. */
+async function placeOf({ parts, namespace, org, session }: OpenLake): Promise<string> {
+  const [row] = await session.all<{ version: string }>('SELECT version() AS version');
+  const { kind, catalog, warehouse } = parts.place;
+  return digest([kind, withoutLogin(catalog), warehouse, namespace, org, row?.version]);
+}
+
+/** One attempt: finds what has changed, and sends it in one transaction. */
+async function publishOnce(
+  open: OpenLake,
+  { compare }: PublishOptions,
+  attempted: Attempted,
+  committing: () => void,
+): Promise<Done> {
+  const { session, snapshot } = open;
+  const place = await placeOf(open);
+  const schema = schemaDigest(open);
+  const stored = await readMarker(session, place);
+  const existing = await existingTables(open);
+  const last = existing?.includes(publications.name) ? await lastPublication(open, session) : null;
+  const marker =
+    stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema
+      ? stored
+      : null;
+  const nothing = {
+    changed: false,
+    tables: {},
+    created: [],
+    addedColumns: [],
+    views: { created: [], leftOut: [], changed: false },
+  };
+  if (marker?.snapshot === snapshot.identity && !compare) {
+    return { ...nothing, mode: 'none', publicationId: last?.publicationId ?? null };
+  }
+  const changes =
+    marker === null ? await ensureSchema(open) : { created: [], added: [], columns: marker.columns };
+  const views = marker === null ? await publishViews(open) : nothing.views;
+  const isIncremental = marker !== null && !compare;
+  // An attempt of this call was committed, though no answer said so: what follows only finds that nothing is missing.
+  const resolved = last?.publicationId === attempted.id ? attempted.sent : null;
+  const mode = resolved?.mode ?? (last === null ? 'first' : isIncremental ? 'incremental' : 'compared');
+  const fresh = new Map<string, string>();
+  const sent = await session.transaction(async (tx) => {
+    const now = last === null ? null : await lastPublication(open, tx);
+    if (now?.publicationId !== last?.publicationId) throw changedMeanwhile(open);
+    const tables: Record<string, TableChanges> = {};
+    for (const table of snapshot.tables) {
+      const found = await publishTable(open, tx, table, changes.columns[table.name] ?? [], isIncremental);
+      if (found.isFresh) fresh.set(table.name, found.hashes);
+      const { inserted, updated, deleted } = found;
+      if (inserted + updated + deleted > 0) tables[table.name] = { inserted, updated, deleted };
+    }
+    for (const name of snapshot.leftOut.filter((one) => existing?.includes(one))) {
+      const deleted = await emptyTable(open, tx, name);
+      if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
+    }
+    const rows = totalOf(tables);
+    const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isSame(last, open);
+    if (isNew) {
+      if (resolved === null) await addPublication(open, tx, attempted.id, rows);
+      attempted.sent = { mode, tables };
+      committing();
+    }
+    return { tables, isNew };
+  });
+  const publicationId = sent.isNew || last === null ? attempted.id : last.publicationId;
+  await writeMarker(
+    session,
+    place,
+    { publicationId, snapshot: snapshot.identity, schema, columns: changes.columns },
+    fresh,
+  );
+  return {
+    changed: sent.isNew || resolved !== null,
+    mode,
+    publicationId,
+    tables: resolved?.tables ?? sent.tables,
+    created: changes.created,
+    addedColumns: changes.added,
+    views,
+  };
+}
+
+function changedMeanwhile(open: OpenLake): LakeError {
+  return new LakeError(`another worker published to ${open.namespace} at the same time`, 'retry');
+}
+
+/** Whether the last publication is of the same run and the same tables. */
+function isSame(last: Publication | null, { snapshot }: OpenLake): boolean {
+  return (
+    last !== null &&
+    last.runId === snapshot.runId &&
+    last.watermark === snapshot.watermark &&
+    last.schemaVersion === snapshot.schemaVersion
+  );
+}
+
+function totalOf(tables: Readonly<Record<string, TableChanges>>): TableChanges {
+  const sum = (of: keyof TableChanges) => Object.values(tables).reduce((total, one) => total + one[of], 0);
+  return { inserted: sum('inserted'), updated: sum('updated'), deleted: sum('deleted') };
+}
+
+/** Deletes this organization's rows of a table that the lake is to have no longer. */
+async function emptyTable({ namespace, org }: OpenLake, tx: Statements, table: string): Promise<number> {
+  return tx.run(`DELETE FROM ${named(namespace, table)} WHERE org_id = ${literal(org)}`);
+}
+
+interface Sent extends TableChanges {
+  /** The temporary table with the hashes of the table's rows. */
+  readonly hashes: string;
+  /** Whether they differ from the stored ones. */
+  readonly isFresh: boolean;
+}
+
+/** Sends what differs in one table: MERGE what is new or changed, then DELETE what is gone. */
+async function publishTable(
+  open: OpenLake,
+  tx: Statements,
+  table: SourceTable,
+  columns: readonly LakeColumn[],
+  isIncremental: boolean,
+): Promise<Sent> {
+  const { org } = open;
+  const target = named(open.namespace, table.name);
+  const rows = rowsSql(table, columns, org);
+  const hashes = `temp.${identifier(`now_${table.name}`)}`;
+  const hash = (names: readonly string[]) => `hash(${names.map(identifier).join(', ')})`;
+  const names = columns.slice(1).map(({ name }) => name);
+  const hashed = `${hash(table.key)} AS kh, ${hash(names)} AS rh`;
+  await tx.run(
+    `CREATE OR REPLACE TEMP TABLE ${identifier(`now_${table.name}`)} AS
+       SELECT rid, ${hashed}, ${bytesSql(columns)} AS bytes FROM (${rows})`,
+  );
+  const before = isIncremental ? hashesOf(table.name) : 'temp.stored';
+  if (!isIncremental) {
+    await tx.run(
+      `CREATE OR REPLACE TEMP TABLE stored AS SELECT ${hashed} FROM ${target} WHERE org_id = ${literal(org)}`,
+    );
+  }
+  await tx.run(
+    `CREATE OR REPLACE TEMP TABLE changed AS
+       SELECT rid, bytes, kh IN (SELECT kh FROM ${before}) AS was_there
+         FROM ${hashes} AS now ANTI JOIN ${before} AS was USING (kh, rh) ORDER BY rid`,
+  );
+  const [counts] = await tx.all<{ inserted: number; updated: number; gone: number; stored: number }>(
+    `SELECT count(*) FILTER (NOT was_there) AS inserted, count(*) FILTER (was_there) AS updated,
+            (SELECT count(*) FROM ${before} AS was ANTI JOIN ${hashes} AS now USING (kh)) AS gone,
+            (SELECT count(*) FROM ${before}) AS stored FROM temp.changed`,
+  );
+  const { inserted = 0, updated = 0, gone = 0, stored = 0 } = counts ?? {};
+  const list = [...columns.map(({ name }) => identifier(name))].join(', ');
+  const same = (names: readonly string[]) =>
+    names.map((name) => `t.${identifier(name)} = s.${identifier(name)}`).join(' AND ');
+  for (const piece of await piecesOf(tx, open.parts)) {
+    const part = `SELECT ${list} FROM (${rows}) WHERE rid IN (SELECT rid FROM temp.changed WHERE ${piece}) AND ${piece}`;
+    if (stored === 0) await tx.run(`INSERT INTO ${target} (${list}) ${part}`);
+    else {
+      // With the organization as a constant, only its own partition is read.
+      await tx.run(
+        `MERGE INTO ${target} AS t USING (${part}) AS s
+            ON t.org_id = ${literal(org)} AND ${same(['org_id', ...table.key])}
+          WHEN MATCHED THEN UPDATE BY NAME WHEN NOT MATCHED THEN INSERT BY NAME`,
+      );
+    }
+  }
+  const deleted =
+    gone === 0
+      ? 0
+      : await tx.run(
+          `DELETE FROM ${target} AS t WHERE t.org_id = ${literal(org)}
+              AND NOT EXISTS (SELECT 1 FROM (${rows}) AS s WHERE ${same(table.key)})`,
+        );
+  const isFresh = !isIncremental || inserted + updated + deleted > 0;
+  return { inserted, updated, deleted, hashes, isFresh };
+}
+
+/** About how much memory a row takes while it is written. */
+function bytesSql(columns: readonly LakeColumn[]): string {
+  const texts = columns.slice(1).flatMap(({ name, type }) => {
+    const column = identifier(name);
+    if (/^(VARCHAR|JSON|BLOB)$/.test(type)) return [`coalesce(strlen(${column}::VARCHAR), 0)`];
+    return type.endsWith('[]') ? [`16 * coalesce(len(${column}), 0)`] : [];
+  });
+  return [String(8 * columns.length), ...texts].join(' + ');
+}
+
+/** One statement sends at most so many bytes, and at most this part of the memory limit. */
+const mostPieceBytes = 64_000_000;
+const pieceShare = 8;
+
+/**
+ * Conditions that divide the changed rows into pieces. One statement holds the rows that it writes in memory, up to 122,880
+ * of them: long texts would not fit.
+ */
+async function piecesOf(tx: Statements, { limits }: LakeParts): Promise<string[]> {
+  const most = Math.min(
+    mostPieceBytes,
+    (bytesOf(limits.memoryLimit) ?? mostPieceBytes * pieceShare) / pieceShare,
+  );
+  const pieces = await tx.all<{ first: number; last: number }>(
+    `SELECT min(rid) AS first, max(rid) AS last FROM (
+       SELECT rid, sum(bytes) OVER (ORDER BY rid) // ${Math.floor(most)} AS piece FROM temp.changed)
+      GROUP BY piece ORDER BY first`,
+  );
+  return pieces.map(({ first, last }) => `rid BETWEEN ${first} AND ${last}`);
+}
