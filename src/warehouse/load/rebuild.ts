@@ -1,5 +1,5 @@
 import { identifier, literals } from '../sql.js';
-import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
+import { longText, rowGroupText } from '../store/copy.js';
 import { outOfMemory } from '../store/faults.js';
 import { limitOf, withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
@@ -46,21 +46,39 @@ export async function rebuild(
 ): Promise<Rebuilt> {
   const started = performance.now();
   const rows: Record<string, number> = {};
-  const piecesOf = await piecesOfDocuments(session);
+  const divided = await divideDocuments(session);
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    const pieces = model.from === 'documents' ? await piecesOf(model) : [];
-    rows[model.table] =
-      model.from === 'documents' && pieces.length > 1
-        ? await fillInPieces(session, model, columns, pieces)
-        : await withMemoryHeadroom(session, () => fill(session, model, columns));
+    rows[model.table] = await filled(session, model, columns, divided);
   }
   await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   const [counted] = await session.all<{ documents: number }>(
     'SELECT count(*) AS documents FROM raw.documents',
   );
   return { documents: counted?.documents ?? 0, rows, ms: performance.now() - started };
+}
+
+/**
+ * Fills a table by one statement, or in pieces where its documents have long texts, or are too many for the memory: with
+ * 196 MB, the 320,000 conversations of 1,000,000 messages were.
+ */
+async function filled(
+  session: Session,
+  model: Model,
+  columns: Columns,
+  divided: (model: DocumentModel) => Promise<Divided>,
+): Promise<number> {
+  const { pieces, isLong } =
+    model.from === 'documents' ? await divided(model) : { pieces: [], isLong: false };
+  const inPieces = (of: DocumentModel) => fillInPieces(session, of, columns, pieces);
+  if (model.from === 'documents' && isLong) return inPieces(model);
+  try {
+    return await withMemoryHeadroom(session, () => fill(session, model, columns));
+  } catch (error) {
+    if (model.from === 'documents' && pieces.length > 1 && outOfMemory(error)) return inPieces(model);
+    throw error;
+  }
 }
 
 async function fill(session: Session, model: Model, columns: Columns): Promise<number> {
@@ -116,16 +134,20 @@ interface Piece {
   readonly before: number | null;
 }
 
+interface Divided {
+  readonly pieces: readonly Piece[];
+  /** Whether their long texts are too long together for one statement. */
+  readonly isLong: boolean;
+}
+
 /**
  * Divides the documents of a model so that each piece has long texts of `rowGroupText` bytes. One statement over all of them
  * would hold those of thousands of rows in memory: it took 512 MB for 2,000 messages of 108 KB.
  */
-async function piecesOfDocuments(session: Session): Promise<(model: DocumentModel) => Promise<Piece[]>> {
-  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
-  if (!(await hasLongTexts(session, here?.name ?? 'worker'))) return async () => [];
+async function divideDocuments(session: Session): Promise<(model: DocumentModel) => Promise<Divided>> {
   // From here on no document changes its place: none is deleted, and row groups that are empty are gone.
   await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
-  const found = new Map<string, Promise<Piece[]>>();
+  const found = new Map<string, Promise<Divided>>();
   return ({ documents }) => {
     const kinds = literals(documents);
     const pieces = found.get(kinds) ?? withMemoryHeadroom(session, () => divide(session, kinds));
@@ -137,26 +159,51 @@ async function piecesOfDocuments(session: Session): Promise<(model: DocumentMode
 /** A piece ends after so many documents as well: beside the long texts, they take memory too. */
 const pieceDocuments = 30_720;
 
-async function divide(session: Session, kinds: string): Promise<Piece[]> {
-  // A table of its own: a window function keeps every column of its input in memory, the texts included.
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE text_bytes AS
-       SELECT rowid AS rid, CASE WHEN strlen(body) > ${longText} THEN strlen(body) ELSE 0 END AS bytes
-         FROM raw.documents WHERE endpoint IN (${kinds})`,
+async function divide(session: Session, kinds: string): Promise<Divided> {
+  const longBytes = `CASE WHEN strlen(body) > ${longText} THEN strlen(body) ELSE 0 END`;
+  const from = (where: string) => `raw.documents WHERE endpoint IN (${kinds}) AND ${where}`;
+  // By vectors, because a window over the rows of all documents does not fit: 196 MB are too little for 2,400,000.
+  const vectors = await session.all<Sized & { vector: number }>(
+    `SELECT ${vectorSql} AS vector, min(rid) AS first, count(*)::INTEGER AS documents, sum(bytes)::DOUBLE AS bytes
+       FROM (SELECT rowid AS rid, ${longBytes} AS bytes FROM ${from('true')}) GROUP BY ALL ORDER BY vector`,
   );
-  const pieces = await session.all<{ from: number }>(
-    `SELECT min(rid) AS "from" FROM (
-       SELECT rid, sum(bytes) OVER stored // ${rowGroupText} AS texts, row_number() OVER stored // ${pieceDocuments} AS rows
-         FROM text_bytes WINDOW stored AS (ORDER BY rid))
-      GROUP BY texts, rows ORDER BY "from"`,
-  );
-  const [texts] = await session.all<{ bytes: number }>('SELECT sum(bytes)::DOUBLE AS bytes FROM text_bytes');
-  await session.run('DROP TABLE temp.text_bytes');
-  if (Number(texts?.bytes ?? 0) <= rowGroupText) return [];
-  return pieces.map(({ from }, index) => ({
-    from: index === 0 ? 0 : from,
-    before: pieces[index + 1]?.from ?? null,
-  }));
+  const parts: Sized[] = [];
+  for (const part of vectors) {
+    if (part.bytes <= rowGroupText) parts.push(part);
+    else {
+      const rows = from(inVectors([part.vector]));
+      parts.push(
+        ...(await session.all<Sized>(
+          `SELECT rowid AS first, 1 AS documents, (${longBytes})::DOUBLE AS bytes FROM ${rows} ORDER BY first`,
+        )),
+      );
+    }
+  }
+  const isLong = vectors.reduce((sum, { bytes }) => sum + bytes, 0) > rowGroupText;
+  return { pieces: piecesOf(parts), isLong };
+}
+
+/** Neighbouring documents: the row id of the first, how many they are, and the bytes of their long texts. */
+interface Sized {
+  readonly first: number;
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+/** Joins neighbours, in the order of their row ids, while they are few and their long texts short enough for one piece. */
+function piecesOf(parts: readonly Sized[]): Piece[] {
+  const starts: number[] = [0];
+  let [documents, bytes] = [0, 0];
+  for (const part of parts) {
+    const isFull = documents + part.documents > pieceDocuments || bytes + part.bytes > rowGroupText;
+    if (isFull && documents > 0) {
+      starts.push(part.first);
+      [documents, bytes] = [0, 0];
+    }
+    documents += part.documents;
+    bytes += part.bytes;
+  }
+  return starts.map((from, index) => ({ from, before: starts[index + 1] ?? null }));
 }
 
 /** Recomputes a table piece by piece, each in a transaction that replaces the rows of the piece's scopes. */
@@ -172,16 +219,38 @@ async function fillInPieces(
   let rows = 0;
   try {
     await withMemoryHeadroom(session, () => session.transaction((tx) => deleteOrphans(tx, model, columns)));
-    for (const piece of pieces) {
-      rows += await withMemoryHeadroom(session, () =>
-        session.transaction((tx) => fillPiece(tx, model, columns, piece)),
-      );
-      // Its texts leave the memory, and the next rows begin a row group.
-      await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
-    }
+    for (const piece of pieces) rows += await fillPieceOrHalves(session, model, columns, piece);
   } finally {
     await session.configure('threads', setting?.threads ?? 1).catch(() => undefined);
   }
+  return rows;
+}
+
+/** A piece that does not fit into the memory is halved: how much a document takes depends on what is in it. */
+async function fillPieceOrHalves(
+  session: Session,
+  model: DocumentModel,
+  columns: Columns,
+  piece: Piece,
+): Promise<number> {
+  let rows = 0;
+  try {
+    rows = await withMemoryHeadroom(session, () =>
+      session.transaction((tx) => fillPiece(tx, model, columns, piece)),
+    );
+  } catch (error) {
+    if (!outOfMemory(error)) throw error;
+    const { from, before } = piece;
+    const [middle] = await session.all<{ rid: number | null }>(
+      `SELECT quantile_disc(rowid, 0.5) FILTER (rowid > ${from}) AS rid FROM raw.documents
+        WHERE rowid >= ${from} ${before === null ? '' : `AND rowid < ${before}`} AND endpoint IN (${literals(model.documents)})`,
+    );
+    if (middle?.rid == null) throw error;
+    rows += await fillPieceOrHalves(session, model, columns, { from, before: middle.rid });
+    rows += await fillPieceOrHalves(session, model, columns, { from: middle.rid, before });
+  }
+  // Its texts leave the memory, and the next rows begin a row group.
+  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   return rows;
 }
 
