@@ -71,7 +71,7 @@ export async function importChanges(
     if (prepared.newChanges.length > 0 && confirm && !(await confirm(prepared)))
       return reportWithoutQueueing(prepared, 'declined');
     const report = enqueue(queue, prepared);
-    saveImportCopy(setup.config.dataDir, source, report);
+    saveImportCopy(setup.config, source, report);
     return report;
   });
 }
@@ -143,7 +143,7 @@ export async function listChanges(
   limit: number,
 ): Promise<{ readonly total: number; readonly changes: TitledChange[] }> {
   return withPublished(setup, async (snapshot) => {
-    const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
+    const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => matches(change, filter)).reverse();
     return { total: found.length, changes: await titled(snapshot, all, found.slice(0, limit)) };
   });
@@ -155,7 +155,7 @@ export async function showChange(
   id: string,
 ): Promise<(TitledChange & { readonly attempted: readonly ChangeAttempt[] }) | null> {
   return withPublished(setup, async (snapshot) => {
-    const all = await readQueue(snapshot, setup.config.dataDir, setup.log);
+    const all = await readQueue(snapshot, setup.config, setup.log);
     const found = all.filter((change) => change.id === id);
     const [change] = await titled(snapshot, all, found);
     return change ? { ...change, attempted: await attemptsOf(snapshot, id) } : null;

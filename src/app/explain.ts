@@ -140,7 +140,7 @@ export async function explainEntity(
     children.map(({ request }) => request.replace(/^GET /, '')),
   );
   const documents = documentKinds(resources, kind);
-  const changes = (await readQueue(snapshot, config.dataDir, log)).filter(
+  const changes = (await readQueue(snapshot, config, log)).filter(
     ({ entityType, entityId }) => entityType === kind && entityId === id,
   );
   const { holder, publishedAt } = readFiles(config.dataDir);

@@ -25,8 +25,8 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const contents = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
   const changes = isPublished
-    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config.dataDir, log))
-    : await readQueue(null, config.dataDir, log);
+    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
+    : await readQueue(null, config, log);
   const queue: Record<string, number> = {};
   for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;
   return { contents, queue };

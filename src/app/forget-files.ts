@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { basename, extname, join, relative } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
+import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
@@ -24,10 +25,9 @@ export async function finishForgetting(
   setup: Pick<Setup, 'config' | 'clock' | 'log'>,
 ): Promise<boolean> {
   const { config, clock = systemClock, log } = setup;
-  const { dataDir } = config;
   const pending = await warehouse.pendingSteps();
   for (const step of pending) {
-    if (step === 'files') await cleanFiles(dataDir, warehouse.forgotten, log, { dryRun: false });
+    if (step === 'files') await cleanFiles(config, warehouse.forgotten, log, { dryRun: false });
     if (step === 'compact') await warehouse.compactNow();
     if (step === 'publish') await warehouse.publish();
     await warehouse.completeStep(step, new Date(clock.now()));
@@ -45,20 +45,16 @@ const textFiles: ReadonlySet<string> = new Set([
  * that hold any of it are deleted. Returns their names, relative to the directory.
  */
 export async function cleanFiles(
-  dataDir: string,
+  folder: DataDir,
   forgotten: Fingerprints,
   log: Log,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<string[]> {
+  const { dataDir, encryptionKey } = folder;
   const found: string[] = [];
-  const journal = journalPath(dataDir);
-  if (existsSync(journal)) {
-    const lines = readFileSync(journal, 'utf8').split('\n');
-    if (lines.some((line) => journalLine(forgotten, line) !== line)) {
-      found.push(basename(journal));
-      if (!dryRun) new Journal(dataDir, log).rewrite((line) => journalLine(forgotten, line));
-    }
-  }
+  const journal = new Journal(folder, log);
+  if (journal.rewrite((line) => journalLine(forgotten, line), { dryRun }) > 0)
+    found.push(basename(journalPath(dataDir)));
   for (const name of namesIn(dataDir).filter((one) => one.endsWith('.json'))) {
     const path = join(dataDir, name);
     const text = readFileSync(path, 'utf8');
@@ -68,9 +64,9 @@ export async function cleanFiles(
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
   }
   const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
-  for (const folder of kept) {
-    for (const path of filesUnder(join(dataDir, folder))) {
-      if (!(await holds(path, forgotten))) continue;
+  for (const name of kept) {
+    for (const path of filesUnder(join(dataDir, name))) {
+      if (!(await holds(path, encryptionKey, forgotten))) continue;
       found.push(relative(dataDir, path));
       if (dryRun) continue;
       // The copy of an import is two files: the sheet, and what became of its rows.
@@ -109,9 +105,14 @@ function journalLine(forgotten: Fingerprints, line: string): string {
   return stripJson(forgotten, JSON.stringify({ ...change, ...Object.fromEntries(values), body: null }));
 }
 
-async function holds(path: string, forgotten: Fingerprints): Promise<boolean> {
+async function holds(
+  path: string,
+  key: EncryptionKey | undefined,
+  forgotten: Fingerprints,
+): Promise<boolean> {
+  const bytes = Buffer.from(fromStored(readFileSync(path), key, path));
   try {
-    for await (const text of textsOf(path)) {
+    for await (const text of textsOf(path, bytes)) {
       const plain = withoutEntities(text);
       if (forgotten.redact(plain) !== plain || stripPath(forgotten, plain) !== plain) return true;
     }
@@ -119,14 +120,13 @@ async function holds(path: string, forgotten: Fingerprints): Promise<boolean> {
   } catch (error) {
     // A file that is no workbook after all: its bytes are searched as they are.
     if (!(error instanceof UsageError)) throw error;
-    const text = readFileSync(path, 'latin1');
+    const text = bytes.toString('latin1');
     return forgotten.redact(text) !== text;
   }
 }
 
 /** The texts of a file; of a workbook, those of each of its parts. */
-async function* textsOf(path: string): AsyncGenerator<string> {
-  const bytes = readFileSync(path);
+async function* textsOf(path: string, bytes: Buffer): AsyncGenerator<string> {
   if (textFiles.has(extname(path).toLowerCase()) || bytes.subarray(0, 2).toString('latin1') !== 'PK') {
     yield bytes.toString('utf8');
     return;

@@ -47,7 +47,7 @@ export async function forget(
       ...warehouse.forgotten.rows(),
       ...fingerprints,
     ]);
-    const files = await cleanFiles(dataDir, trial, log, { dryRun: true });
+    const files = await cleanFiles(config, trial, log, { dryRun: true });
     const report = {
       ...{ type: plan.type, entities: plan.ids.length, merged: plan.merged, unknown: plan.unknown },
       ...{ rows: plan.held, files, pending: [], notReached: placesNotReached(dataDir, trial) },

@@ -79,7 +79,7 @@ export async function pushPreview(
     const identity = await whoAmI(api, options.stop);
     const [owner] = await snapshot.all<Organization>('SELECT id, name, slug FROM organizations LIMIT 1');
     refuseAnother(owner ?? null, identity, config.dataDir);
-    const changes = await readQueue(snapshot, config.dataDir, access.log);
+    const changes = await readQueue(snapshot, config, access.log);
     const counts = await storedCounts(snapshot);
     const { organization } = identity;
     const stop = options.stop ?? new AbortController().signal;
@@ -140,7 +140,8 @@ async function pushWithInbox(
   const { warehouse, config, clock, log } = parts;
   return withQueue(parts, async (queue) => {
     const { requestedBy } = options;
-    const folder = { dataDir: config.dataDir, queue, warehouse, settings: config, clock, log, requestedBy };
+    const { dataDir, encryptionKey } = config;
+    const folder = { dataDir, encryptionKey, queue, warehouse, settings: config, clock, log, requestedBy };
     const inbox = new Inbox(folder);
     try {
       await inbox.importAll();

@@ -84,30 +84,29 @@ export function connect(
 }
 
 /** How the worker opens the warehouse: its directory, the limits of DuckDB, and the permissions of the published file. */
-export function limitsOf({ dataDir, warehouse, publish, analysis }: Config) {
-  const memoryLimit = memoryOf(warehouse.memoryLimit, 'worker');
+export function limitsOf(config: Config) {
+  const { warehouse, publish, analysis } = config;
   return {
-    dataDir,
-    memoryLimit,
-    threads: warehouse.threads,
+    ...openingOf(config),
+    memoryLimit: memoryOf(warehouse.memoryLimit, 'worker'),
     publishMode: Number.parseInt(String(publish.mode), 8),
     businessHours: analysis.businessHours,
   };
 }
 
 /** The limits of DuckDB for queries, which may need more memory than the worker. */
-export function readingLimitsOf({ dataDir, warehouse }: Config) {
-  return { dataDir, memoryLimit: memoryOf(warehouse.queryMemoryLimit, 'query'), threads: warehouse.threads };
+export function readingLimitsOf(config: Config) {
+  return { ...openingOf(config), memoryLimit: memoryOf(config.warehouse.queryMemoryLimit, 'query') };
 }
 
 /** The same for the queries of an assistant, which nobody reads before they run. */
-export function assistantLimitsOf({ dataDir, warehouse, mcp }: Config) {
-  return {
-    dataDir,
-    memoryLimit: memoryOf(mcp.memoryLimit, 'worker'),
-    threads: warehouse.threads,
-    spillLimit: '1GB',
-  };
+export function assistantLimitsOf(config: Config) {
+  return { ...openingOf(config), memoryLimit: memoryOf(config.mcp.memoryLimit, 'worker'), spillLimit: '1GB' };
+}
+
+function openingOf({ dataDir, encryptionKey, duckdb, warehouse }: Config) {
+  const { extensionDirectory } = duckdb;
+  return { dataDir, encryptionKey, extensionDirectory, threads: warehouse.threads };
 }
 
 function memoryOf(setting: string, of: 'worker' | 'query'): string {

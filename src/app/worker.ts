@@ -112,7 +112,7 @@ export async function withQueue<T>(
   { warehouse, config, clock, log }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config' | 'log'>,
   work: (queue: Queue) => Promise<T>,
 ): Promise<T> {
-  const queue = await Queue.open(warehouse, config.dataDir, clock, log);
+  const queue = await Queue.open(warehouse, config, clock, log);
   try {
     return await work(queue);
   } finally {

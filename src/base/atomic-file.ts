@@ -41,10 +41,10 @@ export async function writeAtomically(
   }
 }
 
-/** `writeAtomically` for a text, done when this returns. */
+/** `writeAtomically` for what is in memory, done when this returns. */
 export function writeAtomicallySync(
   path: string,
-  text: string,
+  content: string | Uint8Array,
   { mode = 0o666 }: AtomicWriteOptions = {},
 ): void {
   const temporary = temporaryFor(path);
@@ -52,7 +52,7 @@ export function writeAtomicallySync(
     rmSync(temporary, { force: true });
     const file = openSync(temporary, 'wx', mode);
     try {
-      writeAll(file, text);
+      writeAll(file, content);
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -97,9 +97,9 @@ export function syncDirectory(path: string): void {
 /** What Windows, some network file systems, and a folder that may be written but not listed answer. */
 const cannotSync: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
-/** Writes all of a text to an open file: one call of the system may take less than it is given. */
-export function writeAll(file: number, text: string): void {
-  const bytes = Buffer.from(text);
+/** Writes all of it to an open file: one call of the system may take less than it is given. */
+export function writeAll(file: number, content: string | Uint8Array): void {
+  const bytes = Buffer.from(content);
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }
 

@@ -100,7 +100,11 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
   try {
     const { config, credentials } = loadConfigWithCredentials(sources);
     const access = { config, credentials, ...logging([credentials.apiKey]) };
-    return { checks: [ok('settings', 'complete and valid'), ...keyFile(config.api.keyFile)], access };
+    const files = [
+      ...keyFile('key file', config.api.keyFile),
+      ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
+    ];
+    return { checks: [ok('settings', 'complete and valid'), ...files], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const checks = error.problems.map(({ setting, problem }) =>
@@ -114,13 +118,13 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
   }
 }
 
-/** Other users of this machine must not be able to read the key. */
-function keyFile(path: string | undefined): Check[] {
+/** Other users of this machine must not be able to read a key. */
+function keyFile(name: string, path: string | undefined): Check[] {
   if (path === undefined || process.platform === 'win32') return [];
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) === 0) return [];
   const octal = (mode & 0o777).toString(8);
-  return [warn('key file', `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
+  return [warn(name, `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
 }
 
 /** Too little for a sync. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
+import type { EncryptionKey } from '../base/encryption.js';
 import { messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Settings, settings } from './schema.js';
@@ -9,6 +10,7 @@ import {
   apiKeyProblem,
   baseUrlProblem,
   type LakeSecrets,
+  readEncryptionKey,
   readLakeSecrets,
   readServeSecrets,
   type ServeSecrets,
@@ -19,6 +21,7 @@ export const variables = {
   SIGNALHOUSE_BASE_URL: ['api', 'baseUrl'],
   SIGNALHOUSE_API_KEY_FILE: ['api', 'keyFile'],
   SIGNALHOUSE_DATA_DIR: ['dataDir'],
+  SIGNALHOUSE_ENCRYPTION_KEY_FILE: ['encryption', 'keyFile'],
   SIGNALHOUSE_RATE_LIMIT_REQUESTS: ['rateLimit', 'requests'],
   SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: ['rateLimit', 'windowMs'],
   SIGNALHOUSE_LOG_LEVEL: ['log', 'level'],
@@ -40,6 +43,8 @@ export interface Sources {
 export interface Config extends Settings {
   /** Absolute. */
   readonly dataDir: string;
+  /** Read from the file `encryption.keyFile`. */
+  readonly encryptionKey: EncryptionKey | undefined;
 }
 
 /** How to reach the API. The key is only here, never among the settings. */
@@ -79,7 +84,8 @@ export function effectiveSettings(sources: Sources): EffectiveSetting[] {
   const { origin, fileValues } = readConfig(sources);
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
   // Required by most commands, so its absence is shown as well.
-  const leaves = leavesOf({ ...config, api: { baseUrl: undefined, ...config.api } });
+  const { encryptionKey: _, ...shown } = config;
+  const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...config.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
     const given = origin.get(setting);
@@ -140,7 +146,7 @@ export function loadServeConfig(
   return { ...withCredentials(sources, read), secrets, lake };
 }
 
-function withAbsolutePaths(values: Settings, cwd: string): Config {
+function withAbsolutePaths(values: Settings, cwd: string): Settings {
   const { dataDir, duckdb } = values;
   const { extensionDirectory: directory } = duckdb;
   return {
@@ -252,7 +258,16 @@ function readConfig(sources: Sources): Read {
     const found = sources.checkJobs(jobs, namer(origin, file)('serve.jobs'));
     problems.push(...found.filter(({ setting }) => !named.has(setting)));
   }
-  const config = parsed.success ? withAbsolutePaths(parsed.data, cwd) : undefined;
+  const keyFile = parsed.data?.encryption.keyFile ?? null;
+  const encryptionKey =
+    keyFile === null
+      ? undefined
+      : readEncryptionKey(resolve(cwd, keyFile), namer(origin, file)('encryption.keyFile'));
+  if (encryptionKey && 'problem' in encryptionKey) problems.push(encryptionKey);
+  const config =
+    parsed.success && !(encryptionKey && 'problem' in encryptionKey)
+      ? { ...withAbsolutePaths(parsed.data, cwd), encryptionKey }
+      : undefined;
   return { config, origin, values, fileValues, problems };
 }
 

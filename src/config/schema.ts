@@ -409,6 +409,15 @@ const retention = section({
     ),
 }).describe('The worker trims its own records at the end of each sync and push.');
 
+const encryption = section({
+  keyFile: text
+    .nullable()
+    .default(null)
+    .describe(
+      'A file that holds the key that encrypts the data directory, for example a mounted secret; without it, nothing is encrypted.',
+    ),
+}).describe('Encryption of the data directory; see docs/privacy.md.');
+
 const log = section({
   level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
@@ -432,6 +441,7 @@ export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>)
     serve,
     mcp,
     retention,
+    encryption,
     log,
   });
 }

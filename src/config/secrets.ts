@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { EncryptionKey } from '../base/encryption.js';
 import type { Problem } from '../base/errors.js';
 import { keyAddressProblem } from '../base/loopback.js';
 
@@ -131,6 +132,24 @@ export function apiKeyProblem(key: string): string | undefined {
   return /^[\x21-\x7e]{1,4096}$/.test(key)
     ? undefined
     : 'the key contains characters that a key cannot have (white space or non-ASCII)';
+}
+
+/** AES-256 has 32 bytes; `openssl rand -base64 32` makes 44 characters. */
+const shortestEncryptionKey = 32;
+
+/** Reads the key that encrypts the data directory. Never quotes it. */
+export function readEncryptionKey(path: string, setting: string): EncryptionKey | Problem {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    return { setting, problem: `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` };
+  }
+  if (/^[\x21-\x7e]*$/.test(text) && text.length >= shortestEncryptionKey) return new EncryptionKey(text);
+  return {
+    setting,
+    problem: `${path}: the key must be one line of at least ${shortestEncryptionKey} printable characters without spaces (openssl rand -base64 32 makes a good one)`,
+  };
 }
 
 /** The variable that a secret comes from, or the file that it names; null when it is not set. Never the secret itself. */

@@ -2,8 +2,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LockedError, messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { identifier, literal } from '../warehouse/sql.js';
-import { logOf, makePrivate } from '../warehouse/store/engine.js';
+import { identifier } from '../warehouse/sql.js';
+import { attaching, logOf, makePrivate } from '../warehouse/store/engine.js';
 import { lockConflict } from '../warehouse/store/faults.js';
 import type { Session } from '../warehouse/store/session.js';
 import type { LakeColumn } from './catalog.js';
@@ -34,9 +34,9 @@ export function markerPath(dataDir: string): string {
 /** Attaches the file, made new when it cannot be read. Raises LockedError while another publication has it open. */
 export async function attachMarker(session: Session, dataDir: string, log: Pick<Log, 'warn'>): Promise<void> {
   const path = markerPath(dataDir);
-  const attach = `ATTACH ${literal(path)} AS ${database}`;
+  const attach = attaching(path, database, session);
   try {
-    await session.run(attach);
+    await session.run(...attach);
     await session.run(tables);
   } catch (error) {
     const conflict = lockConflict(error instanceof Error && error.cause ? error.cause : error);
@@ -57,7 +57,7 @@ export async function attachMarker(session: Session, dataDir: string, log: Pick<
     );
     await session.run(`DETACH DATABASE IF EXISTS ${database}`);
     for (const one of [path, logOf(path)]) rmSync(one, { force: true });
-    await session.run(attach);
+    await session.run(...attach);
     await session.run(tables);
   }
   makePrivate(path);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { EncryptionKey } from '../base/encryption.js';
 import { LakeError, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Scope } from '../base/scope.js';
@@ -9,7 +10,8 @@ import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
 import { publishedIn } from '../warehouse/read/query.js';
 import { literal } from '../warehouse/sql.js';
-import { type Limits, openInstance } from '../warehouse/store/engine.js';
+import { keyFault } from '../warehouse/store/encryption.js';
+import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { Session } from '../warehouse/store/session.js';
 import { type Catalog, catalogOf, lake } from './catalog.js';
@@ -24,6 +26,8 @@ export interface LakeParts {
   readonly place: LakePlace;
   readonly secrets: LakeSecrets;
   readonly extensionDirectory: string | null;
+  /** The key of the data directory, as text: it is sent to another process. */
+  readonly encryptionKey: string | null;
   /** What is left out and masked. */
   readonly profile: PrivacySettings['profile'];
   readonly limits: Limits;
@@ -63,7 +67,7 @@ export async function withLake<T>(
   const identity = identityOf(published);
   return Scope.run(async (scope) => {
     const session = await openSession(parts, scope);
-    await session.run(`ATTACH ${literal(published)} AS ${snapshotName} (READ_ONLY)`);
+    await attachSnapshot(session, published);
     const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
     if (!policy.isFull) await session.run(useSalt(saltOf(dataDir)));
     const snapshot = await readSnapshot(session, policy, identity);
@@ -85,12 +89,25 @@ export async function withLake<T>(
   });
 }
 
+async function attachSnapshot(session: Session, published: string): Promise<void> {
+  const { encryptionKey } = session;
+  try {
+    await session.run(...attaching(published, snapshotName, { access: 'read', encryptionKey }));
+  } catch (error) {
+    throw keyFault(published, encryptionKey, error) ?? error;
+  }
+}
+
 async function openSession(
-  { dataDir, place, limits, extensionDirectory, stop }: LakeParts,
+  { dataDir, place, limits, extensionDirectory, encryptionKey: keyText, stop }: LakeParts,
   scope: Scope,
 ): Promise<Session> {
   const spill = spillFolder(dataDir);
-  const instance = await openInstance(':memory:', { ...limits, access: 'write', spill });
+  const encryptionKey = keyText === null ? undefined : new EncryptionKey(keyText);
+  const instance = await openInstance(':memory:', {
+    ...{ ...limits, access: 'write', spill },
+    ...{ encryptionKey, extensionDirectory },
+  });
   scope.defer('instance', () => instance.closeSync());
   const connection = await instance.connect();
   // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
@@ -105,7 +122,7 @@ async function openSession(
   stop.addEventListener('abort', interrupt, { once: true });
   scope.defer('stop', () => stop.removeEventListener('abort', interrupt));
   const session = await Session.on(
-    { connect: async () => connection, closeSync: () => instance.closeSync() },
+    { encryptionKey, connect: async () => connection, closeSync: () => instance.closeSync() },
     dataDir,
   );
   scope.defer('session', () => session.close());

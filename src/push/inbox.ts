@@ -12,6 +12,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
+import type { DataDir } from '../base/encryption.js';
 import { messageOf, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
@@ -27,8 +28,7 @@ import { fromSheet, type ImportSource } from './import/source.js';
 import type { Queue } from './queue/queue.js';
 import { isBaseColumn, resultColumns, rowResults } from './result.js';
 
-export interface InboxParts {
-  readonly dataDir: string;
+export interface InboxParts extends DataDir {
   readonly queue: Queue;
   readonly warehouse: Warehouse;
   readonly settings: CostSettings;
@@ -101,7 +101,7 @@ export class Inbox {
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
     if (report.outcome === 'refused') return this.#rejectRows(path, source, report, command);
-    saveImportCopy(dataDir, source, report);
+    saveImportCopy(this.#parts, source, report);
     this.#imported.push({ path, source, report });
     log.info({ file: basename(path), queued: report.queued.length }, 'imported from the drop folder');
   }

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
+import type { DataDir } from '../base/encryption.js';
 import { messageOf, UsageError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
 import { type AddedColumn, writeGrid } from '../sheet/write.js';
@@ -90,7 +91,7 @@ function valuesText(values: Values | null): string | null {
 
 /** What the results of a push are made from. */
 interface ResultParts {
-  readonly dataDir: string;
+  readonly folder: DataDir;
   /** Every change of the queue, oldest first. */
   readonly changes: readonly Change[];
   /** The ids of those that this push settled or sent. */
@@ -127,14 +128,14 @@ function resultPathProblem(out: string): string | null {
  * push that had nothing to do writes the file of the last import.
  */
 export async function writeResult(out: string, parts: ResultParts): Promise<void> {
-  const { changes, touched, dataDir, noteOf } = parts;
+  const { changes, touched, folder, noteOf } = parts;
   const ownChanges = changes.filter(({ id }) => touched.has(id));
   const last = changes.at(-1);
   const imports = new Set(
     (ownChanges.length > 0 ? ownChanges : last ? [last] : []).map(({ importId }) => importId),
   );
   const [only] = imports;
-  const kept = imports.size === 1 && only !== undefined ? await readImportCopy(dataDir, only) : null;
+  const kept = imports.size === 1 && only !== undefined ? await readImportCopy(folder, only) : null;
   const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(ownChanges);
   const rows = kept?.rows ?? plainRows(ownChanges);

@@ -77,11 +77,10 @@ export async function runPush(
   });
   queue.compact();
   if (options.result !== undefined) {
-    const { dataDir } = warehouse;
     const ids = new Set(report.changes.map(({ id }) => id));
     const notes = new Map(report.changes.map(({ id, note }) => [id, note]));
     const noteOf = (id: string) => notes.get(id) ?? null;
-    await writeResult(options.result, { dataDir, changes: queue.all(), touched: ids, noteOf });
+    await writeResult(options.result, { folder: warehouse, changes: queue.all(), touched: ids, noteOf });
   }
   return { ...report, published, result: options.result ?? null };
 }

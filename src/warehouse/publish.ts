@@ -4,11 +4,11 @@ import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { BusinessHours } from './business-hours.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
-import { identifier, literal } from './sql.js';
+import { identifier } from './sql.js';
 import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
 import { compareCounts, copyDatabase } from './store/copy.js';
-import { filesOf, logOf, makePrivate, rowGroup, unfinished } from './store/engine.js';
+import { attaching, filesOf, logOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
@@ -90,7 +90,7 @@ async function copyInto(
   const isCloned =
     (await unused(session)).share <= mostUnused &&
     (await cloneFile(session, filesOf(dataDir).worker, temporary));
-  await session.run(`ATTACH ${literal(temporary)} AS ${target} (ROW_GROUP_SIZE ${rowGroup})`);
+  await session.run(...attaching(temporary, target, session));
   makePrivate(temporary);
   try {
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);

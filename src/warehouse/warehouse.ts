@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import type { EncryptionKey } from '../base/encryption.js';
 import type { Log } from '../base/log.js';
 import type { BusinessHours } from './business-hours.js';
 import type { Held } from './forget/apply.js';
@@ -26,7 +27,7 @@ import { load } from './load/load.js';
 import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Published, publish } from './publish.js';
-import { type CompactWhen, compact, compactNow, freeHeldMemory } from './store/compact.js';
+import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
 import { bytesOf, collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
@@ -108,6 +109,10 @@ export class Warehouse {
 
   get dataDir(): string {
     return this.#parts.dataDir;
+  }
+
+  get encryptionKey(): EncryptionKey | undefined {
+    return this.#parts.limits.encryptionKey;
   }
 
   /** Every row of a query. TIMESTAMPTZ are Dates, integers numbers (bigint beyond 2^53), JSON is text. */
@@ -297,6 +302,24 @@ export class Warehouse {
         await this.#session.close();
       } finally {
         this.#parts.release();
+      }
+    }
+  }
+
+  /**
+   * Encrypts the live file with another key, or with none, and closes the warehouse. Throws StorageError when that fails; the
+   * file is then as it was.
+   */
+  async encrypt(key: EncryptionKey | undefined): Promise<void> {
+    const { dataDir, limits, release } = this.#parts;
+    const work = () => encryptFile(this.#session, { dataDir, encryptionKey: key }, limits.extensionDirectory);
+    try {
+      await withMemoryHeadroom(this.#session, work);
+    } finally {
+      try {
+        await this.#session.close();
+      } finally {
+        release();
       }
     }
   }

@@ -154,7 +154,7 @@ it(
       ...Array.from({ length: days }, () => 'SIGKILL'),
       expect.stringMatching(/^exit 0/),
     ]);
-    const changes = await readQueue(null, pulling.dataDir);
+    const changes = await readQueue(null, pulling);
     const having = (status: Status) => changes.filter((one) => one.status === status);
     const counts = statuses.flatMap((status) => {
       const { length } = having(status);

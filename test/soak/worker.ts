@@ -58,7 +58,7 @@ export class Worker {
 export async function queueBeside(dataDir: string, wishes: readonly NewChange[]): Promise<number> {
   const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1, wait: {} });
   try {
-    const queue = await Queue.open(warehouse, dataDir, systemClock);
+    const queue = await Queue.open(warehouse, { dataDir }, systemClock);
     // What is open already is not wished for again.
     const open = queue.all().filter(({ status }) => !settled.has(status));
     const fresh = wishes.filter(

@@ -117,7 +117,7 @@ export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise
   await putWarehouse(dataDir);
   const warehouse = await openWarehouse({ dataDir, memoryLimit: '256MB', threads: 1 });
   try {
-    const queue = await Queue.open(warehouse, dataDir, systemClock);
+    const queue = await Queue.open(warehouse, { dataDir }, systemClock);
     const added = queue.add(wishes.map(newChange));
     await queue.flush();
     queue.close();
@@ -154,7 +154,7 @@ export const raise = ({ id, priority }: StoredTopic) => ({
 
 /** The current queue of a data directory that was never published, from the journal. */
 export function queueOf(dataDir: string): Promise<Change[]> {
-  return readQueue(null, dataDir);
+  return readQueue(null, { dataDir });
 }
 
 export interface Pushed<T = PushReport> extends Ran {

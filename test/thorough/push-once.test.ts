@@ -35,7 +35,7 @@ townForPushes({ sizes, holds: 'topics' }, (made) => {
 /** Makes a change as a crash would leave it: sent under its key this many hours ago, without an answer. */
 async function sentBefore(change: Change, hours: number): Promise<void> {
   const warehouse = await openWarehouse({ dataDir: pulling.dataDir, memoryLimit: '256MB', threads: 1 });
-  const queue = await Queue.open(warehouse, pulling.dataDir, systemClock);
+  const queue = await Queue.open(warehouse, pulling, systemClock);
   const at = new Date(Date.now() - hours * 3_600_000).toISOString();
   const body = JSON.stringify({ priority: change.wanted.priority });
   queue.move([change], 'sending', { body, firstSentAt: at, sentAt: at });

@@ -3,6 +3,7 @@ import { changes } from './changes/index.js';
 import { config } from './config.js';
 import { demo } from './demo.js';
 import { doctor } from './doctor.js';
+import { encrypt } from './encrypt.js';
 import { explain } from './explain.js';
 import { exportCommand } from './export.js';
 import { forget } from './forget.js';
@@ -34,6 +35,7 @@ export const commands: readonly (Command | Group)[] = [
   serve,
   rebuild,
   forget,
+  encrypt,
   doctor,
   config,
   sandbox,

@@ -2,6 +2,13 @@ import { closeSync, fsyncSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { syncDirectory, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
+import {
+  type DataDir,
+  type EncryptionKey,
+  fromStoredLine,
+  toStoredLine,
+  withEitherKey,
+} from '../../base/encryption.js';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { portions } from '../../base/group-by.js';
 import { type Log, silentLog } from '../../base/log.js';
@@ -25,23 +32,26 @@ export function journalPath(dataDir: string): string {
  */
 export class Journal {
   readonly #path: string;
+  readonly #key: EncryptionKey | undefined;
   readonly #log: Log;
   #file: number | undefined;
 
-  constructor(dataDir: string, log: Log = silentLog) {
+  constructor({ dataDir, encryptionKey }: DataDir, log: Log = silentLog) {
     this.#path = journalPath(dataDir);
+    this.#key = encryptionKey;
     this.#log = log;
   }
 
   /**
    * The last state of each change in the journal. A line that a kill cut off was never acknowledged, and is skipped. Any
-   * other line that is not a change is skipped with a warning.
+   * other line that is not a change is skipped with a warning. Throws UsageError when a line is encrypted with another key.
    */
   read(): Map<string, Change> {
     const changes = new Map<string, Change>();
     for (const [index, line] of this.#text().split('\n').entries()) {
       if (line.trim() === '') continue;
-      const change = parsed(line);
+      const text = fromStoredLine(line, this.#key, this.#path);
+      const change = text === undefined ? 'cut off' : parsed(text);
       if (change === 'cut off') continue;
       if ('problem' in change) this.#warn(index + 1, change.problem);
       else if (change.revision >= (changes.get(change.id)?.revision ?? 0)) changes.set(change.id, change);
@@ -63,7 +73,7 @@ export class Journal {
     if (changes.length === 0) return;
     this.#guard(() => {
       this.#file ??= this.#open();
-      for (const some of portions(changes, linesAtOnce)) writeAll(this.#file, linesOf(some));
+      for (const some of portions(changes, linesAtOnce)) writeAll(this.#file, this.#linesOf(some));
       fsyncSync(this.#file);
     });
   }
@@ -73,19 +83,32 @@ export class Journal {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
     this.#guard(() => {
       this.close();
-      writeAtomicallySync(this.#path, linesOf(kept()), { mode: 0o600 });
+      writeAtomicallySync(this.#path, this.#linesOf(kept()), { mode: 0o600 });
     });
   }
 
-  /** Rewrites the lines that `rewrite` changes; returns how many. Call it while nothing else has the journal open. */
-  rewrite(rewrite: (line: string) => string): number {
-    const lines = this.#text().split('\n');
-    const rewritten = lines.map((line) => (line.trim() === '' ? line : rewrite(line)));
-    const changed = rewritten.filter((line, index) => line !== lines[index]).length;
-    if (changed > 0) {
+  /**
+   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
+   * with this journal's key: the key `old` encrypts it now, or none, or this one already. Call it while nothing else has the
+   * journal open.
+   */
+  rewrite(
+    change: (line: string) => string,
+    { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
+  ): number {
+    const stored = this.#text()
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.#path);
+    // A line that a kill cut off cannot be opened, and was never acknowledged.
+    const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.#key], open(line)) ?? []);
+    const rewritten = plain.map(change);
+    const changed = rewritten.filter((line, index) => line !== plain[index]).length;
+    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) {
+      const lines = rewritten.map((line) => `${toStoredLine(line, this.#key)}\n`);
       this.#guard(() => {
         this.close();
-        writeAtomicallySync(this.#path, rewritten.join('\n'), { mode: 0o600 });
+        writeAtomicallySync(this.#path, lines.join(''), { mode: 0o600 });
       });
     }
     return changed;
@@ -94,6 +117,10 @@ export class Journal {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+  }
+
+  #linesOf(changes: readonly Change[]): string {
+    return changes.map((change) => `${toStoredLine(JSON.stringify(change), this.#key)}\n`).join('');
   }
 
   #warn(line: number, problem: string): void {
@@ -143,10 +170,6 @@ export class Journal {
       },
     );
   }
-}
-
-function linesOf(changes: readonly Change[]): string {
-  return changes.map((change) => `${JSON.stringify(change)}\n`).join('');
 }
 
 /** The lines that this process has warned about, as `path:line`. */

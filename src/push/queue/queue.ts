@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
+import type { DataDir } from '../../base/encryption.js';
 import { portions } from '../../base/group-by.js';
 import type { Log } from '../../base/log.js';
 import { storable } from '../../warehouse/load/batch.js';
@@ -59,7 +60,7 @@ export class Queue {
   /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
   static async open(
     store: Pick<Warehouse, 'all' | 'transaction'>,
-    dataDir: string,
+    dataDir: DataDir,
     clock: Clock,
     log?: Log,
   ): Promise<Queue> {
@@ -204,7 +205,7 @@ function changeId(now: string, serial: number): string {
  */
 export async function readQueue(
   published: Pick<Warehouse, 'all'> | null,
-  dataDir: string,
+  dataDir: DataDir,
   log?: Log,
 ): Promise<Change[]> {
   const hasQueue = published && (await hasTable(published, 'changes'));

@@ -6,7 +6,8 @@ import { messageOf, SignalhouseError, StorageError, UsageError } from '../../bas
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { listLiteral, literal } from '../sql.js';
-import { filesOf, type Limits, openInstance } from '../store/engine.js';
+import { keyFault } from '../store/encryption.js';
+import { attach, filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
@@ -287,8 +288,10 @@ async function openSealed(
   // A closed pipe (`| head`) exits the process while the rows are read.
   process.on('exit', removeSpill);
   try {
-    const instance = await openInstance(path, { ...limits, access: 'read', spill });
-    const connection = await instance.connect();
+    const database = limits.encryptionKey
+      ? await attach(path, { ...limits, access: 'read', spill })
+      : await openInstance(path, { ...limits, access: 'read', spill });
+    const connection = await database.connect();
     if (limits.spillLimit !== undefined)
       await connection.run(`SET GLOBAL max_temp_directory_size = ${literal(limits.spillLimit)}`);
     await connection.run(`
@@ -301,13 +304,13 @@ async function openSealed(
       if (!open) return;
       open = false;
       connection.closeSync();
-      instance.closeSync();
+      database.closeSync();
       removeSpill();
     };
     return { connection, close, abandon: removeSpill };
   } catch (error) {
     removeSpill();
-    throw cannotOpen(path, plainError(error));
+    throw keyFault(path, limits.encryptionKey, error) ?? cannotOpen(path, plainError(error));
   }
 }
 

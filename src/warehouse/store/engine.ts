@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import type { EncryptionKey } from '../../base/encryption.js';
 import { messageOf, StorageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
+import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
 import { largerLimits, openWithEnough } from './memory.js';
 import { type Database, Session } from './session.js';
@@ -13,6 +15,10 @@ export interface Limits {
   /** In DuckDB's form, e.g. `256MB`. What does not fit spills to a folder in the data directory. */
   readonly memoryLimit: string;
   readonly threads: number;
+  /** Encrypts the files that are written, and opens those that are encrypted. */
+  readonly encryptionKey?: EncryptionKey | undefined;
+  /** Where DuckDB's extensions are, besides its own folder. */
+  readonly extensionDirectory?: string | null | undefined;
   /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
   readonly mostMemory?: number | undefined;
 }
@@ -47,7 +53,7 @@ export async function openFile(
   const { access, mostMemory } = options;
   const open = (memoryLimit: string): Promise<Database> => {
     const spill = spillFolder(options.dataDir);
-    return access === 'write'
+    return access === 'write' || options.encryptionKey
       ? attach(path, { ...options, memoryLimit, spill })
       : openInstance(path, { ...options, memoryLimit, spill });
   };
@@ -83,7 +89,12 @@ export function logOf(path: string): string {
   return `${path}.wal`;
 }
 
-async function attach(path: string, options: Limits & { spill: string }): Promise<Database> {
+/** Opens a file by attaching it to an empty database in memory; also one that is encrypted, which takes nothing else. */
+export async function attach(
+  path: string,
+  options: Limits & { access: 'write' | 'read'; spill: string },
+): Promise<Database> {
+  const { access, encryptionKey } = options;
   const instance = await openInstance(':memory:', { ...options, access: 'write' });
   // The name that DuckDB would give it if it were opened directly.
   const name = identifier(basename(path, '.duckdb'));
@@ -94,13 +105,29 @@ async function attach(path: string, options: Limits & { spill: string }): Promis
   };
   try {
     const connection = await instance.connect();
-    await connection.run(`ATTACH ${literal(path)} AS ${name} (ROW_GROUP_SIZE ${rowGroup})`);
+    await connection.run(...attaching(path, name, { access, encryptionKey }));
     connection.closeSync();
-    return { connect: use, closeSync: () => instance.closeSync() };
+    return { encryptionKey, connect: use, closeSync: () => instance.closeSync() };
   } catch (error) {
     instance.closeSync();
     throw error;
   }
+}
+
+/** The statement that attaches a file of ours, as SQL text and what is bound to it. */
+export function attaching(
+  path: string,
+  name: string,
+  {
+    access = 'write',
+    encryptionKey,
+  }: { access?: 'write' | 'read'; encryptionKey?: EncryptionKey | undefined },
+): [sql: string, values?: string[]] {
+  const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
+  const sql = `ATTACH ${literal(path)} AS ${name}`;
+  if (!encryptionKey) return [`${sql} (${how})`];
+  // Bound, because a statement's text may end up in an error.
+  return [`${sql} (${how}, ENCRYPTION_KEY $1)`, [encryptionKey.forDuckDB]];
 }
 
 /**
@@ -135,6 +162,7 @@ export async function openInstance(
   try {
     const connection = await instance.connect();
     await connection.run("SET GLOBAL TimeZone = 'UTC'");
+    if (options.encryptionKey) await prepareEncryption(connection, options.extensionDirectory);
     connection.closeSync();
     return instance;
   } catch (error) {

@@ -11,8 +11,9 @@ import { readModels, tableColumns } from '../load/models.js';
 import { sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory, heldAtMost } from './compact.js';
+import { keyFault } from './encryption.js';
 import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from './engine.js';
-import { storageFault } from './faults.js';
+import { lockConflict, storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
 import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
@@ -139,6 +140,8 @@ async function openExisting(options: OpenOptions): Promise<Session> {
   try {
     return await openFile(worker, { ...options, access: 'read' });
   } catch (error) {
+    const fault = lockConflict(error) ? undefined : keyFault(worker, options.encryptionKey, error);
+    if (fault) throw fault;
     throw storageFault(error, options.dataDir);
   }
 }

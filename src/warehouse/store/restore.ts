@@ -13,9 +13,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
-import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
+import { messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
+import { keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, openFile, unfinished } from './engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from './faults.js';
 import type { Session } from './session.js';
@@ -52,6 +53,9 @@ export async function openOrRestore(
     // Raised unchanged: withClaim waits for the holder, or names it.
     if (lockConflict(error)) throw error;
     if (outOfMemory(error)) throw storageFault(error, dataDir);
+    if (error instanceof UsageError) throw error;
+    const fault = keyFault(worker, limits.encryptionKey, error);
+    if (fault) throw fault;
     reason = error;
   }
   await refuseUnlessBroken(dataDir, limits, reason);
@@ -232,6 +236,9 @@ async function copySnapshot(
   } catch (error) {
     rmSync(copy, { force: true });
     if (outOfMemory(error)) throw storageFault(error, dataDir);
+    // With the right key, it may well be whole.
+    const fault = keyFault(published, limits.encryptionKey, error);
+    if (fault) throw fault;
     return null;
   }
 }

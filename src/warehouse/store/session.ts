@@ -17,6 +17,7 @@ import {
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
+import type { EncryptionKey } from '../../base/encryption.js';
 import type { Json } from '../../base/json.js';
 import { literal } from '../sql.js';
 import { storageFault } from './faults.js';
@@ -33,6 +34,8 @@ export interface Statements {
 
 /** Opens connections to one database, and closes it. */
 export interface Database {
+  /** The key of its file, and of those that are attached to it. */
+  readonly encryptionKey?: EncryptionKey | undefined;
   connect(): Promise<DuckDBConnection>;
   closeSync(): void;
 }
@@ -96,6 +99,10 @@ export class Session implements Statements {
   /** The memory limit now, in DuckDB's form; empty for a database that cannot be opened again. */
   get memoryLimit(): string {
     return this.#memoryLimit;
+  }
+
+  get encryptionKey(): EncryptionKey | undefined {
+    return this.#opened.database.encryptionKey;
   }
 
   /** The limits to try when the present one is not enough. */

@@ -56,7 +56,7 @@ it('values of JSON are read as the text that they are; the same rows again queue
   );
   expect(await intake(list, 'kim')).toEqual({ queued: 2, problems: [] });
   expect(await intake(list, 'kim')).toEqual({ queued: 0, problems: [] });
-  const changes = (await readQueue(null, dataDir)).sort((a, b) => (a.entityId < b.entityId ? -1 : 1));
+  const changes = (await readQueue(null, { dataDir })).sort((a, b) => (a.entityId < b.entityId ? -1 : 1));
   expect(changes).toMatchObject([
     {
       entityId: 't5',
@@ -71,11 +71,11 @@ it('values of JSON are read as the text that they are; the same rows again queue
 it('rows of JSON come back from push --result like a file', async () => {
   const { queued } = await intake(rows({ topic_id: 't7', priority: 'low' }, { topic_id: 't8' }), 'kim');
   expect(queued).toBe(1);
-  const changes = await readQueue(null, dataDir);
+  const changes = await readQueue(null, { dataDir });
   const touched = new Set(changes.flatMap(({ id, entityId }) => (entityId === 't7' ? [id] : [])));
   for (const ending of ['.csv', '.xlsx']) {
     const out = join(dataDir, `result${ending}`);
-    await writeResult(out, { dataDir, changes, touched, noteOf: () => null });
+    await writeResult(out, { folder: { dataDir }, changes, touched, noteOf: () => null });
     expect(await readSheet({ path: out })).toMatchObject({
       columns: ['topic_id', 'priority', 'result', 'error', 'remote_value'],
       rows: [{ cells: ['t7', 'low', 'queued'] }, { cells: ['t8', null, 'unchanged'] }],
@@ -91,7 +91,9 @@ it('a row about a merged topic names the survivor and how to change it', async (
     { problem: expect.stringMatching(/: change that topic instead, or send .*\?followMerges=true$/) },
   ]);
   expect(await intake(list, 'kim', { followMerges: true })).toEqual({ queued: 1, problems: [] });
-  const [change] = (await readQueue(null, dataDir)).filter(({ wanted }) => wanted.priority === 'very_low');
+  const [change] = (await readQueue(null, { dataDir })).filter(
+    ({ wanted }) => wanted.priority === 'very_low',
+  );
   expect(change).toMatchObject({ entityId: 't1', status: 'queued' });
 });
 

@@ -56,7 +56,7 @@ export async function town(dataDir?: string): Promise<Warehouse> {
 
 /** An empty queue: nothing of it reaches the table. */
 function queueOn(warehouse: Warehouse): Promise<Queue> {
-  return Queue.open(warehouse, emptyDir(), systemClock);
+  return Queue.open(warehouse, { dataDir: emptyDir() }, systemClock);
 }
 
 /** A file by its text. */

@@ -13,7 +13,7 @@ import { newChange } from '../../../support/pushing.js';
 
 let dataDir: string;
 let warehouse: Warehouse;
-const open = () => Queue.open(warehouse, dataDir, systemClock);
+const open = () => Queue.open(warehouse, { dataDir }, systemClock);
 const wish = (topic: string, row = 2) =>
   newChange({ topic, wanted: { priority: 'high' }, base: { priority: 'low' }, row });
 const stored = () =>
@@ -103,7 +103,7 @@ describe('Queue', () => {
     expect(again.all()).toEqual([added]);
     const [next] = again.add([wish('t2')]) as [Change];
     again.close();
-    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([added.id, next.id]);
+    expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([added.id, next.id]);
   });
 
   test('a line of an older version, which knew no undo, is a change that undoes none', async () => {
@@ -112,7 +112,7 @@ describe('Queue', () => {
     queue.close();
     const { undoes: _, ...older } = added;
     appendFileSync(journalPath(dataDir), `${JSON.stringify({ ...older, revision: 2 })}\n`);
-    expect(await readQueue(null, dataDir)).toEqual([{ ...added, revision: 2 }]);
+    expect(await readQueue(null, { dataDir })).toEqual([{ ...added, revision: 2 }]);
   });
 
   test('a line that is JSON but not a change is skipped with a warning, and no other line is lost', async () => {
@@ -125,10 +125,10 @@ describe('Queue', () => {
     appendFileSync(journalPath(dataDir), `not JSON\n{"id": "cut o\n`);
     const warnings: string[] = [];
     const log = pino({ level: 'warn' }, { write: (text) => void warnings.push(text) });
-    const again = await Queue.open(warehouse, dataDir, systemClock, log);
+    const again = await Queue.open(warehouse, { dataDir }, systemClock, log);
     const [next] = again.add([wish('t2')]) as [Change];
     again.close();
-    expect(await readQueue(null, dataDir, log)).toEqual([added, next]);
+    expect(await readQueue(null, { dataDir }, log)).toEqual([added, next]);
     expect(warnings.map((text) => JSON.parse(text))).toMatchObject(
       [/^queuedAt: /, /^entityType: /, /^is not an object$/, /^status: /, /^is not JSON$/].map(
         (problem, index) => ({
@@ -162,9 +162,9 @@ describe('Queue', () => {
       `${readFileSync(journalPath(dataDir), 'utf8')}${' '.repeat(9 << 20)}\n`,
     );
     queue.compact();
-    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([open1.id]);
+    expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([open1.id]);
     const [later] = queue.add([wish('t3')]) as [Change];
-    expect((await readQueue(null, dataDir)).map(({ id }) => id)).toEqual([open1.id, later.id]);
+    expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([open1.id, later.id]);
     queue.close();
   });
 });

@@ -1,0 +1,82 @@
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { EncryptionKey } from '../base/encryption.js';
+import { UsageError } from '../base/errors.js';
+import { reencryptImportCopies } from '../push/import/import-copies.js';
+import { Journal } from '../push/queue/journal.js';
+import type { Published } from '../warehouse/publish.js';
+import { isEncrypted } from '../warehouse/store/encryption.js';
+import { openWarehouse } from '../warehouse/store/open.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import { limitsOf, type Setup } from './setup.js';
+import { refuseWithoutWarehouse, type WorkerOptions, withWarehouse } from './worker.js';
+
+export interface Encrypted {
+  /** Whether the live file was rewritten; it is not when an earlier, interrupted call did. */
+  readonly rewritten: boolean;
+  readonly published: Published;
+  /** Database files of the data directory that still have another key, or none: copies of broken files, for example. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Encrypts everything in the data directory with the key in the settings, or decrypts it where they have none; `old` is the
+ * key that encrypts it now, if any does. A call that is killed at any moment is completed by the same call again: what has
+ * the new key already is left as it is.
+ */
+export async function encryptDataDir(
+  setup: Setup,
+  options: WorkerOptions & { readonly old: EncryptionKey | undefined },
+): Promise<Encrypted> {
+  const { config, log } = setup;
+  const { encryptionKey } = config;
+  const { old } = options;
+  refuseWithoutWarehouse(config.dataDir);
+  const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
+  const open = (key: EncryptionKey | undefined) =>
+    openWarehouse({ ...limitsOf(config), encryptionKey: key, log, wait });
+  const warehouse = await openWithOld(open, old, encryptionKey);
+  if (warehouse) await warehouse.encrypt(encryptionKey);
+  return withWarehouse(setup, options, async (now) => {
+    // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
+    const published = await now.publish();
+    const journal = new Journal(config, log);
+    journal.rewrite((line) => line, { encrypt: { old } });
+    journal.close();
+    reencryptImportCopies(config, old);
+    return { rewritten: warehouse !== null, published, left: filesLeft(config.dataDir, encryptionKey) };
+  });
+}
+
+/** Opens the warehouse with the old key. Null when it has the new one already; then nothing is open. */
+async function openWithOld(
+  open: (key: EncryptionKey | undefined) => Promise<Warehouse>,
+  old: EncryptionKey | undefined,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<Warehouse | null> {
+  try {
+    return await open(old);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const isDone = await open(encryptionKey).then(
+      async (warehouse) => {
+        await warehouse.close();
+        return true;
+      },
+      () => false,
+    );
+    if (isDone) return null;
+    // Names the old key: it is the one that is wrong.
+    throw error;
+  }
+}
+
+function filesLeft(dataDir: string, key: EncryptionKey | undefined): string[] {
+  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true });
+  return files
+    .filter((file) => file.isFile() && file.name.includes('.duckdb'))
+    .map((file) => join(file.parentPath, file.name))
+    .filter((path) => isEncrypted(path) === (key === undefined))
+    .map((path) => relative(dataDir, path))
+    .sort();
+}

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  EncryptionKey,
+  fromStored,
+  fromStoredLine,
+  toStored,
+  toStoredLine,
+  withEitherKey,
+} from '../../../src/base/encryption.js';
+import { StorageError, UsageError } from '../../../src/base/errors.js';
+
+const key = new EncryptionKey('a'.repeat(32));
+const other = new EncryptionKey('b'.repeat(32));
+const secret = fc.uint8Array({ minLength: 12, maxLength: 200 });
+
+describe('stored bytes', () => {
+  test('come back with the key, and are not in what is stored', () => {
+    fc.assert(
+      fc.property(secret, (bytes) => {
+        const stored = toStored(bytes, key);
+        expect(Buffer.from(stored).includes(Buffer.from(bytes))).toBe(false);
+        expect([...fromStored(stored, key, 'file')]).toEqual([...bytes]);
+      }),
+    );
+  });
+
+  test('are stored otherwise each time', () => {
+    expect(toStored(Buffer.from('same'), key)).not.toEqual(toStored(Buffer.from('same'), key));
+  });
+
+  test('are not opened by another key or without one, which names the setting', () => {
+    const stored = toStored(Buffer.from('x'), key);
+    for (const wrong of [other, undefined]) {
+      expect(() => fromStored(stored, wrong, 'file')).toThrow(UsageError);
+    }
+  });
+
+  test('that were changed in any place do not come back', () => {
+    const stored = toStored(Buffer.from('some text'), key);
+    fc.assert(
+      fc.property(fc.nat(stored.length - 1), fc.integer({ min: 1, max: 255 }), (at, by) => {
+        const changed = Buffer.from(stored);
+        changed[at] = (changed[at] ?? 0) ^ by;
+        let opened: Uint8Array | undefined;
+        try {
+          opened = fromStored(changed, key, 'file');
+        } catch (error) {
+          expect(error instanceof UsageError || error instanceof StorageError).toBe(true);
+        }
+        // A file whose first bytes are not ours is one that was never encrypted.
+        if (opened) expect(at).toBeLessThan(8);
+      }),
+    );
+  });
+
+  test('without a key are stored as they are, and are read with one as well', () => {
+    const bytes = Buffer.from('PK\u0003\u0004');
+    expect(toStored(bytes, undefined)).toEqual(bytes);
+    expect(fromStored(bytes, key, 'file')).toEqual(bytes);
+  });
+});
+
+describe('stored lines', () => {
+  test('have no line break and come back; one that a kill cut off does not', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.nat(60), (text, cut) => {
+        const line = toStoredLine(text, key);
+        expect(line).not.toContain('\n');
+        expect(fromStoredLine(line, key, 'file')).toBe(text);
+        const torn = line.slice(0, line.length - 1 - (cut % (line.length - 8)));
+        // Base64 that lost only its padding is still whole.
+        if (!line.slice(torn.length).match(/^=+$/)) expect(fromStoredLine(torn, key, 'file')).not.toBe(text);
+      }),
+    );
+  });
+
+  test('are opened by whichever of two keys sealed them', () => {
+    for (const one of [key, other, undefined]) {
+      const line = toStoredLine('text', one);
+      const open = (it: EncryptionKey | undefined) => fromStoredLine(line, it, 'file');
+      expect(withEitherKey([key, other], open)).toBe('text');
+    }
+    const line = toStoredLine('text', other);
+    expect(() => withEitherKey([undefined, key], (it) => fromStoredLine(line, it, 'file'))).toThrow(
+      UsageError,
+    );
+  });
+});
+
+test('a key is not in its JSON', () => {
+  expect(JSON.stringify({ key })).toBe('{"key":{}}');
+});
