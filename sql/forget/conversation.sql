@@ -1,6 +1,11 @@
--- The conversations and their messages.
+-- The conversations, and their messages here and in their source.
 --   $ids  the ids of the conversations
-SELECT 'conversation' AS part, unnest($ids::VARCHAR[]) AS value
-UNION
-SELECT 'message', id FROM messages WHERE group_id IN (SELECT unnest($ids::VARCHAR[]))
+SELECT part, value FROM (
+  SELECT 'conversation' AS part, unnest($ids::VARCHAR[]) AS value
+  UNION
+  SELECT unnest(['message', 'text']), unnest([id, source_message_id])
+  FROM messages
+  WHERE group_id IN (SELECT unnest($ids::VARCHAR[]))
+)
+WHERE value IS NOT NULL
 ORDER BY part, value

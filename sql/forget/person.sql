@@ -26,7 +26,9 @@ SELECT part, value FROM (
   UNION
   SELECT 'author', id FROM their_authors
   UNION
-  SELECT 'message', id FROM messages WHERE author_id IN (SELECT id FROM their_authors)
+  SELECT unnest(['message', 'text']), unnest([id, source_message_id])
+  FROM messages
+  WHERE author_id IN (SELECT id FROM their_authors)
   UNION
   SELECT 'identity', concat(platform, ':', platform_id) FROM accounts
   UNION

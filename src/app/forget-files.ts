@@ -105,6 +105,8 @@ function journalLine(forgotten: Fingerprints, line: string): string {
   return stripJson(forgotten, JSON.stringify({ ...change, ...Object.fromEntries(values), body: null }));
 }
 
+const inFile = { isFile: true };
+
 async function holds(
   path: string,
   key: EncryptionKey | undefined,
@@ -114,14 +116,14 @@ async function holds(
   try {
     for await (const text of textsOf(path, bytes)) {
       const plain = withoutEntities(text);
-      if (forgotten.redact(plain) !== plain || stripPath(forgotten, plain) !== plain) return true;
+      if (forgotten.redact(plain, inFile) !== plain || stripPath(forgotten, plain) !== plain) return true;
     }
     return false;
   } catch (error) {
     // A file that is no workbook after all: its bytes are searched as they are.
     if (!(error instanceof UsageError)) throw error;
     const text = bytes.toString('latin1');
-    return forgotten.redact(text) !== text;
+    return forgotten.redact(text, inFile) !== text;
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ForgetReport } from '../../src/app/forget.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { countsOf, placesOf, stringsOfPerson } from '../support/personal-strings.js';
+import { busiestPerson, countsOf, placesOf, stringsOfPerson } from '../support/personal-strings.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
@@ -15,26 +15,12 @@ let person: string;
 beforeAll(async () => {
   sandbox = await startTown();
   pulling = await Pulling.filled(folders, sandbox);
-  person = busiest(sandbox);
+  person = busiestPerson(sandbox.world);
 });
 afterAll(async () => {
   await sandbox.stop();
   folders.remove();
 });
-
-/** The customer with the most accounts and messages. */
-function busiest({ world }: Sandbox): string {
-  const messages = (ids: readonly string[]) =>
-    [...world.messages.values()].filter(({ authorId }) => ids.includes(authorId)).length;
-  const [first] = [...world.people.values()]
-    .filter(({ isStaff, isBot, companyId }) => !isStaff && !isBot && companyId !== null)
-    .map(({ id, authorIds, primaryEmail }) => ({
-      id,
-      weight: messages(authorIds) + authorIds.length + (primaryEmail ? 10 : 0),
-    }))
-    .sort((a, b) => b.weight - a.weight);
-  return first?.id ?? '';
-}
 
 const forgetting = async (...args: string[]) => {
   const ran = await pulling.run(['forget', ...args, '--json']);

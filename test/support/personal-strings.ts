@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { World } from '../../src/sandbox/world/types.js';
@@ -35,6 +35,20 @@ export function stringsOfPerson(world: World, personId: string): string[] {
   return unique(own, others);
 }
 
+/** The customer with the most accounts and messages. */
+export function busiestPerson(world: World): string {
+  const messages = (ids: readonly string[]) =>
+    [...world.messages.values()].filter(({ authorId }) => ids.includes(authorId)).length;
+  const [first] = [...world.people.values()]
+    .filter(({ isStaff, isBot, companyId }) => !isStaff && !isBot && companyId !== null)
+    .map(({ id, authorIds, primaryEmail }) => ({
+      id,
+      weight: messages(authorIds) + authorIds.length + (primaryEmail ? 10 : 0),
+    }))
+    .sort((a, b) => b.weight - a.weight);
+  return first?.id ?? '';
+}
+
 /** The same of a conversation: what was written in it. */
 export function stringsOfConversation(world: World, groupId: string): string[] {
   const messages = [...world.messages.values()].filter((one) => one.groupId === groupId);
@@ -68,7 +82,9 @@ export function stringsOfCompany(world: World, companyId: string): string[] {
     [...world.channels.values()],
     [...world.people.values()].filter((one) => one.companyId !== companyId),
   ]);
-  return unique(own, others);
+  // The API's own ids stay.
+  const ids = new Set([companyId, ...world.merges.flatMap(({ sources }) => sources.map(({ id }) => id))]);
+  return unique(own, others).filter((one) => !ids.has(one));
 }
 
 function unique(own: readonly (string | null | undefined)[], others: string): string[] {
@@ -124,21 +140,35 @@ export async function placesOf(
         if (all.includes(bytes.toString()) || all.includes(JSON.stringify(bytes.toString()).slice(1, -1)))
           places.add(`${name} ${schema}.${table}: ${one}`);
     }
-    if (options.copies !== undefined) {
-      const copy = join(options.copies, `${name}-${places.size}-plain.duckdb`);
-      await connection.run(`PRAGMA force_compression = 'uncompressed'`);
-      await connection.run(`ATTACH '${copy}' AS plain`);
-      for (const [schema, table] of tables.getRows().map((row) => row.map(String)))
-        await connection.run(
-          `CREATE SCHEMA IF NOT EXISTS plain."${schema}"; CREATE TABLE plain."${schema}"."${table}" AS FROM "${schema}"."${table}"`,
-        );
-      await connection.run('DETACH plain');
-      searchFile(copy, `${name}, not compressed`);
-    }
     connection.closeSync();
     instance.closeSync();
+    if (options.copies === undefined) continue;
+    const copy = join(options.copies, `${name}.plain`);
+    await copyPlainly(file, copy);
+    searchFile(copy, `${name}, not compressed`);
+    rmSync(copy);
   }
   return [...places].sort();
+}
+
+/** Copies every table of a database into a file in which no text is compressed. */
+async function copyPlainly(file: string, copy: string): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  await connection.run(
+    `SET force_compression = 'uncompressed'; ATTACH '${file}' AS source (READ_ONLY); ATTACH '${copy}' AS plain`,
+  );
+  const tables = await connection.runAndReadAll(
+    "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source'",
+  );
+  for (const [schema, table] of tables.getRows().map((row) => row.map(String)))
+    await connection.run(
+      `CREATE SCHEMA IF NOT EXISTS plain."${schema}";
+       CREATE TABLE plain."${schema}"."${table}" AS FROM source."${schema}"."${table}"`,
+    );
+  await connection.run('DETACH plain');
+  connection.closeSync();
+  instance.closeSync();
 }
 
 /** The counts that figures rest on: rows of every table and view, and sums of what is counted. */

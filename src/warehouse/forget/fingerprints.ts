@@ -21,7 +21,9 @@ export type Part =
   /** An address, a link, a phone number or an account's id. */
   | 'text'
   /** What somebody wrote, found in the quotes of the same conversation. */
-  | 'quote';
+  | 'quote'
+  /** The same, found anywhere where it stands alone, and in files. */
+  | 'line';
 
 /** A row of ops.forgotten. `prefix` is a short hash of the first words, by which most texts are passed over. */
 export interface Fingerprint {
@@ -37,6 +39,8 @@ export interface TextOptions {
   readonly isName?: boolean;
   /** It is all of what somebody else wrote: the same sentence is theirs, too. */
   readonly isWhole?: boolean;
+  /** It is a file, in which nothing stands alone. */
+  readonly isFile?: boolean;
   /** The conversation that it belongs to, whose quotes are removed. */
   readonly conversation?: string;
 }
@@ -176,7 +180,7 @@ export class Fingerprints {
     words: readonly Word[],
     hashes: readonly number[],
     index: number,
-    { isName = false, isWhole = false, conversation = '' }: TextOptions,
+    { isName = false, isWhole = false, isFile = false, conversation = '' }: TextOptions,
   ): number {
     let longest = 0;
     for (let length = 1; length <= prefixWords && index + length <= words.length; length += 1) {
@@ -187,6 +191,7 @@ export class Fingerprints {
         if (!textParts.has(part) || (isName && part === 'name')) continue;
         // A name of one word, such as Mark or Grace, is a word of other sentences too.
         if (count === 1 && part === 'name' && words.length > 1) continue;
+        if (part === 'line' && !isFile && (isWhole || count < words.length)) continue;
         if (part === 'quote' && (conversation === '' || (isWhole && count === words.length))) continue;
         const found = words.slice(index, index + count).map(({ word }) => word);
         if (this.#known.has(this.#fingerprint(part, found, part === 'quote' ? conversation : '')))
@@ -217,7 +222,7 @@ export class Fingerprints {
 }
 
 /** The parts that are looked for inside of texts. */
-const textParts: ReadonlySet<Part> = new Set(['name', 'text', 'quote']);
+const textParts: ReadonlySet<Part> = new Set(['name', 'text', 'quote', 'line']);
 
 const pseudonymPrefix = 'forgotten-';
 

@@ -155,8 +155,8 @@ async function withMerged(session: Statements, type: string, ids: readonly strin
 const shortest = 4;
 
 /** A line of a message must have so many words to be recognized as a quote. */
-const fewestQuoted = 5;
-const mostQuoted = 100;
+const fewestQuoted = 4;
+const mostQuoted = 500;
 
 /** Adds the fingerprints of the entities; returns how many names and addresses somebody else has as well. */
 async function addFingerprints(
@@ -184,15 +184,17 @@ async function addFingerprints(
     else if (value.length >= shortest && !shared.has(value.toLowerCase()))
       addPart(forgotten, part === 'text' && !tellsWho(value) ? 'name' : part, value);
   }
-  if (authors.length > 0) {
-    const written = await session.all<{ conversation: string; content: string }>(sqlFile('forget/quotes'), {
-      authors,
-    });
-    for (const { conversation, content } of written) {
-      for (const line of [content, ...content.split('\n')]) {
-        const words = wordsOf(line).length;
-        if (words >= fewestQuoted && words <= mostQuoted) addPart(forgotten, 'quote', line, conversation);
-      }
+  const written = await session.all<{ conversation: string; content: string | null; title: string | null }>(
+    sqlFile('forget/written'),
+    { authors, conversations: type === 'conversation' ? ids : [] },
+  );
+  for (const { conversation, content, title } of written) {
+    const lines = [title ?? '', content ?? '', ...(content?.includes('\n') ? content.split('\n') : [])];
+    for (const line of lines) {
+      const words = wordsOf(line).length;
+      if (words < fewestQuoted || words > mostQuoted) continue;
+      addPart(forgotten, 'quote', line, conversation);
+      addPart(forgotten, 'line', line);
     }
   }
   return shared.size;

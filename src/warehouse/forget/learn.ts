@@ -47,7 +47,12 @@ const author: Learn = (forgotten, item, { id }) => {
 const message: Learn = (forgotten, item, { id, parentId }) => {
   const author = isObject(item.author) ? item.author.id : null;
   const isForgotten = forgotten.has('conversation', parentId) || forgotten.has('author', author);
-  return isForgotten ? [['message', id]] : [];
+  return isForgotten
+    ? [
+        ['message', id],
+        ['text', item.sourceMessageId],
+      ]
+    : [];
 };
 
 /** Who was merged with somebody is the same person, or the same company. */

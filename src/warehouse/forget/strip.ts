@@ -127,7 +127,7 @@ export function stripDocument(
   return stripped === body && newId === id ? null : { id: newId, body: stripped };
 }
 
-/** The id of a document: that of an account is replaced where its person or company was forgotten. */
+/** The id of a document: that of an account is replaced where its person or company was forgotten, or is named in it. */
 export function documentId(
   forgotten: Fingerprints,
   endpoint: string,
@@ -135,11 +135,11 @@ export function documentId(
   parentId: string | null,
 ): string {
   const parent = parentOfKind[endpoint];
-  if (entityOfKind[endpoint] !== 'identity' || parent === undefined || !forgotten.has(parent, parentId))
-    return id;
+  if (entityOfKind[endpoint] !== 'identity' || parent === undefined) return id;
   const colon = id.indexOf(':');
-  const platformId = id.slice(colon + 1);
-  return colon < 0 || isPseudonym(platformId) ? id : `${id.slice(0, colon)}:${forgotten.pseudonym(id)}`;
+  if (colon < 0 || isPseudonym(id.slice(colon + 1))) return id;
+  const isForgotten = forgotten.has(parent, parentId) || forgotten.redact(id) !== id;
+  return isForgotten ? `${id.slice(0, colon)}:${forgotten.pseudonym(id)}` : id;
 }
 
 /** JSON text of any kind without the names, addresses and quotes that were forgotten. */
@@ -208,7 +208,7 @@ class Stripping {
     if (inside.withoutTexts) return 'null';
     const options: TextOptions = {
       isName: nameFields.has(field) && inside.entity !== undefined,
-      isWhole: field === 'content' && inside.entity === 'message',
+      isWhole: (field === 'content' || field === 'title') && inside.entity === 'message',
       conversation: this.#document.endpoint === 'messages' ? (this.#document.parentId ?? '') : '',
     };
     const redacted = this.#forgotten.redact(value, options);
@@ -234,23 +234,11 @@ class Stripping {
       const { name, key, value } = member;
       const text = this.#writeMember(node, name, value, { entity, isForgotten, isRoot, inside });
       const redacted = this.#forgotten.redact(name);
-      return `${redacted === name ? this.#source(key) : JSON.stringify(redacted)}:${text}`;
+      const written = redacted === name ? this.#source(key) : JSON.stringify(redacted);
+      return written + this.#source({ from: key.to, to: value.from }) + text;
     };
-    const isSame = members.length === node.members.length;
-    const place = ({ key, value }: (typeof members)[number]): [number, number] => [key.from, value.to];
-    if (isSame) return this.#writeAll(node, members, (member) => this.#keepingColon(member, write), place);
-    return `{${members.map(write).join(',')}}`;
-  }
-
-  /** The text of a member, with the white space around its colon where its value is the same. */
-  #keepingColon(
-    member: { readonly key: { from: number; to: number }; readonly value: JsonNode },
-    write: (member: never) => string,
-  ): string {
-    const { body } = this.#document;
-    const written = write(member as never);
-    const plain = `${body.slice(member.key.from, member.key.to)}:${this.#source(member.value)}`;
-    return written === plain ? body.slice(member.key.from, member.value.to) : written;
+    if (members.length < node.members.length) return `{${members.map(write).join(',')}}`;
+    return this.#writeAll(node, members, write, ({ key, value }) => [key.from, value.to]);
   }
 
   #writeMember(
@@ -260,9 +248,14 @@ class Stripping {
     around: { entity: Entity | undefined; isForgotten: boolean; isRoot: boolean; inside: Inside },
   ): string {
     const { entity, isForgotten, isRoot, inside } = around;
-    if (isForgotten && value.kind === 'string') {
-      if (name === 'platformId') return this.#account(textOf(node, 'platform'), value.value);
-      if (name === 'sourceAuthorId') return this.#account(textOf(node, 'sourceName'), value.value);
+    const platform =
+      value.kind === 'string' ? { platformId: 'platform', sourceAuthorId: 'sourceName' }[name] : undefined;
+    if (platform !== undefined && value.kind === 'string') {
+      // An account of somebody else may name what was forgotten: an address at the domain of a company.
+      const isNamed = this.#forgotten.redact(value.value) !== value.value;
+      return isForgotten || isNamed
+        ? this.#account(textOf(node, platform), value.value)
+        : this.#source(value);
     }
     // A quote of what was forgotten keeps its place and its confidence.
     if (name === 'quoteHighlights' && isForgotten)

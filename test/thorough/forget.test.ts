@@ -1,0 +1,133 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { Moment } from '../support/kill-points.js';
+import {
+  busiestPerson,
+  countsOf,
+  placesOf,
+  stringsOfCompany,
+  stringsOfConversation,
+  stringsOfPerson,
+} from '../support/personal-strings.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/forget.js'));
+
+const preload = new URL('../support/kill-at.mjs', import.meta.url).href;
+const folders = new Folders();
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startTown({
+    sizes: { topics: 10, people: 16, companies: 4, messages: 120, stories: 4, channels: 2 },
+  });
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+/** Runs a command, and expects it to succeed. */
+async function done(pulling: Pulling, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await pulling.run(args);
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
+}
+
+const subjects = {
+  person: () => {
+    const id = busiestPerson(sandbox.world);
+    return { id, strings: stringsOfPerson(sandbox.world, id) };
+  },
+  conversation: () => {
+    const [{ id }] = [...sandbox.world.groups.values()]
+      .filter((group) => group.topicId !== null)
+      .sort((a, b) => b.messageIds.length - a.messageIds.length) as unknown as [{ id: string }];
+    return { id, strings: stringsOfConversation(sandbox.world, id) };
+  },
+  company: () => {
+    const employees = (id: string) =>
+      [...sandbox.world.people.values()].filter(({ companyId }) => companyId === id).length;
+    const [{ id }] = [...sandbox.world.companies.values()]
+      .filter(({ isOrgCompany }) => !isOrgCompany)
+      .sort((a, b) => employees(b.id) - employees(a.id)) as unknown as [{ id: string }];
+    return { id, strings: stringsOfCompany(sandbox.world, id) };
+  },
+};
+
+describe.each(['person', 'conversation', 'company'] as const)('a %s that was forgotten', (type) => {
+  it('is in no byte of any file, and does not come back', async () => {
+    const pulling = await Pulling.filled(folders, sandbox);
+    const { dataDir } = pulling;
+    const { id, strings } = subjects[type]();
+    mkdirSync(join(dataDir, 'reports', 'weekly'), { recursive: true });
+    mkdirSync(join(dataDir, 'inbox', 'done'), { recursive: true });
+    writeFileSync(join(dataDir, 'reports', 'weekly', 'report.html'), `<p>${strings[0]}</p>`);
+    writeFileSync(join(dataDir, 'reports', 'weekly', 'other.html'), '<p>Nobody</p>');
+    writeFileSync(join(dataDir, 'inbox', 'done', 'topics.csv'), `id,note\n1,"${strings[0]}"\n`);
+    await done(pulling, 'export', 'topic_people', '--out', join(dataDir, 'reports', 'weekly', 'people.xlsx'));
+    const found = await placesOf(dataDir, strings);
+    expect(strings.filter((one) => !found.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
+    const counts = await countsOf(dataDir);
+
+    await done(pulling, 'forget', type, id, '--yes');
+    const copies = folders.make();
+    expect(await placesOf(dataDir, strings, { copies })).toEqual([]);
+    expect(await countsOf(dataDir)).toEqual(counts);
+    expect(existsSync(join(dataDir, 'reports', 'weekly', 'other.html'))).toBe(true);
+
+    // Everything is returned again, read again and computed again.
+    await pulling.age();
+    await done(pulling, 'sync');
+    expect(await placesOf(dataDir, strings)).toEqual([]);
+    await done(pulling, 'rebuild');
+    expect(await placesOf(dataDir, strings)).toEqual([]);
+    expect(await countsOf(dataDir)).toEqual(counts);
+
+    rmSync(join(dataDir, 'worker.duckdb'));
+    await done(pulling, 'sync');
+    expect(await placesOf(dataDir, strings)).toEqual([]);
+    expect(await countsOf(dataDir)).toEqual(counts);
+  });
+});
+
+const moments: readonly (readonly [name: string, moment: Moment])[] = [
+  ['before the transaction', { call: 'fsyncSync', match: 'forgotten.journal', when: 'after' }],
+  ['before COMMIT', { call: 'run', match: '^COMMIT', when: 'before' }],
+  ['after COMMIT', { call: 'run', match: '^COMMIT', when: 'after' }],
+  [
+    'before the rewritten file is in its place',
+    { call: 'renameSync', match: 'worker.duckdb$', when: 'before' },
+  ],
+  [
+    'after the rewritten file is in its place',
+    { call: 'renameSync', match: 'worker.duckdb$', when: 'after' },
+  ],
+  [
+    'before the new snapshot is in its place',
+    { call: 'renameSync', match: 'signals.duckdb$', when: 'before' },
+  ],
+];
+
+describe.each(moments)('kill -9 in a forget, %s', (_, at) => {
+  it('is completed by the next command, and nothing is brought back', async () => {
+    const pulling = await Pulling.filled(folders, sandbox);
+    const { dataDir } = pulling;
+    const { id, strings } = subjects.person();
+    const counts = await countsOf(dataDir);
+    const env = { NODE_OPTIONS: `--import=${preload}`, KILL_AT: JSON.stringify(at) };
+    const { signal } = await pulling.start(['forget', 'person', id, '--yes'], env).ended;
+    expect(signal).toBe('SIGKILL');
+    // Half of them lose the live file as well, and go on from the old snapshot.
+    if (at.when === 'before') rmSync(join(dataDir, 'worker.duckdb'));
+    if (at.when === 'before') rmSync(join(dataDir, 'worker.duckdb.wal'), { force: true });
+    await done(pulling, 'sync');
+    expect(await placesOf(dataDir, strings)).toEqual([]);
+    expect(await countsOf(dataDir)).toEqual(counts);
+    const audit = JSON.parse(await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'"));
+    expect(audit).toMatchObject([{ outcome: 'done', entities: 1 }]);
+  });
+});

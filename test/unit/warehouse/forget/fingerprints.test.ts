@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { Fingerprints, type Part, wordsOf } from '../../../../src/warehouse/forget/fingerprints.js';
+
+const forgotten = (...all: readonly (readonly [part: Part, value: string, within?: string])[]) => {
+  const made = new Fingerprints('salt');
+  for (const [part, value, within] of all) {
+    const row = made.of(part, value, within);
+    if (row) made.add(row);
+  }
+  return made;
+};
+
+const word = fc.stringMatching(/^[a-zé]{1,8}$/);
+/** What stands between words. */
+const gap = fc.constantFrom(' ', ', ', '-', '\n', ' "', '@', '.', '/', '\t');
+
+test('a text of several words is found wherever it stands in another, and nothing else changes', () => {
+  fc.assert(
+    fc.property(
+      fc.array(word, { minLength: 2, maxLength: 6 }),
+      fc.array(fc.tuple(word, gap), { maxLength: 8 }),
+      fc.array(fc.tuple(gap, word), { maxLength: 8 }),
+      gap,
+      (name, before, after, joint) => {
+        const made = forgotten(['text', name.join(' ')]);
+        const start = before.map(([one, between]) => one + between).join('');
+        const end = after.map(([between, one]) => between + one).join('');
+        const text = `${start}${name.join(joint).toUpperCase()}${end}`;
+        expect(made.mayTouch(text)).toBe(true);
+        expect(made.mayTouch(JSON.stringify({ text }))).toBe(true);
+        const result = made.redact(text);
+        expect(result).toContain('[forgotten]');
+        expect(made.redact(result)).toBe(result);
+        const words = wordsOf(result)
+          .map((one) => one.word)
+          .join(' ');
+        expect(` ${words} `).not.toContain(` ${name.join(' ')} `);
+      },
+    ),
+  );
+});
+
+test('a text without it is the same text', () => {
+  const made = forgotten(['name', 'Kim Castellanos'], ['text', 'kim@mail.example'], ['person', '90210']);
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(made.redact(text)).toBe(text);
+    }),
+  );
+});
+
+describe('redact', () => {
+  it.each([
+    ['Thanks, Kim Castellanos!', 'Thanks, [forgotten]!'],
+    ['KIM  CASTELLANOS', '[forgotten]'],
+    ['mailto:kim.9@mail.example?subject=Hi', 'mailto:[forgotten]?subject=Hi'],
+    ['kim.91@mail.example', 'kim.91@mail.example'],
+    ['Kim', 'Kim'],
+    ['Mark', '[forgotten]'],
+    ['Mark it as done', 'Mark it as done'],
+    ['İstanbul Kim Castellanos', 'İstanbul [forgotten]'],
+  ])('%s becomes %s', (text, expected) => {
+    const made = forgotten(['name', 'Kim Castellanos'], ['text', 'kim.9@mail.example'], ['name', 'Mark']);
+    expect(made.redact(text)).toBe(expected);
+  });
+
+  it('leaves the name of somebody else who has the same, and what others wrote themselves', () => {
+    const made = forgotten(['name', 'Kim Castellanos'], ['quote', 'any news on this', 'g1']);
+    expect(made.redact('Kim Castellanos', { isName: true })).toBe('Kim Castellanos');
+    expect(made.redact('> Any news on this\nNo', { isWhole: true, conversation: 'g1' })).toBe(
+      '> [forgotten]\nNo',
+    );
+    expect(made.redact('Any news on this?', { isWhole: true, conversation: 'g1' })).toBe('Any news on this?');
+    expect(made.redact('> Any news on this\nNo', { conversation: 'g2' })).toBe('> Any news on this\nNo');
+  });
+
+  it('keeps nothing that can be read', () => {
+    const made = forgotten(['name', 'Kim Castellanos'], ['text', 'kim@mail.example'], ['person', '90210']);
+    expect(JSON.stringify(made.rows())).not.toMatch(/kim|castellanos|90210/i);
+  });
+});

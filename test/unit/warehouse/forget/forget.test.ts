@@ -1,0 +1,235 @@
+import { expect, test } from 'vitest';
+import type { Document } from '../../../../src/warehouse/load/batch.js';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { columnClasses } from '../../../../src/warehouse/privacy/classes.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { at, doc, members, open, runId } from '../support.js';
+
+const ids = { person: '90210', author: 'author-1', company: '4007', group: 'group-1' };
+let marks = 0;
+/** A value that stands nowhere else. */
+const mark = () => {
+  marks += 1;
+  return `Quetzal ${10_000 + marks} Zanzibar`;
+};
+
+const company = () => ({ id: ids.company, name: mark(), domain: mark(), logoUrl: mark() });
+const connections = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, mark()]));
+const person = () => ({
+  displayName: mark(),
+  name: mark(),
+  title: mark(),
+  primaryEmail: mark(),
+  description: mark(),
+  avatarUrl: mark(),
+  connections: connections(['github', 'linkedin', 'phone', 'title', 'twitter', 'website']),
+  ecosystemTags: [mark()],
+  expertiseTags: [mark()],
+  messageCount: 3,
+});
+const account = { sourceName: 'slack', sourceAuthorId: mark() };
+const text = () => ({ content: mark(), title: mark(), metadata: { note: mark() }, sourceUrl: mark() });
+const message = () => ({
+  ...text(),
+  sourceMessageId: mark(),
+  sourceThreadId: mark(),
+  sourceReplyToId: mark(),
+  quoteHighlights: [{ confidence: 1, content: mark() }],
+  author: { id: ids.author },
+  channel: { id: 'c', channelName: 'general', serverName: 'home' },
+});
+
+/** Every kind of document that says something of the person, with every documented field. */
+function ofPerson(): Document[] {
+  return [
+    doc('people', ids.person, 1, { ...person(), company: { id: '5' } }),
+    doc('person', ids.person, 2, person()),
+    doc(
+      'topic_people',
+      ids.person,
+      3,
+      { ...person(), identities: [{ platform: 'slack', platformId: account.sourceAuthorId }] },
+      't',
+    ),
+    doc('topic_persons', ids.person, 3, person(), 't2'),
+    doc('company_employees', ids.person, 3, person(), '5'),
+    doc(
+      'person_identities',
+      `slack:${account.sourceAuthorId}`,
+      4,
+      { id: mark(), platform: 'slack', platformId: account.sourceAuthorId, platformUsername: mark() },
+      ids.person,
+    ),
+    doc(
+      'person_history',
+      'h',
+      4,
+      { operation: 'UPDATE', changes: { displayName: mark() }, previousValues: { primaryEmail: mark() } },
+      ids.person,
+    ),
+    doc('person_merges', '7', 4, {
+      mergedInto: null,
+      merges: [{ id: 'm', sourcePersons: [{ id: ids.person, name: mark() }] }],
+    }),
+    doc('authors', ids.author, 5, { ...account, displayName: mark(), sourceAvatarUrl: mark(), isBot: false }),
+    doc('topic_groups', 'g', 5, { group: { id: 'g', title: 'Theirs' } }, 't'),
+    doc(
+      'messages',
+      'own',
+      5,
+      { ...message(), replyTo: { ...message(), id: 'own2' }, thread: message() },
+      'g',
+    ),
+  ];
+}
+
+function ofCompany(): Document[] {
+  const contacts = connections(['email', 'github', 'linkedin', 'phone', 'twitter']);
+  return [
+    doc('companies', ids.company, 1, {
+      name: mark(),
+      primaryDomain: mark(),
+      logoUrl: mark(),
+      connections: contacts,
+    }),
+    doc('people', '1', 1, { company: company() }),
+    doc('topic_people', '1', 1, { company: company() }, 't'),
+    doc(
+      'company_identities',
+      'crm:x',
+      1,
+      { id: mark(), platform: 'crm', platformId: mark(), platformUsername: mark() },
+      ids.company,
+    ),
+    doc(
+      'company_history',
+      'h2',
+      1,
+      { operation: 'UPDATE', changes: { name: mark() }, previousValues: {} },
+      ids.company,
+    ),
+    doc('company_merges', '9', 1, {
+      merges: [{ id: 'm', sourceCompanies: [{ id: ids.company, name: mark() }] }],
+    }),
+  ];
+}
+
+function ofConversation(): Document[] {
+  const { author: _, ...rest } = message();
+  return [
+    doc('topic_groups', ids.group, 1, { group: { id: ids.group, title: mark() } }, 't'),
+    doc(
+      'messages',
+      'm1',
+      1,
+      { ...rest, replyTo: { ...rest, id: 'm2' }, thread: { ...rest, id: 'm2' } },
+      ids.group,
+    ),
+    doc('messages', 'm2', 1, rest, ids.group),
+  ];
+}
+
+const anId = /_id$|^id$/;
+
+/** The columns of these relations that say something personal: those that a company has, or the others. */
+function personalColumns(relations: readonly string[], ofCompanies: boolean): string[] {
+  return columnClasses()
+    .filter(({ relation, kind, class: one, column }) => {
+      const isCompany = kind.startsWith('company_') || (ofCompanies && relation.startsWith('compan'));
+      const isNeutral =
+        kind.startsWith('channel') || kind.startsWith('server') || column.startsWith('topic_');
+      const isPersonal =
+        one === 'personal' || one === 'content' || kind === 'source_url' || kind === 'account_id';
+      return (
+        relations.includes(relation) &&
+        isPersonal &&
+        !isNeutral &&
+        isCompany === ofCompanies &&
+        !(kind === 'account_id' && anId.test(column) && column === 'id')
+      );
+    })
+    .map(({ relation, column }) => `${relation}.${column}`);
+}
+
+async function columnsWithMarks(warehouse: Warehouse): Promise<string[]> {
+  const columns = await warehouse.all<{ schema: string; table: string; column: string }>(
+    `SELECT schema_name AS schema, table_name AS "table", column_name AS "column" FROM duckdb_columns()
+      WHERE database_name = current_database() AND NOT internal AND schema_name IN ('main', 'raw', 'ops')`,
+  );
+  const found: string[] = [];
+  for (const { schema, table, column } of columns) {
+    const [row] = await warehouse.all(
+      `SELECT 1 FROM "${schema}"."${table}" WHERE "${column}"::VARCHAR ILIKE '%Quetzal%' LIMIT 1`,
+    );
+    if (row) found.push(schema === 'main' ? `${table}.${column}` : `${schema}.${table}.${column}`);
+  }
+  return found.sort();
+}
+
+test.each([
+  {
+    type: 'person' as const,
+    id: ids.person,
+    documents: ofPerson,
+    relations: [
+      'people',
+      'topic_people',
+      'company_employees',
+      'person_identities',
+      'authors',
+      'people_versions',
+      'messages',
+      'message_quotes',
+    ],
+    ofCompanies: false,
+  },
+  {
+    type: 'company' as const,
+    id: ids.company,
+    documents: ofCompany,
+    relations: ['companies', 'company_identities', 'company_versions', 'people', 'topic_people'],
+    ofCompanies: true,
+  },
+  {
+    type: 'conversation' as const,
+    id: ids.group,
+    documents: ofConversation,
+    relations: ['groups', 'messages', 'message_quotes'],
+    ofCompanies: false,
+  },
+])(
+  'every personal column of a $type is emptied, and one that is new is noticed here',
+  async ({ type, id, documents, relations, ofCompanies }) => {
+    const warehouse = await open();
+    const all = documents();
+    const load = () =>
+      warehouse.load(
+        batchOf(runId, {
+          documents: all,
+          sets: [
+            members(
+              'topic_groups',
+              't',
+              1,
+              all.filter(({ endpoint }) => endpoint === 'topic_groups').map((one) => one.id),
+            ),
+          ],
+        }),
+      );
+    await load();
+    await warehouse.refreshDerived();
+    const filled = await columnsWithMarks(warehouse);
+    // A column that is missing here is new: add its field to the documents above, and see that it is emptied.
+    expect(personalColumns(relations, ofCompanies).filter((one) => !filled.includes(one))).toEqual([]);
+    const selection = { type, ids: [id], emails: [], inAdvance: false };
+    const plan = await warehouse.planForget(selection);
+    await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
+    await warehouse.refreshDerived();
+    expect(await columnsWithMarks(warehouse)).toEqual([]);
+    // The same answers again.
+    await load();
+    await warehouse.refreshDerived();
+    expect(await columnsWithMarks(warehouse)).toEqual([]);
+    await warehouse.close();
+  },
+);

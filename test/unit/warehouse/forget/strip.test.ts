@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { Fingerprints, type Part } from '../../../../src/warehouse/forget/fingerprints.js';
+import { stripDocument } from '../../../../src/warehouse/forget/strip.js';
+
+const parts: readonly (readonly [part: Part, value: string])[] = [
+  ['person', '90210'],
+  ['author', '3f2b9c1e-0000-4000-8000-00000000000a'],
+  ['company', '4007'],
+  ['conversation', '3f2b9c1e-0000-4000-8000-00000000000c'],
+  ['message', '3f2b9c1e-0000-4000-8000-00000000000d'],
+  ['name', 'Kim Castellanos'],
+  ['text', 'kim.9@mail.example'],
+];
+const made = new Fingerprints('salt');
+for (const [part, value] of parts) {
+  const row = made.of(part, value);
+  if (row) made.add(row);
+}
+
+const secret = 'Zanzibar Quetzal 4711';
+const ids = {
+  person: '90210',
+  author: '3f2b9c1e-0000-4000-8000-00000000000a',
+  message: '3f2b9c1e-0000-4000-8000-00000000000d',
+  group: '3f2b9c1e-0000-4000-8000-00000000000c',
+};
+
+/** Fields of any kind and depth that all hold the secret, under names that nobody knows. */
+const anything = fc.dictionary(
+  fc.stringMatching(/^x[a-z]{1,6}$/),
+  fc.letrec((tie) => ({
+    value: fc.oneof(
+      fc.constant(secret),
+      fc.array(tie('value'), { maxLength: 2 }),
+      fc.dictionary(fc.stringMatching(/^y[a-z]{1,4}$/), tie('value'), { maxKeys: 2 }),
+    ),
+  })).value,
+  { maxKeys: 4 },
+);
+const someone = { id: '1', displayName: 'Lee', note: '1e400 and 12345678901234567890' };
+
+/** Where the API embeds an entity, by the kind of document; `it` is the entity. */
+const places: Readonly<
+  Record<string, (it: object) => { endpoint: string; id: string; parentId?: string; body: object }>
+> = {
+  person: (it) => ({ endpoint: 'people', id: ids.person, body: { ...it, id: ids.person } }),
+  'person in a topic': (it) => ({
+    endpoint: 'topic_people',
+    id: ids.person,
+    parentId: 't1',
+    body: { ...it, id: ids.person },
+  }),
+  employee: (it) => ({
+    endpoint: 'people',
+    id: '1',
+    body: { ...someone, company: { id: '5', employees: [someone, { ...it, id: ids.person }] } },
+  }),
+  author: (it) => ({ endpoint: 'authors', id: ids.author, body: { ...it, id: ids.author } }),
+  message: (it) => ({
+    endpoint: 'messages',
+    id: ids.message,
+    parentId: 'g',
+    body: { ...it, id: ids.message, content: secret },
+  }),
+  'message by an author': (it) => ({
+    endpoint: 'messages',
+    id: 'm',
+    parentId: 'g',
+    body: { ...it, id: 'm', content: secret, author: { ...it, id: ids.author } },
+  }),
+  'message of a conversation': (it) => ({
+    endpoint: 'messages',
+    id: 'm',
+    parentId: ids.group,
+    body: { ...it, id: 'm', content: secret },
+  }),
+  'copy in another message': (it) => ({
+    endpoint: 'messages',
+    id: 'm',
+    parentId: 'g',
+    body: {
+      id: 'm',
+      content: 'Mine',
+      sourceReplyToId: secret,
+      replyToId: ids.message,
+      replyTo: { ...it, id: ids.message, content: secret },
+      thread: { ...it, id: 'o', content: secret, author: { id: ids.author } },
+    },
+  }),
+  'merge of another person': (it) => ({
+    endpoint: 'person_merges',
+    id: '1',
+    body: { merges: [{ id: 'x', sourcePersons: [{ ...it, id: ids.person }, someone] }] },
+  }),
+  history: (it) => ({
+    endpoint: 'person_history',
+    id: 'h',
+    parentId: ids.person,
+    body: { id: 'h', changes: { displayName: secret, deep: it }, previousValues: { ...it } },
+  }),
+  'reference of a story': (it) => ({
+    endpoint: 'story',
+    id: 's',
+    body: { draft: { sourceRefs: [{ ...it, type: 'person', id: ids.person, label: secret }] } },
+  }),
+  company: (it) => ({ endpoint: 'companies', id: '4007', body: { ...it, id: '4007' } }),
+  'company of a person': (it) => ({
+    endpoint: 'people',
+    id: '1',
+    body: { ...someone, company: { ...it, id: '4007' } },
+  }),
+  conversation: (it) => ({
+    endpoint: 'topic_groups',
+    id: ids.group,
+    parentId: 't',
+    body: { group: { ...it, id: ids.group, title: secret } },
+  }),
+};
+
+describe.each(Object.entries(places))('%s', (_, place) => {
+  it('loses every field that is not known to be harmless, wherever it is', () => {
+    fc.assert(
+      fc.property(anything, fc.integer({ min: 0, max: 3 }), (it, indent) => {
+        const { endpoint, id, parentId = null, body } = place({ name: secret, displayName: secret, ...it });
+        const text = JSON.stringify(body, null, indent);
+        const stripped = stripDocument(made, { endpoint, id, parentId, body: text });
+        expect(stripped?.body).not.toContain(secret);
+        // It stays JSON, and stripping it again changes nothing.
+        JSON.parse(stripped?.body ?? '');
+        const again = { endpoint, id: stripped?.id ?? '', parentId, body: stripped?.body ?? '' };
+        expect(stripDocument(made, again)).toBeNull();
+      }),
+    );
+  });
+});
+
+test('a document of somebody else stays as it is, to the byte', () => {
+  fc.assert(
+    fc.property(anything, fc.integer({ min: 0, max: 3 }), (it, indent) => {
+      const body = JSON.stringify({ ...someone, ...it, company: { id: '5', employees: [it] } }, null, indent);
+      expect(stripDocument(made, { endpoint: 'people', id: '1', parentId: null, body })).toBeNull();
+    }),
+  );
+});
+
+test('around what is taken out, the text stays as the API sent it', () => {
+  const body =
+    '{ "id" : "1",  "big": 12345678901234567890, "e": 1e400, "note": "for Kim Castellanos", "note2":\n"\\u00e9" , "a":[ 1,2 ] }';
+  const stripped = stripDocument(made, { endpoint: 'people', id: '1', parentId: null, body });
+  expect(stripped?.body).toBe(body.replace('Kim Castellanos', '[forgotten]'));
+});
