@@ -1,15 +1,20 @@
-import { type Problem, UsageError } from '../base/errors.js';
+import { ExitCode, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
 import { count } from '../base/units.js';
 import type { Config } from '../config/load.js';
 import type { LakeSecrets } from '../config/secrets.js';
 import { type LakeTaskParts, runLakeProcess } from '../lake/child.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
+import type { Erased, Erasure, LakeDropped } from '../lake/remove.js';
 import { lakePlace, lakeProblems } from '../lake/settings.js';
+import type { LakeStatus } from '../lake/status.js';
+import type { SyncReport } from '../sync/report.js';
 import { limitsOf, type Setup } from './setup.js';
 
 /** The commands of the lake: settings in, a process that does the work, and its report. */
 
 export type { LakeReport } from '../lake/publish.js';
+export type { LakeDropped } from '../lake/remove.js';
+export type { LakeStatus } from '../lake/status.js';
 
 /** A setup with the secrets of the lake. */
 export interface LakeAccess extends Setup {
@@ -43,6 +48,64 @@ export function lakePublish(
   signals: Signals,
 ): Promise<LakeReport> {
   return runLakeProcess('publish', options, taskParts(access), { ...signals, log: access.log });
+}
+
+/** `lake status`: what the lake has of this organization. */
+export function lakeStatus(access: LakeAccess, signals: Signals): Promise<LakeStatus> {
+  return runLakeProcess('status', {}, taskParts(access), { ...signals, log: access.log });
+}
+
+/** `lake drop`: removes this organization from the lake. */
+export function lakeDrop(access: LakeAccess, signals: Signals): Promise<LakeDropped> {
+  return runLakeProcess('drop', {}, taskParts(access), { ...signals, log: access.log });
+}
+
+/** For `forget`: removes rows, or the values of columns, from the lake and its earlier snapshots; see `eraseFromLake`. */
+export function lakeErase(
+  access: LakeAccess,
+  erasures: readonly Erasure[],
+  signals: Signals,
+): Promise<Erased> {
+  return runLakeProcess('erase', { erasures }, taskParts(access), { ...signals, log: access.log });
+}
+
+/** What became of the lake after a sync. One of the three is set. */
+export interface LakeAfterSync {
+  readonly report: LakeReport | null;
+  /** Why it failed. The local warehouse is published all the same. */
+  readonly failure: { readonly message: string; readonly hint: string | null } | null;
+  /** Why nothing was tried. */
+  readonly skipped: string | null;
+}
+
+/**
+ * `sync --lake`: publishes to the lake what a sync has published. A failure leaves the sync as it is, and makes its exit code
+ * 3 where it would be 0: the sync is done, and something did not go through.
+ */
+export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | 'published'>>(
+  access: LakeAccess,
+  report: R,
+  signals: Signals,
+): Promise<R & { readonly lake: LakeAfterSync }> {
+  const none = { report: null, failure: null, skipped: null };
+  if (signals.stop?.aborted) {
+    return {
+      ...report,
+      lake: { ...none, skipped: 'the sync was stopped; the next publication includes it' },
+    };
+  }
+  if (report.published === null) {
+    return { ...report, lake: { ...none, skipped: 'the sync published nothing' } };
+  }
+  try {
+    return { ...report, lake: { ...none, report: await lakePublish(access, { compare: false }, signals) } };
+  } catch (error) {
+    if (!(error instanceof SignalhouseError)) throw error;
+    access.log.warn(`the lake is not published: ${error.message}`);
+    const exitCode = report.exitCode === ExitCode.done ? ExitCode.incomplete : report.exitCode;
+    const failure = { message: error.message, hint: error.hint ?? null };
+    return { ...report, exitCode, lake: { ...none, failure } };
+  }
 }
 
 /** What a publication did, in one line. */

@@ -110,7 +110,7 @@ const rules: readonly Rule[] = [
       const address = (first ?? second ?? '').replace(/^(\w+:\/\/[^/]*).*$/, '$1');
       const isCatalog = place.kind === 'iceberg' && place.catalog.startsWith(address);
       return {
-        message: `${isCatalog ? catalogOf(place) : store(place)} cannot be reached at ${address}`,
+        message: `${isCatalog ? catalogOf(place) : store(place)} cannot be reached`,
         hint: `Check ${isCatalog ? 'lake.catalog' : 'lake.s3.endpoint'} and that it is running, then run the command again.`,
       };
     },
@@ -150,7 +150,7 @@ export function lakeFault(error: unknown, place: LakePlace, secrets: readonly st
 function causeOf(error: unknown): unknown {
   if (error instanceof StorageError && (outOfMemory(error) || /No space left/.test(messageOf(error.cause))))
     return error;
-  return error instanceof SignalhouseError && error.cause instanceof Error ? error.cause : error;
+  return error instanceof StorageError && error.cause instanceof Error ? error.cause : error;
 }
 
 /** A text without secrets, and without passwords of PostgreSQL addresses, which DuckDB quotes. */

@@ -27,7 +27,7 @@ export interface Marker {
 
 const database = 'marker';
 
-export function markerPath(dataDir: string): string {
+function markerPath(dataDir: string): string {
   return join(dataDir, 'lake.duckdb');
 }
 
@@ -66,9 +66,8 @@ export async function attachMarker(session: Session, dataDir: string, log: Pick<
 const tables = `CREATE TABLE IF NOT EXISTS ${database}.publication (place VARCHAR, marker JSON)`;
 
 /** Forgets what was published: the next publication compares every row. */
-export function removeMarker(dataDir: string): void {
-  const path = markerPath(dataDir);
-  for (const one of [path, logOf(path)]) rmSync(one, { force: true });
+export async function clearMarker(session: Session): Promise<void> {
+  await session.run(`DELETE FROM ${database}.publication; CHECKPOINT ${database}`);
 }
 
 /** What was published last to `place`; null when that is not known. */

@@ -15,7 +15,8 @@ import { attaching, type Limits, openInstance } from '../warehouse/store/engine.
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
 import { Session } from '../warehouse/store/session.js';
 import { type Catalog, catalogOf, lake } from './catalog.js';
-import { lakeFault } from './errors.js';
+import { lakeFault, withoutLogin } from './errors.js';
+import { takeLock } from './lock.js';
 import { attachMarker } from './marker.js';
 import { type LakePlace, type LakeSecrets, namespaceOf, secretTexts } from './settings.js';
 import { identityOf, readSnapshot, type Snapshot, snapshotName } from './source.js';
@@ -179,4 +180,23 @@ function stopped(): LakeError {
   return new LakeError('publishing to the lake was stopped; the lake is as it was', 'give up', {
     hint: 'Run the command again: it continues with what has changed since the last publication.',
   });
+}
+
+/** Runs `work` while this process holds the lock of the namespace, where there is one. */
+export async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise<T> {
+  const { place, secrets, log, stop } = open.parts;
+  if (place.lockUrl === undefined) return work();
+  const what = [place.kind, withoutLogin(place.catalog), place.warehouse, open.namespace].join(' ');
+  const lock = await takeLock(place.lockUrl, secrets, what, { log, stop });
+  try {
+    // Once the lock is lost, another worker may write.
+    const lost = lock.lost.then(() => {
+      throw new LakeError('the connection that holds the lock was lost while publishing', 'give up', {
+        hint: 'Check that the PostgreSQL of lake.lockUrl is running, then run the command again: it continues where it was.',
+      });
+    });
+    return await Promise.race([work(), lost]);
+  } finally {
+    await lock.release();
+  }
 }

@@ -3,6 +3,8 @@ import { LakeError, LockedError, messageOf, SignalhouseError, UsageError } from 
 import type { FromProcess, LakeTask, ToProcess } from './child.js';
 import type { LakeParts } from './open.js';
 import { initLake, publishToLake } from './publish.js';
+import { dropFromLake, eraseFromLake } from './remove.js';
+import { lakeStatus } from './status.js';
 
 /**
  * The program of the process that child.ts starts. DuckDB's extensions for object stores and catalogs run here and nowhere
@@ -40,6 +42,12 @@ async function work({ command, parts }: LakeTask): Promise<unknown> {
       return initLake(given);
     case 'publish':
       return publishToLake(given, command);
+    case 'status':
+      return lakeStatus(given);
+    case 'drop':
+      return dropFromLake(given);
+    case 'erase':
+      return eraseFromLake(given, command.erasures);
   }
 }
 

@@ -48,7 +48,11 @@ async function lastOfEach(open: OpenLake, tx: Statements): Promise<(Publication 
  * The last publication of this organization; null when there is none. Raises LakeError when the namespace belongs to another
  * organization, or was written by a newer program.
  */
-export async function lastPublication(open: OpenLake, tx: Statements): Promise<Publication | null> {
+export async function lastPublication(
+  open: OpenLake,
+  tx: Statements,
+  accepts: { readonly newer: boolean } = { newer: false },
+): Promise<Publication | null> {
   const { org, namespace, snapshot, parts } = open;
   const all = await lastOfEach(open, tx);
   const other = all.find((one) => one.org !== org);
@@ -62,14 +66,17 @@ export async function lastPublication(open: OpenLake, tx: Statements): Promise<P
     );
   }
   const newest = Math.max(...all.map(({ schemaVersion }) => schemaVersion));
-  if (newest > snapshot.schemaVersion) {
+  if (newest > snapshot.schemaVersion && !accepts.newer) {
     throw new LakeError(
       `the tables of the namespace ${namespace} were written by a newer signalhouse (version ${newest} of the tables; this warehouse has ${snapshot.schemaVersion})`,
       'give up',
       { hint: 'Upgrade signalhouse, run signalhouse rebuild, then publish again.' },
     );
   }
-  return all.find((one) => one.org === org) ?? null;
+  const found = all.find((one) => one.org === org);
+  if (!found) return null;
+  const { org: _org, ...publication } = found;
+  return publication;
 }
 
 /** Inserts the row of a publication. */

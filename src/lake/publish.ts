@@ -5,9 +5,8 @@ import { bytesOf } from '../warehouse/store/memory.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
-import { takeLock } from './lock.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
-import { type LakeParts, type OpenLake, retried, withLake } from './open.js';
+import { type LakeParts, locked, type OpenLake, retried, withLake } from './open.js';
 import { addPublication, lastPublication, type Publication, publications } from './publications.js';
 import { ensureSchema, existingTables, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
@@ -124,25 +123,6 @@ function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): La
       return Math.round(performance.now() - started) / 1000;
     },
   };
-}
-
-/** Runs `work` while this process holds the lock of the namespace, where there is one. */
-async function locked<T>(open: OpenLake, work: () => Promise<T>): Promise<T> {
-  const { place, secrets, log, stop } = open.parts;
-  if (place.lockUrl === undefined) return work();
-  const what = [place.kind, withoutLogin(place.catalog), place.warehouse, open.namespace].join(' ');
-  const lock = await takeLock(place.lockUrl, secrets, what, { log, stop });
-  try {
-    // Once the lock is lost, another worker may write.
-    const lost = lock.lost.then(() => {
-      throw new LakeError('the connection that holds the lock was lost while publishing', 'give up', {
-        hint: 'Check that the PostgreSQL of lake.lockUrl is running, then run the command again: it continues where it was.',
-      });
-    });
-    return await Promise.race([work(), lost]);
-  } finally {
-    await lock.release();
-  }
 }
 
 /** Creates and extends the tables, after a look at who wrote them. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { LakeAccess } from '../../app/lake.js';
-import { ExitCode } from '../../base/errors.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { type Context, command, type Group } from '../command.js';
 import { toggle } from '../flags.js';
-import { print, printJson } from '../output.js';
+import { canAsk, confirmed, print, printJson } from '../output.js';
 import { type CommandSetup, setUpLake } from '../setup.js';
 import { interruption } from '../signals.js';
-import { lakeReportText } from '../text/lake.js';
+import { lakeDroppedText, lakeReportText, lakeStatusText } from '../text/lake.js';
 
 /** Loaded only now, so that --help does not load a database. */
 const app = () => import('../../app/lake.js');
@@ -51,16 +51,71 @@ const publish = command({
     }),
 });
 
+const status = command({
+  name: 'status',
+  summary: 'Show rows by table, the last publication, and whether the lake is behind',
+  examples: [
+    ['signalhouse lake status', 'What the lake has of this organization'],
+    ['signalhouse lake status --json | jq .behind', 'Whether the published file is newer than the lake'],
+  ],
+  flags: z.object({}),
+  run: (_flags, context) =>
+    onLake(context, async (access, signals) => {
+      const { lakeStatus } = await app();
+      const found = await lakeStatus(access, signals);
+      if (context.json) printJson(found);
+      else print(lakeStatusText(found));
+      return ExitCode.done;
+    }),
+});
+
+const drop = command({
+  name: 'drop',
+  summary: 'Remove this organization from the lake: its tables, or its rows in a shared namespace',
+  options: { yes: { type: 'boolean', describe: 'Do not ask' } },
+  examples: [
+    ['signalhouse lake drop', 'Asks before'],
+    ['signalhouse lake drop --yes --json', 'Does not ask, for scripts'],
+  ],
+  flags: z.object({ yes: toggle.default(false) }),
+  run: ({ yes }, context) =>
+    onLake(context, async (access, signals) => {
+      const { lakeDrop } = await app();
+      const { kind, namespace, catalog } = access.config.lake;
+      const where = `${namespace} of the ${kind} lake at ${(catalog ?? '').replace(/\/\/[^/?#]*@/, '//')}`;
+      if (!yes && (context.json || !canAsk())) throw notAsked(where);
+      if (!yes && !(await confirmed(`Remove this organization from ${where}?`))) {
+        print('Nothing was removed.');
+        return ExitCode.done;
+      }
+      const dropped = await lakeDrop(access, signals);
+      if (context.json) printJson(dropped);
+      else print(lakeDroppedText(dropped));
+      return ExitCode.done;
+    }),
+});
+
 export const lake: Group = {
   name: 'lake',
   summary: 'Publish the tables to Iceberg or DuckLake, for Spark, Trino and others',
-  commands: [init, publish],
+  commands: [init, publish, status, drop],
   examples: [
     ['signalhouse lake init', 'Create the tables, and check the settings'],
     ['signalhouse lake publish', 'Publish what has changed'],
     ['signalhouse sync --lake', 'Pull, and publish to the lake at the end'],
   ],
 };
+
+function notAsked(where: string): UsageError {
+  const problem = 'is required where nobody can be asked (with --json, or without a terminal)';
+  return new UsageError(
+    `This would remove this organization from ${where}.`,
+    [{ setting: '--yes', problem }],
+    {
+      hint: 'Nothing was removed. Pass --yes to go ahead without a question.',
+    },
+  );
+}
 
 /** Seconds that a commit may take after the first signal. */
 const shutdownMs = 60_000;

@@ -37,7 +37,7 @@ const said: [text: string, recovery: string, message: RegExp][] = [
   [
     "IO Error: Could not connect to server error for HTTP PUT to 'http://127.0.0.1:9000/b/x.parquet'",
     'unknown',
-    /object store .* cannot be reached at http:\/\/127\.0\.0\.1:9000$/,
+    /object store at http:\/\/127\.0\.0\.1:9000 .* cannot be reached$/,
   ],
   [
     'Invalid Input Error: Existing DuckLake at metadata catalog "postgres:dbname=lake" does not exist - and creating a new DuckLake is explicitly disabled',
@@ -80,7 +80,7 @@ describe('the error of a lake', () => {
   });
 
   it('stays what it is for a setting, and for memory and disk of this machine', () => {
-    const usage = new UsageError('an extension is missing');
+    const usage = new UsageError('an extension is missing', [], { cause: new Error('IO Error: not found') });
     expect(lakeFault(usage, place, [])).toBe(usage);
     const memory = new StorageError('no memory', {
       cause: new Error('Out of Memory Error: failed to pin block'),
