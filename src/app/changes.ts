@@ -32,7 +32,7 @@ import type { Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
-import { withSnapshot } from './snapshot.js';
+import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
@@ -58,7 +58,7 @@ export async function importChanges(
   // Read before the lock is taken: a file that cannot be read blocks nobody.
   const source =
     'sql' in from
-      ? await withSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
+      ? await withFullSnapshot(setup, (snapshot) => fromSql(snapshot, from.sql))
       : 'path' in from
         ? await fromSheet(from, { sheet: from.sheet })
         : 'source' in from
@@ -173,12 +173,12 @@ async function titled(
 
 /** `signalhouse changes sheet`. */
 export function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
-  return withSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
+  return withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
 }
 
 async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {
   if (!existsSync(filesOf(setup.config.dataDir).published)) return work(null);
-  return withSnapshot(setup, work);
+  return withFullSnapshot(setup, work);
 }
 
 /** An edit of the demo's product manager. */

@@ -36,7 +36,7 @@ import {
 import type { Snapshot } from '../warehouse/read/query.js';
 import { readFiles } from '../warehouse/read/status.js';
 import type { Setup } from './setup.js';
-import { withSnapshot } from './snapshot.js';
+import { withFullSnapshot } from './snapshot.js';
 
 /** One value of an entity that changed. */
 interface FieldChange {
@@ -108,7 +108,7 @@ export function explain(
   what: string,
   choose: (candidates: Candidates) => Promise<string>,
 ): Promise<Explanation> {
-  return withSnapshot(setup, async (snapshot) => {
+  return withFullSnapshot(setup, async (snapshot) => {
     const id = await choose(await candidates(snapshot, kind, what));
     return explainEntity(setup, snapshot, kind, id);
   });

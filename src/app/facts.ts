@@ -9,7 +9,7 @@ import { readQueue } from '../push/queue/queue.js';
 import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
-import { withSnapshot } from './snapshot.js';
+import { withFullSnapshot } from './snapshot.js';
 import { type LiveSpending, recentRequests, spendingNow } from './spending.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
@@ -25,7 +25,7 @@ async function readStored(setup: Setup): Promise<StoredFacts> {
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
   const contents = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
   const changes = isPublished
-    ? await withSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
+    ? await withFullSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
     : await readQueue(null, config, log);
   const queue: Record<string, number> = {};
   for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;
@@ -97,7 +97,7 @@ export function factsReader(setup: Setup, live: LiveSpending): () => Promise<Fac
  */
 export function runReader(setup: Setup): (runId: string) => Promise<RunDetails | null> {
   const inTurn = oneAtATime();
-  return (runId) => inTurn(() => withSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
+  return (runId) => inTurn(() => withFullSnapshot(setup, (snapshot) => readRun(snapshot, runId)));
 }
 
 /** A text that changes when one of the files does. */

@@ -12,7 +12,7 @@ import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
-import { openPublished } from '../warehouse/read/query.js';
+import { openFull } from '../warehouse/read/query.js';
 import type { Organization } from '../warehouse/store/runs.js';
 import { type Access, connect, readingLimitsOf } from './setup.js';
 import {
@@ -71,7 +71,7 @@ export async function pushPreview(
   const { config } = access;
   refuseWithoutWarehouse(config.dataDir);
   return Scope.run(async (scope) => {
-    const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    const snapshot = await openFull(config.dataDir, readingLimitsOf(config));
     scope.defer('snapshot', () => snapshot.close());
     const api = connect(access);
     scope.defer('client', () => api.close());

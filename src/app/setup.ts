@@ -90,6 +90,7 @@ export function limitsOf(config: Config) {
     ...openingOf(config),
     memoryLimit: memoryOf(warehouse.memoryLimit, 'worker'),
     publishMode: Number.parseInt(String(publish.mode), 8),
+    publications: { main: publish, also: publish.also },
     businessHours: analysis.businessHours,
   };
 }

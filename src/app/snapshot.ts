@@ -6,7 +6,7 @@ import {
   exportAll,
   exportQuery,
 } from '../warehouse/read/export.js';
-import { openPublished, type Snapshot } from '../warehouse/read/query.js';
+import { openFull, openPublished, type Snapshot } from '../warehouse/read/query.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
@@ -18,6 +18,21 @@ export async function withSnapshot<T>(
 ): Promise<T> {
   return Scope.run(async (scope) => {
     const snapshot = await openPublished(config.dataDir, readingLimitsOf(config));
+    scope.defer('snapshot', () => snapshot.close());
+    return work(snapshot);
+  });
+}
+
+/**
+ * The snapshot with everything, for the commands of those who run the worker: it is recovery.duckdb where the published
+ * file leaves anything out. Throws StorageError when there is none, or this user may not read it.
+ */
+export async function withFullSnapshot<T>(
+  { config }: Setup,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
+  return Scope.run(async (scope) => {
+    const snapshot = await openFull(config.dataDir, readingLimitsOf(config));
     scope.defer('snapshot', () => snapshot.close());
     return work(snapshot);
   });

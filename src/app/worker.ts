@@ -122,8 +122,8 @@ export async function withQueue<T>(
 
 /** Whether the files exist. It opens none: closing a handle on the live file would free a lock that this process holds. */
 export function hasWarehouse(dataDir: string): boolean {
-  const { worker, published } = filesOf(dataDir);
-  return existsSync(worker) || existsSync(published);
+  const { worker, published, recovery } = filesOf(dataDir);
+  return [worker, published, recovery].some((path) => existsSync(path));
 }
 
 export function refuseWithoutWarehouse(dataDir: string): void {

@@ -83,6 +83,15 @@ export interface Contents {
     readonly creates: readonly string[];
     readonly error: string | null;
   }[];
+  /** What the published files leave out and mask; empty where signals.duckdb has everything and is the only one. */
+  readonly publishedFiles: readonly {
+    readonly file: string;
+    readonly profile: string;
+    readonly excluded: readonly string[];
+    readonly masked: readonly string[];
+    readonly views_adapted: readonly string[];
+    readonly views_left_out: readonly string[];
+  }[];
   /** Lists of the last sync whose deletions the fuse held back. */
   readonly fused: readonly { readonly endpoint: string }[];
   readonly rejected: readonly {

@@ -43,12 +43,14 @@ async function contextOf(args: Readonly<Record<string, unknown>>): Promise<Conte
   const dataDir = args['data-dir'];
   const configFile = typeof args.config === 'string' ? args.config : undefined;
   const hasFile = configFile !== undefined || Boolean(process.env.SIGNALHOUSE_CONFIG?.trim());
+  const problems = hasFile ? await import('../app/settings-problems.js') : undefined;
   const sources: Sources = {
     env: process.env,
     configFile,
     flags: dataDir === undefined ? [] : [{ path: 'dataDir', flag: '--data-dir', value: dataDir }],
-    // Only a file can set jobs. Loaded only then: the parser of schedules takes 50 ms.
-    checkJobs: hasFile ? (await import('../app/job-problems.js')).jobProblems : undefined,
+    // Only a file can set jobs and masks. Loaded only then: the parser of schedules takes 50 ms.
+    checkJobs: problems?.jobProblems,
+    checkPublish: problems?.publishProblems,
   };
   return { json: args.json === true, sources };
 }

@@ -38,6 +38,10 @@ export interface Sources {
   readonly cwd?: string;
   /** What a schema cannot find in the jobs of the file, as they are written there, e.g. a schedule without a date. */
   readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
+  /** The same for what published files leave out and mask, e.g. a column that does not exist. */
+  readonly checkPublish?:
+    | ((publish: Settings['publish'], named: (path: string) => string) => readonly Problem[])
+    | undefined;
 }
 
 export interface Config extends Settings {
@@ -258,6 +262,10 @@ function readConfig(sources: Sources): Read {
     const found = sources.checkJobs(jobs, namer(origin, file)('serve.jobs'));
     problems.push(...found.filter(({ setting }) => !named.has(setting)));
   }
+  if (sources.checkPublish) {
+    const publish = settings.shape.publish.safeParse(valueAt(values, ['publish']));
+    if (publish.success) problems.push(...sources.checkPublish(publish.data, namer(origin, file)));
+  }
   const keyFile = parsed.data?.encryption.keyFile ?? null;
   const encryptionKey =
     keyFile === null
@@ -320,11 +328,12 @@ function readFile(
   return {};
 }
 
-/** Drops settings without a value, and sections whose lines are all comments. */
-function withoutEmpty(value: Record<string, unknown>): Record<string, unknown> {
+/** Drops settings without a value, and sections whose lines are all comments. A mask of null is a value. */
+function withoutEmpty(value: Record<string, unknown>, path: readonly string[] = []): Record<string, unknown> {
+  if (path.join('.') === 'publish.mask') return value;
   const filled = Object.entries(value).filter(([, inner]) => inner !== null);
   return Object.fromEntries(
-    filled.map(([name, inner]) => [name, isObject(inner) ? withoutEmpty(inner) : inner]),
+    filled.map(([name, inner]) => [name, isObject(inner) ? withoutEmpty(inner, [...path, name]) : inner]),
   );
 }
 

@@ -161,6 +161,28 @@ const sync = {
     .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
 };
 
+export const profile = z
+  .enum(['none', 'analysts', 'strict'])
+  .default('none')
+  .describe(
+    'What is left out and masked: none (nothing), analysts (names, addresses and raw documents) or strict (everything that people wrote as well).',
+  );
+
+const privacy = {
+  profile,
+  exclude: z
+    .array(text)
+    .default([])
+    .describe('Schemas, tables, views and columns to leave out besides, such as ops or messages.metadata.'),
+  mask: z
+    // YAML reads null without quotes as no value.
+    .record(text, z.union([z.null(), z.string(), z.number(), z.boolean()]).transform(String))
+    .default({})
+    .describe(
+      'Columns to mask besides, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
+    ),
+};
+
 const publish = section({
   // YAML reads 0640 without quotes as the number 640.
   mode: z
@@ -172,6 +194,24 @@ const publish = section({
     .default('0600')
     .describe(
       'Permissions of signals.duckdb, octal: "0640" lets the group of the file read it (the directory must let it in too).',
+    ),
+  ...privacy,
+  also: z
+    .array(
+      z.strictObject({
+        file: text.regex(
+          /^(?!(?:worker|signals|recovery)\.duckdb$)\w[\w.-]*\.duckdb$/i,
+          'must be a name such as signals-strict.duckdb, and not one of the files of the worker',
+        ),
+        ...privacy,
+      }),
+    )
+    .refine((files) => new Set(files.map(({ file }) => file.toLowerCase())).size === files.length, {
+      message: 'has two entries with the same file',
+    })
+    .default([])
+    .describe(
+      'More files to publish into the data directory, each with file, profile, exclude and mask of its own.',
     ),
 });
 

@@ -1,9 +1,12 @@
-import { chmodSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { moveFile, syncFile } from '../base/atomic-file.js';
-import type { BusinessHours } from './business-hours.js';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
+import { isObject } from '../base/json.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
+import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
+import { type Policy, type PrivacySettings, policyOf } from './privacy/policy.js';
+import { saltOf } from './privacy/salt.js';
 import { identifier } from './sql.js';
 import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
@@ -13,7 +16,7 @@ import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
 import { createUserViews, type TriedView, tryUserViews, type UserView } from './user-views.js';
-import { createViews, schemaOf, type ViewParts } from './views.js';
+import { createViews, schemaOf, type ViewParts, viewsOf } from './views.js';
 
 export interface Published {
   readonly path: string;
@@ -24,7 +27,37 @@ export interface Published {
   readonly userViews: readonly UserView[];
 }
 
-/** The name by which the unfinished snapshot is attached: that of the file, which users' views may name. */
+/** What is published besides signals.duckdb, and what each file leaves out and masks. */
+export interface Publications {
+  readonly main: PrivacySettings;
+  readonly also: readonly (PrivacySettings & { readonly file: string })[];
+}
+
+/** signals.duckdb with everything, and no other file. */
+export const onlyFullFile: Publications = { main: { profile: 'none', exclude: [], mask: {} }, also: [] };
+
+interface PublishParts extends ViewParts {
+  readonly dataDir: string;
+  readonly mode: number;
+  readonly publications: Publications;
+  readonly models: Models;
+  readonly columns: Columns;
+  /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
+  readonly relieve: () => Promise<boolean>;
+}
+
+/** A file to publish. */
+interface Output {
+  readonly path: string;
+  readonly temporary: string;
+  readonly mode: number;
+  readonly policy: Policy;
+}
+
+/** What there is to say of a file with everything. */
+const showsAll = { profile: 'none', excluded: [], masked: [], viewsAdapted: [], viewsLeftOut: [] };
+
+/** The name by which an unfinished snapshot is attached: that of the file, which users' views may name. */
 const target = 'signals';
 
 /** The share of the live file that may be unused in a snapshot. */
@@ -33,86 +66,194 @@ const mostUnused = 0.25;
 /**
  * Refreshes the derived tables, copies the warehouse into a file beside it, adds the analysts' views, checks that no row
  * was lost, and renames the copy over signals.duckdb, with the permissions `mode`. Readers keep the snapshot that they
- * have open. If anything fails, signals.duckdb does not change, and the warehouse stays usable.
+ * have open. If anything fails, no published file changes, and the warehouse stays usable.
+ *
+ * When signals.duckdb leaves anything out, the full snapshot is recovery.duckdb, which only this user may read. Files that
+ * are no longer published are removed. All files are complete before the first one is renamed.
  */
-export async function publish(
-  session: Session,
-  parts: {
-    dataDir: string;
-    viewsDir: string;
-    mode: number;
-    businessHours: BusinessHours | undefined;
-    models: Models;
-    columns: Columns;
-    /** Frees memory, and returns whether it has; see `withMemoryHeadroom`. */
-    relieve: () => Promise<boolean>;
-  },
-): Promise<Published> {
+export async function publish(session: Session, parts: PublishParts): Promise<Published> {
   const started = performance.now();
   const { dataDir } = parts;
   const { published } = filesOf(dataDir);
   await refreshDerived(session, parts.models, parts.columns, parts.relieve);
-  const temporary = join(dataDir, `${unfinished}signals-${process.pid}.duckdb`);
+  const outputs = outputsOf(parts);
   const remove = () => {
-    for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
+    for (const { temporary } of outputs)
+      for (const path of [temporary, logOf(temporary)]) rmSync(path, { force: true });
   };
   const tried = await tryUserViews(dataDir, () => schemaOf(parts));
-  let copied: Pick<Published, 'tables' | 'userViews'>;
+  let copied: Copied | undefined;
   try {
-    const copy = () => {
-      remove();
-      return copyInto(session, dataDir, temporary, { ...parts, userViews: tried });
-    };
-    copied = await withMemoryHeadroom(session, copy, parts.relieve);
-    chmodSync(temporary, parts.mode);
-    syncFile(temporary);
-    moveFile(temporary, published);
+    const facts: FileFacts[] = [];
+    // The full file is the last one, because it lists what the others leave out.
+    for (const output of outputs) {
+      const isLast = output === outputs.at(-1);
+      const copy = () => {
+        for (const path of [output.temporary, logOf(output.temporary)]) rmSync(path, { force: true });
+        return copyInto(session, output, { ...parts, userViews: tried }, isLast ? facts : []);
+      };
+      const done = await withMemoryHeadroom(session, copy, parts.relieve);
+      facts.push(done.facts);
+      if (output.path === published) copied = done;
+    }
+    for (const { temporary, mode } of outputs) {
+      chmodSync(temporary, mode);
+      syncFile(temporary);
+    }
+    replaceFiles(dataDir, outputs);
   } catch (error) {
     remove();
     throw storageFault(error, dataDir);
   }
-  return { path: published, bytes: statSync(published).size, ms: performance.now() - started, ...copied };
+  const { tables = 0, userViews = [] } = copied ?? {};
+  return {
+    ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
+    ...{ tables, userViews },
+  };
+}
+
+/** Every file to write, the one with everything last. */
+function outputsOf({ dataDir, mode, publications: { main, also } }: PublishParts): Output[] {
+  const { published, recovery } = filesOf(dataDir);
+  const output = (path: string, policy: Policy, ofMode: number): Output => ({
+    ...{ path, policy, mode: ofMode },
+    temporary: join(dataDir, `${unfinished}${basename(path, '.duckdb')}-${process.pid}.duckdb`),
+  });
+  const policy = policyOf(main);
+  const others = also.map((one) => output(join(dataDir, one.file), policyOf(one), mode));
+  const first = output(published, policy, mode);
+  return policy.isFull
+    ? [...others, first]
+    : [...others, first, output(recovery, policyOf(onlyFullFile.main), 0o600)];
 }
 
 /**
- * Copies the live file as it is while little of it is unused: at the speed of the disk, and in little memory, whatever is
- * in it. A file of which much is unused is written again, without that.
+ * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
+ * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
  */
+function replaceFiles(dataDir: string, outputs: readonly Output[]): void {
+  const { published, recovery } = filesOf(dataDir);
+  const list = join(dataDir, 'published.json');
+  const before = namesIn(list);
+  const paths = outputs.map(({ path }) => path);
+  const now = paths.filter((path) => path !== published && path !== recovery).map((path) => basename(path));
+  const write = (names: readonly string[]) =>
+    writeAtomicallySync(list, `${JSON.stringify({ files: names })}\n`, { mode: 0o600 });
+  if (now.some((name) => !before.includes(name))) write([...new Set([...before, ...now])]);
+  // The full one first: until it is there, an older one may be the only one to recover from.
+  for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
+  if (!paths.includes(recovery)) rmSync(recovery, { force: true });
+  const stale = before.filter((name) => !now.includes(name));
+  if (stale.length === 0) return;
+  for (const name of stale) rmSync(join(dataDir, name), { force: true });
+  if (now.length > 0) write(now);
+  else rmSync(list);
+}
+
+/** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */
+function namesIn(list: string): string[] {
+  if (!existsSync(list)) return [];
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(list, 'utf8'));
+  } catch {
+    return [];
+  }
+  const files: unknown = isObject(content) ? content.files : undefined;
+  return Array.isArray(files) ? files.filter((name) => typeof name === 'string' && isPublishable(name)) : [];
+}
+
+/** Whether a file of the data directory may be published under a name: none of the worker's own, and no path. */
+export function isPublishable(name: string): boolean {
+  return /^[\w][\w.-]*\.duckdb$/.test(name) && !/^(worker|signals|recovery)\.duckdb$/i.test(name);
+}
+
+interface Copied extends Pick<Published, 'tables' | 'userViews'> {
+  readonly facts: FileFacts;
+}
+
+/** Writes one file; `others` is what it lists about the files before it. */
 async function copyInto(
   session: Session,
-  dataDir: string,
-  temporary: string,
-  parts: ViewParts & { readonly userViews: readonly TriedView[] },
-): Promise<Pick<Published, 'tables' | 'userViews'>> {
+  output: Output,
+  parts: PublishParts & { readonly userViews: readonly TriedView[] },
+  others: readonly FileFacts[],
+): Promise<Copied> {
+  const { policy, temporary, path } = output;
+  const { recovery } = filesOf(parts.dataDir);
+  const facts = { ...showsAll, file: basename(path) };
   const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
   const source = here?.name ?? 'worker';
   await session.run('CHECKPOINT');
-  const isCloned =
-    (await unused(session)).share <= mostUnused &&
-    (await cloneFile(session, filesOf(dataDir).worker, temporary));
+  const isCloned = policy.isFull && (await clone(session, parts.dataDir, temporary));
   await session.run(...attaching(temporary, target, session));
   makePrivate(temporary);
   try {
+    if (!policy.isFull) {
+      const masked = await writeMasked(session, source, output, parts);
+      await session.run(`CHECKPOINT ${target}`);
+      return masked;
+    }
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
-    const userViews = await addViews(session, source, parts);
+    const userViews = await inTarget(session, source, async () => {
+      await createViews(session, target, parts);
+      const created = await createUserViews(session, parts.userViews);
+      if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
+      return created;
+    });
     await session.run(`CHECKPOINT ${target}`);
-    return { tables, userViews };
+    return { tables, userViews, facts };
   } finally {
     // Fails when an error has invalidated the whole database.
     await session.run(`DETACH ${target}`).catch(() => undefined);
   }
 }
 
-/** Creates our views and the users' own. */
-async function addViews(
+/**
+ * Copies the live file as it is while little of it is unused: at the speed of the disk, and in little memory, whatever is
+ * in it. A file of which much is unused is written again, without that.
+ */
+async function clone(session: Session, dataDir: string, temporary: string): Promise<boolean> {
+  return (
+    (await unused(session)).share <= mostUnused && cloneFile(session, filesOf(dataDir).worker, temporary)
+  );
+}
+
+/** Fills a new file with what its policy leaves: never a copy of the live file, whose blocks would keep the rest. */
+async function writeMasked(
   session: Session,
   source: string,
-  parts: ViewParts & { readonly userViews: readonly TriedView[] },
-): Promise<UserView[]> {
+  { policy, path }: Output,
+  parts: PublishParts & { readonly userViews: readonly TriedView[] },
+): Promise<Copied> {
+  await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
+  return inTarget(session, source, async () => {
+    await createViews(session, target, parts);
+    const { tables, ...left } = await fillMasked(
+      session,
+      source,
+      target,
+      policy,
+      saltOf(parts.dataDir),
+      viewsOf(parts),
+    );
+    const hasOps = !policy.excludesRelation('ops');
+    const userViews = await createUserViews(session, parts.userViews, hasOps);
+    const file = basename(path);
+    const failed = userViews.flatMap((one) =>
+      one.error === null ? [] : [`views/${one.file}: ${one.error}`],
+    );
+    const facts = { ...left, file, viewsLeftOut: [...left.viewsLeftOut, ...failed] };
+    if (hasOps) await listFiles(session, [facts]);
+    return { tables, userViews, facts };
+  });
+}
+
+/** Runs `work` with the unfinished file as the database in use. */
+async function inTarget<T>(session: Session, source: string, work: () => Promise<T>): Promise<T> {
   await session.run(`USE ${target}`);
   try {
-    await createViews(session, target, parts);
-    return await createUserViews(session, parts.userViews);
+    return await work();
   } finally {
     await session.run(`USE ${identifier(source)}`);
   }

@@ -95,9 +95,13 @@ export async function tryUserViews(
 
 /**
  * Creates the views of tried files in the database that is in use, and the view ops.user_views, which says what became of
- * each file. Returns the files, with the reason where one failed here.
+ * each file, unless the database has no schema ops. Returns the files, with the reason where one failed here.
  */
-export async function createUserViews(session: Session, tried: readonly TriedView[]): Promise<UserView[]> {
+export async function createUserViews(
+  session: Session,
+  tried: readonly TriedView[],
+  isListed = true,
+): Promise<UserView[]> {
   const created: UserView[] = [];
   for (const { statements, ...view } of tried) {
     try {
@@ -111,7 +115,7 @@ export async function createUserViews(session: Session, tried: readonly TriedVie
       created.push({ ...view, creates: [], error: shortMessage(error) });
     }
   }
-  if (created.length > 0) await session.run(listOf(created));
+  if (isListed && created.length > 0) await session.run(listOf(created));
   return created;
 }
 

@@ -75,7 +75,8 @@ export function schemaOf(parts: ViewParts): string[] {
   return [...filesIn(migrationsOf(parts.viewsDir)).map(textOf), ...viewsOf(parts)];
 }
 
-function viewsOf({ viewsDir, businessHours }: ViewParts): string[] {
+/** The statements that create the views and their comments, by file. */
+export function viewsOf({ viewsDir, businessHours }: ViewParts): string[] {
   return filesIn(viewsDir).map((path) => {
     const sql = textOf(path);
     return businessHours && businessHoursFile.test(path) ? withBusinessHours(sql, businessHours) : sql;

@@ -26,7 +26,7 @@ import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';
 import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
-import { type Published, publish } from './publish.js';
+import { type Publications, type Published, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
@@ -57,6 +57,7 @@ interface Parts {
   readonly writes: boolean;
   /** The permissions of the published file. */
   readonly publishMode: number;
+  readonly publications: Publications;
   readonly businessHours: BusinessHours | undefined;
   readonly viewsDir: string;
   readonly log: Log;
@@ -168,13 +169,12 @@ export class Warehouse {
     );
   }
 
-  /** Replaces signals.duckdb by a consistent snapshot. */
+  /** Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. */
   async publish(): Promise<Published> {
     if (this.#hasLearned) await this.#removeForgotten();
-    const { dataDir, viewsDir, publishMode: mode, businessHours, models, columns } = this.#parts;
+    const { publishMode: mode } = this.#parts;
     const relieve = () => this.#relieve();
-    const parts = { dataDir, viewsDir, mode, businessHours, models, columns, relieve };
-    return this.#onAllThreads(() => publish(this.#session, parts));
+    return this.#onAllThreads(() => publish(this.#session, { ...this.#parts, mode, relieve }));
   }
 
   /** Removes the worker's own records that are older than their retention. */

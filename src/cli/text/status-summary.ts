@@ -81,6 +81,7 @@ function contentsOf(contents: Contents, now: number): [string, string][] {
     ['Failed when asked for last', list(contents.failing.map(failingText))],
     ['Rows', rowsText(contents)],
     ['Your views (views/*.sql)', userViewsText(contents)],
+    ['Published files (publish)', publishedFilesText(contents)],
     ['Rejected (ops.rejected_records)', rejectedText(contents)],
     ['Differences from the documentation (ops.schema_drift)', driftText(contents)],
   ];
@@ -186,6 +187,22 @@ function userViewsText({ userViews }: Contents): string {
   return list(
     userViews.map(({ file, creates, error }) =>
       error === null ? `${file}: ${creates.join(', ')}` : `${file}: LEFT OUT: ${error}`,
+    ),
+  );
+}
+
+function publishedFilesText({ publishedFiles }: Contents): string {
+  return list(
+    publishedFiles.map(({ file, profile, excluded, masked, views_adapted, views_left_out }) =>
+      [
+        `${file}: profile ${profile}`,
+        excluded.length === 0 ? '' : `without ${excluded.join(', ')}`,
+        masked.length === 0 ? '' : `${counted(masked.length, 'column')} masked (ops.published_files)`,
+        views_adapted.length === 0 ? '' : `views with columns as NULL: ${views_adapted.join(', ')}`,
+        views_left_out.length === 0 ? '' : `VIEWS LEFT OUT: ${views_left_out.join('; ')}`,
+      ]
+        .filter((part) => part !== '')
+        .join('; '),
     ),
   );
 }

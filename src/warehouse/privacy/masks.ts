@@ -108,7 +108,8 @@ const word = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}''’-]*`;
 function ofText(method: Exclude<Method, 'null' | 'fields'>, value: string): string {
   switch (method) {
     case 'hash':
-      return `left(sha256(getvariable(${literal(saltVariable)}) || ${value}), 32)`;
+      // In letters only: a number that is an id stands in no hash by chance.
+      return `translate(left(sha256(getvariable(${literal(saltVariable)}) || ${value}), 32), '0123456789', 'ghijklmnop')`;
     case 'domain':
       // What stands behind the last @, or the host of a URL. Anything else may be a name, and has no domain.
       return `CASE WHEN contains(${value}, '@') AND NOT contains(${value}, '://')

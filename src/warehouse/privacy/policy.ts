@@ -41,6 +41,8 @@ export function policyOf(settings: PrivacySettings): Policy {
   const columns = columnsByName();
   const excluded = new Set([
     'raw',
+    // Fingerprints of what was forgotten, with their salt.
+    'ops.forgotten',
     ...(profile === 'none' ? [] : file.profiles[profile]),
     ...exclude.map((name) => columnCalled(name, columns) ?? relationCalled(name, file) ?? name.toLowerCase()),
   ]);

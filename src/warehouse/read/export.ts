@@ -15,7 +15,7 @@ import { messageOf, StorageError, UsageError } from '../../base/errors.js';
 import { identifier, literal } from '../sql.js';
 import { type Limits, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
-import { asUsageErrors, oneSelect, publishedIn, reading } from './query.js';
+import { asUsageErrors, leftOutOf, oneSelect, publishedIn, reading } from './query.js';
 import { plainError, queryError } from './query-error.js';
 
 /** `json` is one array, `ndjson` one object a line. */
@@ -240,7 +240,14 @@ function parquetExpression(column: string, type: string): string | undefined {
 const quotedOrTextual = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\b(JSON|INTERVAL)(?=$|[,)[])/g;
 
 async function relation(connection: DuckDBConnection, wanted: string): Promise<string> {
-  return relationNamed(await listRelations(connection), wanted).sql;
+  const relations = await listRelations(connection);
+  try {
+    return relationNamed(relations, wanted).sql;
+  } catch (error) {
+    const leftOut = error instanceof UsageError ? await leftOutOf(connection) : undefined;
+    if (!(error instanceof UsageError) || leftOut === undefined) throw error;
+    throw new UsageError(error.message, error.problems, { hint: `${leftOut} ${error.hint ?? ''}` });
+  }
 }
 
 /** A table or view of the published file. */

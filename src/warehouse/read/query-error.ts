@@ -33,6 +33,11 @@ export function queryError(error: unknown, sql?: string): UsageError {
   });
 }
 
+/** Whether a statement named a table, column or function that there is not. */
+export function isUnknownName(error: unknown): boolean {
+  return ['Catalog', 'Binder'].includes(reportOf(error).type);
+}
+
 /** How DuckDB says that a statement would write, reach a file or the network, or change a setting. */
 const refusal =
   /read-only mode|(?:disabled (?:by|through) configuration|configuration has been locked)|Cannot modify/;

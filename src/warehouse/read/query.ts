@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
@@ -11,7 +11,7 @@ import { attach, filesOf, type Limits, openInstance } from '../store/engine.js';
 import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
-import { plainError, queryError, reportErrorsAsJson } from './query-error.js';
+import { isUnknownName, plainError, queryError, reportErrorsAsJson } from './query-error.js';
 
 interface Column {
   readonly name: string;
@@ -84,8 +84,17 @@ export class Snapshot {
     } catch (error) {
       // EXPLAIN PIVOT is several statements in a transaction. Without a transaction, this fails and changes nothing.
       await this.#connection.run('ROLLBACK').catch(() => undefined);
-      throw error;
+      throw await this.#withLeftOut(error);
     }
+  }
+
+  /** The error of a statement that needs something that the file leaves out, with a hint that says so. */
+  async #withLeftOut(error: unknown): Promise<unknown> {
+    if (!(error instanceof UsageError) || error.hint !== undefined || !isUnknownName(error.cause))
+      return error;
+    const leftOut = await leftOutOf(this.#connection);
+    if (leftOut === undefined) return error;
+    return new UsageError(error.message, error.problems, { hint: leftOut, cause: error.cause });
   }
 
   /** Stops the statement that is running; its rows then fail with an error. */
@@ -128,8 +137,11 @@ export class Snapshot {
       return rows;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
+      const leftOut = isUnknownName(error.cause) ? await leftOutOf(this.#connection) : undefined;
       throw new StorageError(`signals.duckdb cannot be read: ${firstLine(messageOf(error))}`, {
-        hint: 'If another version of signalhouse published it, publish it again with signalhouse rebuild.',
+        hint:
+          leftOut ??
+          'If another version of signalhouse published it, publish it again with signalhouse rebuild.',
         cause: error,
       });
     }
@@ -139,6 +151,22 @@ export class Snapshot {
   oneSelect(sql: string): Promise<string> {
     return oneSelect(this.#connection, sql);
   }
+}
+
+/** What a file leaves out, for a person; undefined when it has everything. */
+export async function leftOutOf(connection: DuckDBConnection): Promise<string | undefined> {
+  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
+  const documents = await rows(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents'",
+  );
+  if (documents.length > 0) return undefined;
+  const [list] = await rows(
+    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'published_files'",
+  );
+  const [found] = list
+    ? await rows("SELECT array_to_string(flatten(list(excluded)), ', ') FROM ops.published_files")
+    : [];
+  return `The published file leaves out ${found ? String(found[0]) : 'a part of the data'} (publish.profile and publish.exclude)${list ? '; ops.published_files also lists views that need it' : ''}.`;
 }
 
 function asObject(names: readonly string[], row: readonly Json[]): Record<string, Json> {
@@ -193,6 +221,39 @@ export interface ReadingLimits extends Limits {
 /** Opens the published snapshot of a data directory. Raises StorageError when there is none or it does not open. */
 export async function openPublished(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
   return new Snapshot(await openSealed(publishedIn(dataDir), limits));
+}
+
+/**
+ * Opens the snapshot with everything: the published one, or recovery.duckdb where that one leaves anything out. For the
+ * commands of those who run the worker. Raises StorageError when there is none, or this user may not read it.
+ */
+export async function openFull(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
+  const { published, recovery } = filesOf(dataDir);
+  const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // One that is older was left by a process that was killed after the profile was turned off.
+  const isRecovery = age(recovery) > 0 && age(recovery) >= age(published) && isReadable(recovery);
+  if (isRecovery) return new Snapshot(await openSealed(recovery, limits));
+  const snapshot = await openPublished(dataDir, limits);
+  const found = await snapshot.rows(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents'",
+  );
+  if (found.length > 0) return snapshot;
+  snapshot.close();
+  throw new StorageError(
+    `${published} leaves out or masks a part of the data (publish), and ${recovery} ${existsSync(recovery) ? 'cannot be read by this user' : 'is missing'}`,
+    {
+      hint: 'Run this command as the user of the worker, after a sync. sql, export, report and mcp need only the published file.',
+    },
+  );
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The statement's own names: two columns may have the same one. */

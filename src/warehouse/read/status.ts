@@ -3,7 +3,7 @@ import type { Contents, Facts, RunDetails } from '../../base/facts.js';
 import { identifier, literal, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
 import { currentHolder } from '../store/lock.js';
-import { openPublished, type Snapshot } from './query.js';
+import { openFull, type Snapshot } from './query.js';
 
 /** What the names, sizes and dates of the files tell. No database is opened. */
 export function readFiles(dataDir: string): Pick<Facts, 'holder' | 'files' | 'publishedAt'> {
@@ -21,11 +21,11 @@ function fileAt(path: string): { path: string; bytes: number } | null {
 }
 
 /**
- * What the published snapshot says about the warehouse: the live file is not touched, so a running sync is not
+ * What the full snapshot says about the warehouse: the live file is not touched, so a running sync is not
  * disturbed. Raises StorageError when the snapshot does not open.
  */
 export async function readContents(dataDir: string, limits: Limits): Promise<Contents> {
-  const snapshot = await openPublished(dataDir, limits);
+  const snapshot = await openFull(dataDir, limits);
   try {
     const rows = <T>(name: string) => snapshot.all<T>(sqlFile(`status/${name}`));
     const [organization = null] = await rows<NonNullable<Contents['organization']>>('organization');
@@ -43,6 +43,7 @@ export async function readContents(dataDir: string, limits: Limits): Promise<Con
       spent: await rows('spent'),
       rows: await countRows(snapshot),
       userViews: await readUserViews(snapshot),
+      publishedFiles: await readPublishedFiles(snapshot),
     };
   } finally {
     snapshot.close();
@@ -55,6 +56,14 @@ async function readUserViews(snapshot: Snapshot): Promise<Contents['userViews']>
     "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'user_views'",
   );
   return found.length === 0 ? [] : snapshot.all('FROM ops.user_views ORDER BY file');
+}
+
+/** Empty where signals.duckdb has everything and is the only published file. */
+async function readPublishedFiles(snapshot: Snapshot): Promise<Contents['publishedFiles']> {
+  const found = await snapshot.all(
+    "SELECT 1 FROM duckdb_views() WHERE schema_name = 'ops' AND view_name = 'published_files'",
+  );
+  return found.length === 0 ? [] : snapshot.all('FROM ops.published_files');
 }
 
 /** One run of the published snapshot; null when it has none with that id. */

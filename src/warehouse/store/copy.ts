@@ -21,7 +21,8 @@ const fewRows = 2_048;
 /** A row group ends when its long texts have this many bytes together. */
 export const rowGroupText = 8_000_000;
 
-interface Table {
+/** A table with rows to copy. */
+export interface Table {
   readonly schema: string;
   readonly table: string;
   /** The columns with text. */
@@ -39,10 +40,23 @@ interface Table {
 export async function copyDatabase(session: Session, source: string, target: string): Promise<number> {
   await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
   const tables = await tablesOf(session, source);
-  for (const table of tables) await copyTable(session, source, target, table);
-  await session.run(`CHECKPOINT ${target}`);
-  await compareCounts(session, source, target);
+  await copyTables(session, source, target, new Map(tables.map((table) => [table, ['*']])));
   return tables.length;
+}
+
+/**
+ * Copies what `selects` has for each of some tables into the tables of the same name in another attached database, which
+ * are empty, and folds its log in. Raises StorageError when the copy has fewer rows.
+ */
+export async function copyTables(
+  session: Session,
+  source: string,
+  target: string,
+  selects: ReadonlyMap<Table, readonly string[]>,
+): Promise<void> {
+  for (const [table, select] of selects) await copyTable(session, source, target, table, select);
+  await session.run(`CHECKPOINT ${target}`);
+  await compareTables(session, source, target, [...selects.keys()]);
 }
 
 /** Whether any text of the database is, or was, long. */
@@ -53,7 +67,7 @@ export async function hasLongTexts(session: Session, database: string): Promise<
   return false;
 }
 
-async function tablesOf(session: Session, database: string): Promise<Table[]> {
+export async function tablesOf(session: Session, database: string): Promise<Table[]> {
   return session.all<Table>(
     `SELECT schema_name AS schema, table_name AS "table",
             list(column_name ORDER BY column_index) FILTER (data_type IN ('VARCHAR', 'JSON')) AS texts,
@@ -82,9 +96,15 @@ async function longColumns(
   return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > bytes) : [];
 }
 
-async function copyTable(session: Session, source: string, target: string, table: Table): Promise<void> {
+async function copyTable(
+  session: Session,
+  source: string,
+  target: string,
+  table: Table,
+  select: readonly string[],
+): Promise<void> {
   const from = named(source, table.schema, table.table);
-  const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} FROM ${from}`;
+  const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} SELECT ${select.join(', ')} FROM ${from}`;
   const long = await longColumns(session, source, table, compressible);
   const isLong = long
     .map((name) => `coalesce(strlen(${identifier(name)}), 0) > ${compressible}`)
@@ -173,6 +193,16 @@ function named(database: string, schema: string, table: string): string {
 /** Returns the number of tables. Raises StorageError when a table of the copy has another number of rows. */
 export async function compareCounts(session: Session, source: string, target: string): Promise<number> {
   const tables = await tablesOf(session, source);
+  await compareTables(session, source, target, tables);
+  return tables.length;
+}
+
+async function compareTables(
+  session: Session,
+  source: string,
+  target: string,
+  tables: readonly Table[],
+): Promise<void> {
   for (const { schema, table } of tables) {
     const [counts] = await session.all<{ here: number; there: number }>(
       `SELECT (SELECT count(*) FROM ${named(source, schema, table)}) AS here,
@@ -184,5 +214,4 @@ export async function compareCounts(session: Session, source: string, target: st
       });
     }
   }
-  return tables.length;
 }

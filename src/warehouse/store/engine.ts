@@ -27,11 +27,14 @@ export interface Limits {
 export function filesOf(dataDir: string): {
   worker: string;
   published: string;
+  recovery: string;
   pid: string;
 } {
   return {
     worker: join(dataDir, 'worker.duckdb'),
     published: join(dataDir, 'signals.duckdb'),
+    // The full snapshot, when the published file leaves anything out.
+    recovery: join(dataDir, 'recovery.duckdb'),
     pid: join(dataDir, 'worker.pid'),
   };
 }

@@ -8,6 +8,7 @@ import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/forget.js';
 import { modelProblems } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
+import { onlyFullFile, type Publications } from '../publish.js';
 import { sqlDir } from '../sql.js';
 import { Warehouse } from '../warehouse.js';
 import { freeHeldMemory, heldAtMost } from './compact.js';
@@ -25,6 +26,8 @@ export interface OpenOptions extends Limits {
   readonly dataDir: string;
   /** The permissions of the published file. */
   readonly publishMode?: number;
+  /** What is published, and what each file leaves out and masks; signals.duckdb with everything when absent. */
+  readonly publications?: Publications;
   /** When the organization is at work; the default of the view when absent. */
   readonly businessHours?: BusinessHours;
   readonly log?: Log;
@@ -84,6 +87,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           limits: options,
           writes: !reading,
           publishMode: options.publishMode ?? 0o600,
+          publications: options.publications ?? onlyFullFile,
           businessHours: options.businessHours,
           viewsDir: join(folder, 'views'),
           log,

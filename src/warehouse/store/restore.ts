@@ -74,8 +74,8 @@ export async function openOrRestore(
 }
 
 function isMissing(dataDir: string): boolean {
-  const { worker, published } = filesOf(dataDir);
-  return !existsSync(worker) && (existsSync(published) || logsOf(worker).length > 0);
+  const { worker, published, recovery } = filesOf(dataDir);
+  return !existsSync(worker) && ([published, recovery].some(existsSync) || logsOf(worker).length > 0);
 }
 
 /** The write-ahead logs of a file: there may be more than one when a checkpoint was interrupted. */
@@ -198,11 +198,12 @@ function refuseNewerFormat(worker: string, probe: string, reason: unknown): void
 }
 
 async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): Promise<Restored> {
-  const { worker, published } = filesOf(dataDir);
+  const { worker } = filesOf(dataDir);
   const stamp = new Date().toISOString().replaceAll(/[-:]/g, '').replace(/\..*/, 'Z');
   const movedTo = `${worker}.broken-${stamp}`;
   const copy = join(dataDir, `${unfinished}restore-${process.pid}.duckdb`);
-  const snapshotFrom = await copySnapshot(published, copy, dataDir, limits);
+  let snapshotFrom: Date | null = null;
+  for (const path of snapshotsOf(dataDir)) snapshotFrom ??= await copySnapshot(path, copy, dataDir, limits);
   const wasThere = existsSync(worker);
   try {
     // The file is moved before its logs: without them it might open, in a state older than the snapshot.
@@ -216,31 +217,55 @@ async function replaceBroken(dataDir: string, limits: Limits, reason: unknown): 
 }
 
 /**
- * A copy of the snapshot that is known to open; null when there is none, or it is broken as well. Raises StorageError when
- * there is too little memory to tell.
+ * What may replace the live file, the newest first: the published file, or recovery.duckdb where that one leaves anything
+ * out. There are two full ones when a process was killed while a profile was turned on or off.
+ */
+function snapshotsOf(dataDir: string): string[] {
+  const { published, recovery } = filesOf(dataDir);
+  const age = (path: string) => statSync(path).mtimeMs;
+  return [recovery, published].filter((path) => existsSync(path)).sort((a, b) => age(b) - age(a));
+}
+
+/**
+ * A copy of the snapshot that is known to open; null when it is broken as well, or leaves anything out. Raises
+ * StorageError when there is too little memory to tell.
  */
 async function copySnapshot(
-  published: string,
+  snapshot: string,
   copy: string,
   dataDir: string,
   limits: Limits,
 ): Promise<Date | null> {
-  if (!existsSync(published)) return null;
-  const { mtime } = statSync(published);
-  copyFileSync(published, copy);
+  const { mtime } = statSync(snapshot);
+  copyFileSync(snapshot, copy);
   syncFile(copy);
   try {
     const session = await openWhole(copy, dataDir, limits);
-    await dropViews(session).finally(() => session.close());
-    return mtime;
+    let isFull = false;
+    try {
+      isFull = await hasDocuments(session);
+      if (isFull) await dropViews(session);
+    } finally {
+      await session.close();
+    }
+    if (!isFull) rmSync(copy, { force: true });
+    return isFull ? mtime : null;
   } catch (error) {
     rmSync(copy, { force: true });
     if (outOfMemory(error)) throw storageFault(error, dataDir);
     // With the right key, it may well be whole.
-    const fault = keyFault(published, limits.encryptionKey, error);
+    const fault = keyFault(snapshot, limits.encryptionKey, error);
     if (fault) throw fault;
     return null;
   }
+}
+
+/** Whether a snapshot is a full one: one that leaves anything out never has the documents. */
+async function hasDocuments(session: Session): Promise<boolean> {
+  const found = await session.all(
+    "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents' AND NOT temporary",
+  );
+  return found.length > 0;
 }
 
 /**

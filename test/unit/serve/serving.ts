@@ -28,6 +28,7 @@ const night: StoredRun = {
 
 const someContents: Contents = {
   userViews: [],
+  publishedFiles: [],
   organization: { id: 'org_1', name: 'Acme Tools', slug: 'acme' },
   runs: [
     night,

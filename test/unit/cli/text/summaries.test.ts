@@ -255,6 +255,20 @@ describe('the summary of the status', () => {
         exitCode: 3,
         contents: {
           spent: [],
+          publishedFiles: [
+            {
+              ...{
+                file: 'signals.duckdb',
+                profile: 'analysts',
+                excluded: ['raw'],
+                views_adapted: ['backlog'],
+              },
+              ...{
+                masked: ['people.primary_email: domain'],
+                views_left_out: ['story_buckets: needs raw.documents'],
+              },
+            },
+          ],
           userViews: [
             { file: 'churn.sql', creates: ['churn'], error: null },
             {

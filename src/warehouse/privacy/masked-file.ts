@@ -1,0 +1,287 @@
+import { statementsIn } from '../../base/sql-text.js';
+import { identifier, literal } from '../sql.js';
+import { copyTables, type Table, tablesOf } from '../store/copy.js';
+import { isInvalidating, outOfMemory } from '../store/faults.js';
+import type { Session } from '../store/session.js';
+import { shortMessage } from '../user-views.js';
+import { columnsByName, relationLabel } from './classes.js';
+import { type MaskedColumn, saltVariable, selectList } from './masks.js';
+import type { Policy } from './policy.js';
+import { useSalt } from './salt.js';
+
+/** What a published file does not show, and what became of the views. */
+export interface FileFacts {
+  /** Its name, e.g. `signals.duckdb`. */
+  readonly file: string;
+  readonly profile: string;
+  /** Schemas, tables and columns that it does not have. */
+  readonly excluded: readonly string[];
+  /** Columns whose values are masked, with the method: `people.primary_email: domain`. */
+  readonly masked: readonly string[];
+  /** Views that show a column that is left out as NULL. */
+  readonly viewsAdapted: readonly string[];
+  /** Views and macros that need something that is left out, and why. */
+  readonly viewsLeftOut: readonly string[];
+}
+
+interface MaskedTable extends Table {
+  readonly columns: readonly MaskedColumn[];
+  /** The columns that are left out, with their types. */
+  readonly dropped: readonly { readonly name: string; readonly type: string }[];
+}
+
+/**
+ * Fills the attached database `target`, which has every table and view of a snapshot and no rows, with what a policy leaves
+ * of the rows of `source`. Nothing that is masked is ever written to it. `sources` are the statements of its views.
+ */
+export async function fillMasked(
+  session: Session,
+  source: string,
+  target: string,
+  policy: Policy,
+  salt: string,
+  sources: readonly string[],
+): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
+  const here = await maskedTables(session, source, policy);
+  const kept = here.filter(({ columns }) => columns.length > 0);
+  const views = await removeExcluded(session, target, here, policy, sources);
+  await session.run(useSalt(salt));
+  try {
+    const selects = new Map(kept.map((table) => [table, table.columns.map(({ expression }) => expression)]));
+    await copyTables(session, source, target, selects);
+  } finally {
+    // Fails when an error has invalidated the whole database.
+    await session.run(`RESET VARIABLE ${saltVariable}`).catch(() => undefined);
+  }
+  const label = ({ schema, table }: Table) => relationLabel(schema, table);
+  const excluded = here
+    .flatMap((table) =>
+      table.columns.length === 0
+        ? [policy.excludesRelation(table.schema) ? table.schema : label(table)]
+        : table.dropped.map(({ name }) => `${label(table)}.${name}`),
+    )
+    .filter((name, index, all) => all.indexOf(name) === index);
+  const masked = kept.flatMap((table) =>
+    table.columns.flatMap(({ name, isMasked }) =>
+      isMasked ? [`${label(table)}.${name}: ${policy.methodOf(label(table), name) ?? 'by row'}`] : [],
+    ),
+  );
+  return { tables: kept.length, profile: policy.profile, excluded, masked, ...views };
+}
+
+async function maskedTables(session: Session, source: string, policy: Policy): Promise<MaskedTable[]> {
+  const columns = await session.all<{ schema: string; table: string; name: string; type: string }>(
+    `SELECT schema_name AS schema, table_name AS "table", column_name AS name, data_type AS type
+       FROM duckdb_columns() WHERE database_name = $1 AND NOT internal ORDER BY column_index`,
+    [source],
+  );
+  return (await tablesOf(session, source)).map((table) => {
+    const own = columns.filter((one) => one.schema === table.schema && one.table === table.table);
+    const selected = selectList(policy, relationLabel(table.schema, table.table), own) ?? [];
+    const names = new Set(selected.map(({ name }) => name));
+    return { ...table, columns: selected, dropped: own.filter(({ name }) => !names.has(name)) };
+  });
+}
+
+/** A view or table macro of a snapshot. */
+interface Definition {
+  readonly name: string;
+  readonly kind: 'VIEW' | 'MACRO TABLE';
+  /** What stands between its name and its query: the parameters of a macro. */
+  readonly head: string;
+  readonly query: string;
+  /** A query that fails when it does not fit the tables. */
+  readonly probe: string;
+}
+
+/** The macro of the raw schema that views use; a masked file has it in the schema main. */
+const moment = 'raw.moment';
+
+/** Removes what a policy leaves out from an empty copy of a snapshot; adapts or removes the views that need it. */
+async function removeExcluded(
+  session: Session,
+  target: string,
+  tables: readonly MaskedTable[],
+  policy: Policy,
+  sources: readonly string[],
+): Promise<Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'>> {
+  const [macro] = await session.all<{ parameter: string; definition: string }>(
+    `SELECT parameters[1] AS parameter, macro_definition AS definition FROM duckdb_functions()
+      WHERE database_name = $1 AND schema_name = 'raw' AND function_name = 'moment'`,
+    [target],
+  );
+  for (const { schema, table, columns, dropped } of tables) {
+    const name = `${target}.${identifier(schema)}.${identifier(table)}`;
+    if (columns.length === 0) await session.run(`DROP TABLE ${name}`);
+    else
+      for (const one of dropped) await session.run(`ALTER TABLE ${name} DROP COLUMN ${identifier(one.name)}`);
+  }
+  await session.run(`DROP SCHEMA ${target}.raw CASCADE`);
+  if (policy.excludesRelation('ops')) await session.run(`DROP SCHEMA ${target}.ops CASCADE`);
+  if (macro) await session.run(`CREATE MACRO moment(${identifier(macro.parameter)}) AS ${macro.definition}`);
+  return fitViews(session, definitionsIn(sources), tables, policy);
+}
+
+/** Adapts every view to the tables that are left, or removes it. */
+async function fitViews(
+  session: Session,
+  definitions: readonly Definition[],
+  tables: readonly MaskedTable[],
+  policy: Policy,
+): Promise<Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'>> {
+  const viewsAdapted: string[] = [];
+  const drop = ({ kind, name }: Definition) => session.run(`DROP ${kind} ${identifier(name)}`);
+  const isExcluded = ({ name }: Definition) => policy.excludesRelation(name);
+  for (const one of definitions.filter(isExcluded)) await drop(one);
+  let pending = definitions.filter((one) => !isExcluded(one)).map((one) => ({ one, reason: '' }));
+  // A view that reads others fits when these do: they are in no particular order.
+  for (let before = -1; pending.length !== before; ) {
+    before = pending.length;
+    const failed: typeof pending = [];
+    for (const { one } of pending) {
+      const reason = await adapt(session, one, tables);
+      if (reason === 'adapted') viewsAdapted.push(one.name);
+      else if (reason !== 'fits') failed.push({ one, reason });
+    }
+    pending = failed;
+  }
+  for (const { one } of pending) await drop(one);
+  const missing = [
+    ...tables.flatMap(({ schema, table, columns, dropped }) =>
+      columns.length === 0 ? [relationLabel(schema, table)] : dropped.map(({ name }) => name),
+    ),
+    ...definitions.filter(isExcluded).map(({ name }) => name),
+    ...pending.map(({ one }) => one.name),
+  ];
+  const viewsLeftOut = pending.map(({ one, reason }) => {
+    const needed = missing.filter(
+      (name) =>
+        name !== one.name && new RegExp(`(?<![\\w.])${name.replace('.', '\\.')}(?!\\w)`).test(one.query),
+    );
+    return `${one.name}: ${needed.length > 0 ? `needs ${needed.join(', ')}` : reason}`;
+  });
+  return { viewsAdapted, viewsLeftOut };
+}
+
+/** Makes a view fit the tables that are left; returns why it does not, where that is not possible. */
+async function adapt(
+  session: Session,
+  one: Definition,
+  tables: readonly MaskedTable[],
+): Promise<'fits' | 'adapted' | string> {
+  const query = one.query.replaceAll(`${moment}(`, 'moment(');
+  const plain = query === one.query ? await problemOf(session, one) : await replaced(session, one, query);
+  if (plain === undefined) return 'fits';
+  const adapted = withNulls(query, tables);
+  if (adapted === query) return plain;
+  return (await replaced(session, one, adapted)) === undefined ? 'adapted' : plain;
+}
+
+/** Runs the probe of a view; returns the error. */
+async function problemOf(session: Session, one: Definition): Promise<string | undefined> {
+  try {
+    await session.run(one.probe);
+    return undefined;
+  } catch (error) {
+    // Out of memory: the publication is repeated with more.
+    if (outOfMemory(error) || isInvalidating(error)) throw error;
+    return shortMessage(error).replace(/^[A-Z]\w+ Error: /, '');
+  }
+}
+
+/** Replaces the query of a view, if it then works; returns the error. */
+async function replaced(session: Session, one: Definition, query: string): Promise<string | undefined> {
+  const comments = await session.all<{ what: string; comment: string }>(
+    `SELECT format('COLUMN {}."{}"', $1, column_name) AS what, comment FROM duckdb_columns()
+      WHERE database_name = current_database() AND schema_name = 'main' AND table_name = $1 AND comment IS NOT NULL
+     UNION ALL
+     SELECT format('VIEW {}', $1), comment FROM duckdb_views()
+      WHERE database_name = current_database() AND schema_name = 'main' AND view_name = $1 AND comment IS NOT NULL
+     UNION ALL
+     SELECT format('MACRO TABLE {}', $1), comment FROM duckdb_functions()
+      WHERE database_name = current_database() AND schema_name = 'main' AND function_name = $1 AND comment IS NOT NULL`,
+    [one.name],
+  );
+  const name = identifier(one.name);
+  const what = one.kind === 'VIEW' ? `VIEW ${name} AS` : `MACRO ${name}${one.head} AS TABLE`;
+  const statements = [
+    `CREATE OR REPLACE ${what} ${query}`,
+    ...comments.map(({ what, comment }) => `COMMENT ON ${what} IS ${literal(comment)}`),
+    one.probe,
+  ];
+  try {
+    await session.transaction(async (tx) => {
+      for (const statement of statements) await tx.run(statement);
+    });
+    return undefined;
+  } catch (error) {
+    if (outOfMemory(error) || isInvalidating(error)) throw error;
+    return shortMessage(error).replace(/^[A-Z]\w+ Error: /, '');
+  }
+}
+
+/**
+ * The query with tables that have the columns that are left out, as NULL. Only names and texts: what views show and do not
+ * count, so that every number stays right. When the last sync ran is shown as unknown too, because all views that count
+ * back from data_as_of depend on it.
+ */
+function withNulls(query: string, tables: readonly MaskedTable[]): string {
+  const shadows = tables.flatMap(({ schema, table, columns, dropped }) => {
+    const shown = dropped.filter(({ name }) => {
+      const ofClass = columnsByName().get(`${relationLabel(schema, table)}.${name}`)?.class;
+      return (ofClass === 'personal' || ofClass === 'content') && query.includes(name);
+    });
+    if (schema !== 'main' || columns.length === 0 || shown.length === 0) return [];
+    const nulls = shown.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`);
+    return [`${identifier(table)} AS (SELECT *, ${nulls.join(', ')} FROM main.${identifier(table)})`];
+  });
+  const hasRuns = tables.some(
+    ({ schema, table, columns }) => schema === 'ops' && table === 'runs' && columns.length > 0,
+  );
+  const runs = /\(SELECT max\(started_at\) FROM ops\.runs WHERE command = 'sync'\)/g;
+  const bare = hasRuns ? query : query.replace(runs, 'CAST(NULL AS TIMESTAMP WITH TIME ZONE)');
+  if (shadows.length === 0) return bare;
+  const [, recursive = '', ctes] = /^WITH\s+(RECURSIVE\s+)?(.*)$/s.exec(bare) ?? [];
+  return ctes === undefined
+    ? `WITH ${shadows.join(', ')} ${bare}`
+    : `WITH ${recursive}${shadows.join(', ')}, ${ctes}`;
+}
+
+/**
+ * The views and table macros, in the order of their files. Their text comes from there: what DuckDB makes of it in
+ * duckdb_views() does not always mean the same (`CROSS JOIN` becomes a comma, which binds less than a JOIN behind it).
+ */
+function definitionsIn(sources: readonly string[]): Definition[] {
+  return sources.flatMap(statementsIn).flatMap((statement): Definition[] => {
+    const [, kind, name = '', head = '', rest = ''] =
+      /^(?:\s|--[^\n]*\n)*CREATE OR REPLACE (VIEW|MACRO) (\w+)(\([^)]*\))? AS(.*)$/s.exec(statement) ?? [];
+    const query = rest.replace(/^(?:\s|TABLE\b|--[^\n]*\n)*/, '').replace(/;\s*$/, '');
+    const read = `SELECT * FROM ${identifier(name)}`;
+    if (kind === 'VIEW') return [{ name, kind, head, query, probe: `${read} LIMIT 0` }];
+    if (kind === undefined) return [];
+    const values = head.split(',').map(() => 'NULL');
+    return [{ name, kind: 'MACRO TABLE', head, query, probe: `${read}(${values.join(', ')}) LIMIT 0` }];
+  });
+}
+
+/** Creates the view ops.published_files in the database that is in use. */
+export async function listFiles(session: Session, files: readonly FileFacts[]): Promise<void> {
+  const list = (texts: readonly string[]) => `[${texts.map(literal).join(', ')}]::VARCHAR[]`;
+  const rows = files.map(
+    ({ file, profile, excluded, masked, viewsAdapted, viewsLeftOut }) =>
+      `(${literal(file)}, ${literal(profile)}, ${[excluded, masked, viewsAdapted, viewsLeftOut].map(list).join(', ')})`,
+  );
+  const comments = Object.entries({
+    file: 'The file in the data directory.',
+    profile: 'Its profile: none, analysts or strict.',
+    excluded: 'Schemas, tables and columns that it does not have.',
+    masked: 'Columns whose values are masked, with the method.',
+    views_adapted: 'Views that show a column that is left out as NULL.',
+    views_left_out: 'Views that need something that is left out, and why.',
+  }).map(([column, text]) => `COMMENT ON COLUMN ops.published_files.${column} IS ${literal(text)}`);
+  await session.run(`
+    CREATE VIEW ops.published_files AS SELECT * FROM (VALUES ${rows.join(', ')})
+      AS files (file, profile, excluded, masked, views_adapted, views_left_out);
+    COMMENT ON VIEW ops.published_files IS 'What do the published files leave out and mask? One row per file.';
+    ${comments.join('; ')}`);
+}
