@@ -1,6 +1,7 @@
 // What grows with the warehouse: a first pull, one with nothing new, one after a day, a publication and a rebuild, with the
 // rate limit lifted, for warehouses of different sizes, and the SQL statements that take most of the time.
 //   npm run bench -- growth --sizes 5000,20000
+// BENCH_CGROUP, the folder of a cgroup that this user may write to, runs the worker with its memory limit.
 import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
 
 /** How many statements of each step are in the table. */
@@ -52,12 +53,13 @@ export async function benchGrowth({ sizes }) {
 async function measured(messages) {
   const sandbox = await startSandbox({ ...organization(messages), rate: unlimited, window: 1_000 });
   const data = makeDataDir();
+  const cgroup = process.env.BENCH_CGROUP;
   const env = { ...limited(sandbox.env), BENCH_STATEMENTS: '1' };
   /** @type {[name: string, value: number, statements?: Statements][]} */
   const figures = [];
   /** @param {string} name @param {string} command */
   const step = async (name, command) => {
-    const ran = await worker([command], env, data.dir);
+    const ran = await worker([command], env, data.dir, cgroup);
     figures.push([`${name}: CPU s`, ran.cpuSeconds, ran.statements]);
     figures.push([`${name}: s`, ran.seconds], [`${name}: peak MB`, ran.peakRssMB]);
     return ran;
