@@ -14,6 +14,11 @@ export interface Publication {
   readonly schemaVersion: number;
 }
 
+interface OfOrganization extends Publication {
+  readonly org: string;
+  readonly shared: boolean;
+}
+
 /** The table that says what was published, when, and from which run. */
 export const publications: LakeTable = {
   name: 'publications',
@@ -28,6 +33,7 @@ export const publications: LakeTable = {
     ['published_at', 'TIMESTAMP WITH TIME ZONE', 'When it was published, by the clock of the worker (UTC).'],
     ['schema_version', 'INTEGER', 'Version of the tables: the last migration of the worker.'],
     ['program_version', 'VARCHAR', 'Version of signalhouse.'],
+    ['shared', 'BOOLEAN', 'Whether several organizations may publish to this namespace.'],
     ['rows_inserted', 'BIGINT', 'Rows that were new.'],
     ['rows_updated', 'BIGINT', 'Rows that had changed.'],
     ['rows_deleted', 'BIGINT', 'Rows that were gone.'],
@@ -35,11 +41,12 @@ export const publications: LakeTable = {
 };
 
 /** The last publication of each organization in the namespace. */
-async function lastOfEach(open: OpenLake, tx: Statements): Promise<(Publication & { org: string })[]> {
+async function lastOfEach(open: OpenLake, tx: Statements): Promise<OfOrganization[]> {
   return tx.all(
     `SELECT org_id AS org, max(publication_id) AS "publicationId", arg_max(run_id, publication_id) AS "runId",
             arg_max(watermark, publication_id)::VARCHAR AS "watermark",
-            max(published_at)::VARCHAR AS "publishedAt", max(schema_version) AS "schemaVersion"
+            max(published_at)::VARCHAR AS "publishedAt", max(schema_version) AS "schemaVersion",
+            arg_max(shared, publication_id) AS shared
        FROM ${named(open.namespace, publications.name)} GROUP BY org_id`,
   );
 }
@@ -55,8 +62,9 @@ export async function lastPublication(
 ): Promise<Publication | null> {
   const { org, namespace, snapshot, parts } = open;
   const all = await lastOfEach(open, tx);
-  const other = all.find((one) => one.org !== org);
-  if (other && !isShared(parts.place)) {
+  // Either side may have been meant for one organization alone.
+  const other = all.find((one) => one.org !== org && !(one.shared && isShared(parts.place)));
+  if (other) {
     throw new LakeError(
       `the namespace ${namespace} belongs to another organization: it holds ${other.org}, and this warehouse is of ${org}`,
       'give up',
@@ -75,7 +83,7 @@ export async function lastPublication(
   }
   const found = all.find((one) => one.org === org);
   if (!found) return null;
-  const { org: _org, ...publication } = found;
+  const { org: _org, shared: _shared, ...publication } = found;
   return publication;
 }
 
@@ -93,6 +101,7 @@ export async function addPublication(
     ...[snapshot.watermark, snapshot.lastSyncAt, new Date().toISOString()].map(time),
     snapshot.schemaVersion,
     literal(parts.programVersion),
+    isShared(parts.place),
     ...[rows.inserted, rows.updated, rows.deleted],
   ];
   const columns = publications.columns.map(({ name }) => name).join(', ');
