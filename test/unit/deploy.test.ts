@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { manifestsOf } from '../../deploy/kubernetes/organizations/generate.mjs';
 import { isGroup } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { loadServeConfig } from '../../src/config/load.js';
@@ -35,7 +36,8 @@ interface Resource {
   readonly spec: any;
 }
 
-const manifests = readdirSync(folder).flatMap((name) =>
+const files = readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile());
+const manifests = files.flatMap(({ name }) =>
   parseAllDocuments(text(folder + name)).map((document) => document.toJS() as Record<string, unknown>),
 );
 const resources = manifests as unknown as Resource[];
@@ -137,7 +139,7 @@ it('the settings of the ConfigMap are settings', () => {
 
 it('every file is named where they are applied together', () => {
   const named = text(`${folder}kustomization.yaml`);
-  for (const name of readdirSync(folder).filter((one) => one !== 'kustomization.yaml'))
+  for (const { name } of files.filter((one) => one.name !== 'kustomization.yaml'))
     expect(named).toContain(name);
 });
 
@@ -150,6 +152,61 @@ it('compose.yaml runs commands that there are, each on a read-only tree', () => 
   expect(Object.keys(services)).toEqual(['worker', 'sandbox']);
   expect(services.worker.stop_grace_period).toBe('40s');
   expect(services.sandbox.profiles).toEqual(['sandbox']);
+});
+
+describe('many organizations', () => {
+  const list = text(`${folder}organizations/organizations.yaml`);
+  // biome-ignore lint/suspicious/noExplicitAny: a manifest is what it is.
+  const made: any[] = manifestsOf(list);
+  const ofKind = (kind: string) => made.filter((one) => one.kind === kind);
+
+  it.each(made.map((one) => [`${one.kind} ${one.metadata.name}`, one]))(
+    '%s has the form that Kubernetes knows',
+    (_, one) => expect(schemaProblems(one)).toBeNull(),
+  );
+
+  it('each has a CronJob with a volume and a Secret of its own, at a time of its own', () => {
+    const { organizations } = parse(list);
+    const jobs = ofKind('CronJob');
+    const names = organizations.map(({ name }: { name: string }) => `signalhouse-${name}`);
+    expect(jobs.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(ofKind('PersistentVolumeClaim').map(({ metadata }) => metadata.name)).toEqual(names);
+    const used = jobs.map(({ metadata, spec }) => {
+      expect(spec.schedule).toMatch(/^\d+ \d+ \* \* \*$/);
+      expect(spec.concurrencyPolicy).toBe('Forbid');
+      const { metadata: pod, spec: podSpec } = spec.jobTemplate.spec.template;
+      expect(pod.labels['signalhouse.dev/organization']).toBe(metadata.labels['app.kubernetes.io/instance']);
+      expectKnown(podSpec.containers[0].args);
+      const [data, , , secrets] = podSpec.volumes;
+      return [data.persistentVolumeClaim.claimName, secrets.secret.secretName];
+    });
+    expect(used.map(([claim]) => claim)).toEqual(names);
+    expect(new Set(used.map(([, secret]) => secret)).size).toBe(used.length);
+    expect(new Set(jobs.map(({ spec }) => spec.schedule)).size).toBe(jobs.length);
+  });
+
+  it('one that is added changes nothing for the others', () => {
+    const more = parse(list);
+    more.organizations.unshift({ name: 'umbrella' });
+    const texts = manifestsOf(stringify(more)).map((one) => stringify(one));
+    const before = made.map((one) => stringify(one));
+    expect(texts).toEqual(expect.arrayContaining(before));
+    expect(texts.length).toBe(before.length + 2);
+  });
+
+  it('the settings of all are settings', () => {
+    const [{ data }] = ofKind('ConfigMap');
+    expect(() => settings.parse(parse(data['settings.yaml']))).not.toThrow();
+  });
+
+  it.each([
+    ['two of one name', { organizations: [{ name: 'a' }, { name: 'a' }] }, 'there are two of this name'],
+    ['a name that Kubernetes refuses', { organizations: [{ name: 'Acme Inc.' }] }, 'lowercase letters'],
+    ['a field that is not one', { organizations: [{ name: 'a', memroy: '2Gi' }] }, 'memroy is not a field'],
+    ['a night without an end', { night: { from: '05:00', to: '01:00' } }, 'night'],
+  ])('%s is refused', (_, change, problem) => {
+    expect(() => manifestsOf(stringify({ ...parse(list), ...change }))).toThrow(problem);
+  });
 });
 
 describe('systemd', () => {
