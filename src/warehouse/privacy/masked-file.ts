@@ -5,7 +5,8 @@ import { isInvalidating, outOfMemory } from '../store/faults.js';
 import type { Session } from '../store/session.js';
 import { shortMessage } from '../user-views.js';
 import { columnsByName, relationLabel } from './classes.js';
-import { type MaskedColumn, saltVariable, selectList } from './masks.js';
+import { type MaskedColumn, saltVariable, selectList, type TableColumn } from './masks.js';
+import { dropNames, findNames } from './names.js';
 import type { Policy } from './policy.js';
 import { useSalt } from './salt.js';
 
@@ -26,6 +27,8 @@ export interface FileFacts {
 
 interface MaskedTable extends Table {
   readonly columns: readonly MaskedColumn[];
+  /** Every column that it has in the warehouse. */
+  readonly all: readonly TableColumn[];
   /** The columns that are left out, with their types. */
   readonly dropped: readonly { readonly name: string; readonly type: string }[];
 }
@@ -47,11 +50,23 @@ export async function fillMasked(
   const views = await removeExcluded(session, target, here, policy, sources);
   await session.run(useSalt(salt));
   try {
-    const selects = new Map(kept.map((table) => [table, table.columns.map(({ expression }) => expression)]));
+    const redact = await findNames(
+      session,
+      source,
+      policy,
+      here.map(({ all, ...table }) => ({ ...table, columns: all })),
+    );
+    const selects = new Map(
+      kept.map((table) => {
+        const list = selectList(policy, relationLabel(table.schema, table.table), table.all, redact) ?? [];
+        return [table, list.map(({ expression }) => expression)];
+      }),
+    );
     await copyTables(session, source, target, selects);
   } finally {
     // Fails when an error has invalidated the whole database.
     await session.run(`RESET VARIABLE ${saltVariable}`).catch(() => undefined);
+    await dropNames(session).catch(() => undefined);
   }
   const label = ({ schema, table }: Table) => relationLabel(schema, table);
   const excluded = here
@@ -79,7 +94,7 @@ async function maskedTables(session: Session, source: string, policy: Policy): P
     const own = columns.filter((one) => one.schema === table.schema && one.table === table.table);
     const selected = selectList(policy, relationLabel(table.schema, table.table), own) ?? [];
     const names = new Set(selected.map(({ name }) => name));
-    return { ...table, columns: selected, dropped: own.filter(({ name }) => !names.has(name)) };
+    return { ...table, columns: selected, all: own, dropped: own.filter(({ name }) => !names.has(name)) };
   });
 }
 

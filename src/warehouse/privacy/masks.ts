@@ -18,6 +18,12 @@ export interface MaskedColumn {
 }
 
 /**
+ * What replaces more than e-mail addresses in a text that is redacted: an expression for `value`, where `otherwise` is what
+ * replaces the addresses in an expression.
+ */
+export type RedactText = (value: string, otherwise: (value: string) => string) => string;
+
+/**
  * The variable with the salt of hashes, which a connection sets before it runs an expression: without it, hashes are NULL.
  * A variable keeps the salt out of statements, and so out of error messages. See `saltOf`.
  */
@@ -26,32 +32,43 @@ export const saltVariable = 'signalhouse_salt';
 /**
  * What to select for each column of a table so that its rows obey a policy: `SELECT e1 AS c1, e2 AS c2 … FROM table`.
  * Columns that are left out are missing. Null when the whole table is left out: also a table that sql/privacy.yaml does
- * not have. An expression names columns without their table.
+ * not have. An expression names columns without their table. `redact` replaces more in the texts that stay (see names.ts).
  */
 export function selectList(
   policy: Policy,
   relation: string,
   columns: readonly TableColumn[],
+  redact?: RedactText,
 ): MaskedColumn[] | null {
   if (policy.isFull)
     return columns.map(({ name }) => ({ name, expression: identifier(name), isMasked: false }));
   if (policy.excludesRelation(relation) || !(relation in classesFile().tables)) return null;
   return columns
     .filter(({ name }) => !policy.excludesColumn(relation, name))
-    .map((column) => maskedColumn(policy, relation, column));
+    .map((column) => maskedColumn(policy, relation, column, redact));
 }
 
-function maskedColumn(policy: Policy, relation: string, column: TableColumn): MaskedColumn {
+function maskedColumn(
+  policy: Policy,
+  relation: string,
+  column: TableColumn,
+  redact: RedactText | undefined,
+): MaskedColumn {
   const { name, type } = column;
   const plain = identifier(name);
   const method = policy.methodOf(relation, name);
   const mixed = classesFile().mixed[`${relation}.${name}`];
   const expression =
     method === undefined && mixed
-      ? byRow(mixed.by, mixed, (kind) => maskExpression(policy.methodOfKind(kind), plain, type), plain)
+      ? byRow(
+          mixed.by,
+          mixed,
+          (kind) => maskExpression(policy.methodOfKind(kind), plain, type, redact),
+          plain,
+        )
       : method === 'fields'
-        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? '', plain)
-        : maskExpression(method, plain, type);
+        ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? '', plain, redact)
+        : maskExpression(method, plain, type, redact);
   return { name, expression, isMasked: expression !== plain };
 }
 
@@ -71,7 +88,7 @@ function byRow(
 }
 
 /** Of a JSON object, the fields that sql/privacy.yaml names for the kind of the row, each masked like a column of its kind. */
-function allowedFields(policy: Policy, kind: string, plain: string): string {
+function allowedFields(policy: Policy, kind: string, plain: string, redact: RedactText | undefined): string {
   const { by = 'NULL', ...rows } = classesFile().fields[kind] ?? {};
   const whens = Object.entries(rows).map(([value, fields]) => {
     const parts = Object.entries(fields).map(([field, ofField]) => {
@@ -80,7 +97,7 @@ function allowedFields(policy: Policy, kind: string, plain: string): string {
       const kept =
         method === undefined
           ? `json_extract(${plain}, ${path})`
-          : `coalesce(to_json(${maskExpression(method, `(${plain} ->> ${path})`, 'VARCHAR')})::VARCHAR, 'null')`;
+          : `coalesce(to_json(${maskExpression(method, `(${plain} ->> ${path})`, 'VARCHAR', redact)})::VARCHAR, 'null')`;
       return `CASE WHEN json_exists(${plain}, ${path}) THEN concat(${literal(`"${field}":`)}, ${kept}) END`;
     });
     return `WHEN ${literal(value)} THEN concat('{', concat_ws(',', ${parts.join(', ')}), '}')::JSON`;
@@ -89,13 +106,20 @@ function allowedFields(policy: Policy, kind: string, plain: string): string {
 }
 
 /** The expression that masks a value; of a list, each of its elements. */
-export function maskExpression(method: Method | undefined, value: string, type: string): string {
+export function maskExpression(
+  method: Method | undefined,
+  value: string,
+  type: string,
+  redact?: RedactText,
+): string {
   if (method === undefined) return value;
   const element = /^(.*)\[\]$/.exec(type)?.[1];
   if (method === 'null' || method === 'fields' || (element ?? type) !== 'VARCHAR')
     return `CAST(NULL AS ${type})`;
   return element === undefined
-    ? ofText(method, value)
+    ? method === 'redact' && redact
+      ? redact(value, (one) => ofText('redact', one))
+      : ofText(method, value)
     : `list_transform(${value}, lambda x: ${ofText(method, 'x')})`;
 }
 

@@ -101,7 +101,7 @@ function methodsOf(
     for (const [name, { holds, withHeld }] of Object.entries(kinds)) {
       if (withHeld === undefined || chosen.has(name)) continue;
       const own = ofKind.get(name);
-      const isHolder = holds === 'any' || holds.some(isMasked);
+      const isHolder = holds === 'any' ? ofKind.size + partly.size > 0 : holds.some(isMasked);
       if (isHolder && own !== 'null' && own !== 'hash') ofKind.set(name, withHeld);
     }
   }

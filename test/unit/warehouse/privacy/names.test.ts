@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { openPublished } from '../../../../src/warehouse/read/query.js';
+import { doc, limits, open, ready, runId } from '../support.js';
+
+const texts = {
+  m1: 'Ruth Walter, in the Market: thanks Mark, Mark! ruth@x.example',
+  m2: '感谢伍紫林的帮助',
+  m3: 'Status: nothing',
+  m4: "O'Hara Ltd wrote",
+};
+
+test('names of people are replaced in the texts that stay, as whole words, and in no other file', async () => {
+  const dir = await ready();
+  const mask = { 'people.display_name': 'initials', 'people.primary_email': 'domain' };
+  const warehouse = await open(dir, {
+    publications: {
+      main: { profile: 'none', exclude: [], mask },
+      also: [{ file: 'all.duckdb', profile: 'none', exclude: [], mask: {} }],
+    },
+  });
+  const people = ['Ruth Walter', 'Mark', '伍紫林', "O'Hara Ltd"].map((displayName, index) =>
+    doc('people', `p${index}`, 0, { displayName }),
+  );
+  const messages = Object.entries(texts).map(([id, content]) => doc('messages', id, 0, { content }, 'g1'));
+  const documents = [
+    ...people,
+    ...messages,
+    doc('authors', 'a1', 0, { displayName: 'Status', isBot: true }),
+    doc('person_groups', 'g1', 0, { group: { id: 'g1' } }, 'p1'),
+    doc('topics', 't1', 0, { title: 'Asked by Ruth Walter' }),
+    doc('topic_history', 'h1', 0, { changes: { title: 'Asked by Ruth Walter' }, operation: 'INSERT' }, 't1'),
+  ];
+  await warehouse.load(batchOf(runId, { documents }));
+  await warehouse.publish();
+  const snapshot = await openPublished(dir, limits);
+  expect(await snapshot.all('SELECT id, content FROM messages ORDER BY id')).toEqual([
+    { id: 'm1', content: '[name], in the Market: thanks [name], [name]! [e-mail]' },
+    { id: 'm2', content: '感谢[name]的帮助' },
+    { id: 'm3', content: 'Status: nothing' },
+    { id: 'm4', content: '[name] wrote' },
+  ]);
+  expect(await snapshot.all('SELECT title FROM topics')).toEqual([{ title: 'Asked by [name]' }]);
+  expect(await snapshot.all('SELECT changes FROM history')).toEqual([
+    { changes: { title: 'Asked by [name]' } },
+  ]);
+  expect(await snapshot.all('SELECT display_name FROM people ORDER BY id')).toEqual(
+    ['R.W.', 'M.', '伍.', 'O.L.'].map((display_name) => ({ display_name })),
+  );
+  snapshot.close();
+  expect(await warehouse.all('SELECT content FROM messages ORDER BY id')).toEqual(
+    Object.values(texts).map((content) => ({ content })),
+  );
+  await warehouse.close();
+});
