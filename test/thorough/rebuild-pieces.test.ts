@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
-import { contents, doc, open, runId } from '../unit/warehouse/support.js';
+import { contents, doc, open, ready, runId } from '../unit/warehouse/support.js';
 
 test('rebuild in pieces gives the same tables: what it reads together may be stored far apart', async () => {
   const warehouse = await open();
@@ -34,4 +34,26 @@ test('rebuild in pieces gives the same tables: what it reads together may be sto
   expect(done.rows).toMatchObject({ messages: 20, topics: 20 });
   expect(await warehouse.checkKeys()).toEqual([]);
   await warehouse.close();
+});
+
+test('rebuild gives the same tables when one does not fit into the memory, and when a piece of it does not', async () => {
+  const dataDir = await ready();
+  const filling = await open(dataDir);
+  const number = 80_000;
+  for (let from = 0; from < number; from += 10_000) {
+    const documents = Array.from({ length: 10_000 }, (_, index) => {
+      const id = `g${from + index}`;
+      const body = { group: { id, title: `Group ${id} `.repeat(4) }, topic: { topicId: 't1', title: 'T' } };
+      return doc('company_groups', id, 1, body, `c${index % 50}`);
+    });
+    await filling.load(batchOf(`${runId}${from}`, { documents }));
+  }
+  await filling.run("UPDATE groups SET topic_id = 'spoilt' WHERE id < 'g5'");
+  await filling.close();
+  // With 64 MB and more, it fits whole.
+  const small = await open(dataDir, { memoryLimit: '32MB', mostMemory: 32_000_000, threads: 1 });
+  expect((await small.rebuild()).rows).toMatchObject({ groups: number, group_companies: number });
+  expect(await small.all("SELECT count(*) AS n FROM groups WHERE topic_id = 'spoilt'")).toEqual([{ n: 0 }]);
+  expect(await small.checkKeys()).toEqual([]);
+  await small.close();
 });
