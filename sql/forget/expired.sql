@@ -4,7 +4,7 @@ WITH deleted AS (SELECT id FROM messages WHERE deleted_at < $before)
 SELECT 'message' AS kind, id
 FROM messages
 WHERE deleted_at < $before
-  AND (content IS NOT NULL OR title IS NOT NULL OR metadata IS NOT NULL OR source_url IS NOT NULL)
+  AND (content IS NOT NULL OR title IS NOT NULL OR metadata IS NOT NULL)
 UNION
 SELECT 'message', reply_to_id
 FROM messages

@@ -31,6 +31,7 @@ import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { recordExport } from './audit.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
 import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
@@ -172,8 +173,16 @@ async function titled(
 }
 
 /** `signalhouse changes sheet`. */
-export function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
-  return withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
+export async function makeSheet(setup: Setup, options: EditSheetOptions): Promise<EditSheet> {
+  const sheet = await withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));
+  const { entityType, path: file, rows } = sheet;
+  recordExport(setup, {
+    tables: [entityType === 'topic' ? 'topics' : 'companies'],
+    format: 'sheet',
+    rows,
+    file,
+  });
+  return sheet;
 }
 
 async function withPublished<T>(setup: Setup, work: (snapshot: Snapshot | null) => Promise<T>): Promise<T> {

@@ -9,6 +9,7 @@ import { writeSheetFile } from '../sheet/write-file.js';
 import { type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import { type Exported, relationNamed, relationOf, relationsQuery } from '../warehouse/read/export.js';
 import type { Snapshot } from '../warehouse/read/query.js';
+import { recordExport } from './audit.js';
 import type { Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
 
@@ -45,7 +46,10 @@ export async function exportWorkbook(
       written = await writeWorkbook(file, tables);
     });
     const { size: bytes } = await stat(path);
-    return written.map((one, at) => ({ name: selects[at]?.name ?? '', path, ...one, bytes }));
+    const names = selects.map(({ name }) => name);
+    const count = written.reduce((sum, one) => sum + one.rows, 0);
+    recordExport(setup, { tables: names, format: 'xlsx', rows: count, file: path });
+    return written.map((one, at) => ({ name: names[at] ?? '', path, ...one, bytes }));
   });
 }
 

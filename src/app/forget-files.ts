@@ -6,6 +6,7 @@ import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption
 import { UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
+import type { Config } from '../config/load.js';
 import { Journal, journalPath } from '../push/queue/journal.js';
 import { Zip } from '../sheet/zip.js';
 import { stripPath, withoutStrings } from '../warehouse/forget/apply.js';
@@ -107,11 +108,13 @@ function journalLine(forgotten: Fingerprints, line: string): string {
 
 const inFile = { isFile: true };
 
+/** Whether a file holds any of it. What cannot be searched, such as Parquet, may. */
 async function holds(
   path: string,
   key: EncryptionKey | undefined,
   forgotten: Fingerprints,
 ): Promise<boolean> {
+  if (['.parquet', '.duckdb'].includes(extname(path).toLowerCase())) return true;
   const bytes = Buffer.from(fromStored(readFileSync(path), key, path));
   try {
     for await (const text of textsOf(path, bytes)) {
@@ -165,7 +168,14 @@ function filesUnder(folder: string): string[] {
 }
 
 /** Where copies may be that the program cannot or must not change, one sentence each. */
-export function placesNotReached(dataDir: string, forgotten: Fingerprints): string[] {
+export function placesNotReached({ dataDir, publish }: Config, forgotten: Fingerprints): string[] {
+  const written = [
+    'worker.duckdb',
+    'signals.duckdb',
+    'recovery.duckdb',
+    ...publish.also.map(({ file }) => file),
+  ];
+  const others = namesIn(dataDir).filter((name) => name.endsWith('.duckdb') && !written.includes(name));
   const aside = namesIn(dataDir).filter((name) => name.includes('.broken-'));
   const waiting = namesIn(join(dataDir, 'inbox'));
   const views = namesIn(join(dataDir, 'views')).filter((name) => {
@@ -179,6 +189,7 @@ export function placesNotReached(dataDir: string, forgotten: Fingerprints): stri
     'Spreadsheets that people keep.',
     'The API itself: delete the person there as well.',
     ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
+    ...others.map((name) => `${name} in the data directory: a database that the worker does not write.`),
     ...waiting.map((name) => `inbox/${name}: a sheet that has not been imported yet.`),
     ...views.map((name) => `views/${name}: a query that names what was forgotten.`),
   ];

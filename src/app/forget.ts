@@ -39,7 +39,6 @@ export async function forget(
   confirm?: (preview: ForgetPreview) => Promise<boolean>,
 ): Promise<ForgetReport> {
   const { config, clock = systemClock, log } = setup;
-  const { dataDir } = config;
   return withWarehouse(setup, options, async (warehouse) => {
     const plan = await warehouse.planForget(selection);
     const { fingerprints, ...shown } = plan;
@@ -50,7 +49,7 @@ export async function forget(
     const files = await cleanFiles(config, trial, log, { dryRun: true });
     const report = {
       ...{ type: plan.type, entities: plan.ids.length, merged: plan.merged, unknown: plan.unknown },
-      ...{ rows: plan.held, files, pending: [], notReached: placesNotReached(dataDir, trial) },
+      ...{ rows: plan.held, files, pending: [], notReached: placesNotReached(config, trial) },
     };
     const isNothing = plan.ids.length === 0 && !(selection.inAdvance && plan.unknown.length > 0);
     if (isNothing) return { ...report, outcome: 'nothing_held' };

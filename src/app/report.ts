@@ -5,6 +5,7 @@ import { type Problem, UsageError } from '../base/errors.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write-file.js';
+import { recordExport } from './audit.js';
 import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';
 import { withSnapshot } from './snapshot.js';
@@ -41,6 +42,7 @@ export async function writeReport(
   await refuseOther(path, force);
   const { html, asOf, since: from } = await makeReport(setup, since);
   await writeSheetFile(path, { overwrite: true }, (file) => file.writeFile(html));
+  recordExport(setup, { tables: ['report'], format: 'html', rows: 0, file: path });
   return { path, bytes: Buffer.byteLength(html), asOf, since: from };
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Scope } from '../base/scope.js';
 import {
   type CsvOptions,
@@ -7,6 +8,7 @@ import {
   exportQuery,
 } from '../warehouse/read/export.js';
 import { openFull, openPublished, type Snapshot } from '../warehouse/read/query.js';
+import { recordExport } from './audit.js';
 import { readingLimitsOf, type Setup } from './setup.js';
 
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
@@ -39,20 +41,26 @@ export async function withFullSnapshot<T>(
 }
 
 /** Writes a table, a view or a query result of the published snapshot to a file. */
-export function exportOne(
-  { config }: Setup,
+export async function exportOne(
+  setup: Setup,
   what: Parameters<typeof exportQuery>[0],
   to: CsvOptions & { readonly out: string; readonly format: ExportFormat; readonly force: boolean },
 ): Promise<Exported> {
-  return exportQuery(what, { ...readingLimitsOf(config), ...to });
+  const done = await exportQuery(what, { ...readingLimitsOf(setup.config), ...to });
+  const tables = ['table' in what ? what.table : 'query'];
+  recordExport(setup, { tables, format: to.format, rows: done.rows, file: done.path });
+  return done;
 }
 
 /** Writes every table and view of the published snapshot to a folder. */
-export function exportEverything(
-  { config }: Setup,
+export async function exportEverything(
+  setup: Setup,
   dir: string,
   force: boolean,
   stop?: AbortSignal,
 ): Promise<Exported[]> {
-  return exportAll({ ...readingLimitsOf(config), dir, force, stop });
+  const done = await exportAll({ ...readingLimitsOf(setup.config), dir, force, stop });
+  const rows = done.reduce((sum, one) => sum + one.rows, 0);
+  recordExport(setup, { tables: done.map(({ name }) => name), format: 'parquet', rows, file: resolve(dir) });
+  return done;
 }

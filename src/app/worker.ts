@@ -12,6 +12,7 @@ import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
 import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
@@ -71,6 +72,7 @@ export async function withWorker<T>(
     });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     await replayJournal(warehouse, config, clock, log);
+    await moveRecords(warehouse, config.dataDir);
     await finishForgetting(warehouse, { config, clock, log });
     return work({ config, api, warehouse, identity, log, clock, programVersion }, display);
   });
@@ -97,6 +99,7 @@ export async function withWarehouse<T>(
     const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
     scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
     await replayJournal(warehouse, config, clock, log);
+    await moveRecords(warehouse, config.dataDir);
     await finishForgetting(warehouse, { config, clock, log });
     return work(warehouse);
   });

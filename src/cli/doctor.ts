@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import {
   type Extensions,
   findExtensions,
@@ -10,6 +10,7 @@ import {
   refuseAnother,
 } from '../app/doctor.js';
 import type { Access, Setup } from '../app/setup.js';
+import { shellWord } from '../base/command-line.js';
 import {
   ExitCode,
   LockedError,
@@ -20,7 +21,7 @@ import {
 } from '../base/errors.js';
 import { createLog } from '../base/log.js';
 import { bytes, counted, duration } from '../base/units.js';
-import { loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
+import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
 import type { Context } from './command.js';
 import { programVersion } from './setup.js';
 import { printable } from './text/layout.js';
@@ -76,7 +77,7 @@ export async function examine({ sources }: Context): Promise<Check[]> {
   const { checks, access } = settings(sources);
   if (access === null) return checks;
   const { config } = access;
-  const folder = checkDataDir(config.dataDir);
+  const folder = [...checkDataDir(config.dataDir), ...checkPermissions(config)];
   const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
@@ -125,6 +126,45 @@ function keyFile(name: string, path: string | undefined): Check[] {
   if ((mode & 0o077) === 0) return [];
   const octal = (mode & 0o777).toString(8);
   return [warn(name, `${path} can be read by other users (mode ${octal})`, `chmod 600 ${path}`)];
+}
+
+/**
+ * Whether other users can read anything in the data directory but the published files. Who may read those must be able to
+ * pass the directory, too.
+ */
+export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 'publish'>): Check[] {
+  if (process.platform === 'win32' || !existsSync(dataDir)) return [];
+  const mode = Number.parseInt(String(publish.mode), 8);
+  const published = new Set(['signals.duckdb', ...publish.also.map(({ file }) => file)]);
+  const passing = ((mode & 0o040) !== 0 ? 0o050 : 0) | ((mode & 0o004) !== 0 ? 0o005 : 0);
+  const open = [
+    ...(isOpen(dataDir, passing) ? ['.'] : []),
+    ...readdirSync(dataDir, { withFileTypes: true, recursive: true })
+      .filter((one) => one.isFile() || one.isDirectory())
+      .map((one) => relative(dataDir, join(one.parentPath ?? one.path, one.name)))
+      .filter((name) => isOpen(join(dataDir, name), published.has(name) ? mode : 0)),
+  ];
+  if (open.length === 0)
+    return [ok('permissions', 'nobody else can read the private files of the data directory')];
+  const named = open.slice(0, 5).map((name) => (name === '.' ? 'the directory itself' : printable(name)));
+  const rest = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  const again =
+    (mode & 0o077) === 0
+      ? ''
+      : ` && chmod ${mode.toString(8)} ${[...published].map((name) => shellWord(join(dataDir, name))).join(' ')}`;
+  return [
+    warn(
+      'permissions',
+      `other users can read ${named.join(', ')}${rest} in ${dataDir}`,
+      `chmod -R go= ${shellWord(dataDir)}${again}${passing === 0 ? '' : `, and let the readers pass: chmod ${(0o700 | (passing & 0o011)).toString(8)} ${shellWord(dataDir)}`}`,
+    ),
+  ];
+}
+
+/** Whether other users have more rights than these. A file that is gone by now is no problem. */
+function isOpen(path: string, allowed: number): boolean {
+  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return (mode & 0o077 & ~allowed) !== 0;
 }
 
 /** Too little for a sync. */

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
@@ -99,13 +98,4 @@ async function logging(
 export function programVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return String(version);
-}
-
-/** The user of the operating system, recorded as the author of changes. In a container a user may have no name. */
-export function osUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? 'without a name'}`;
-  }
 }

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -136,10 +137,10 @@ export class Inbox {
     const [to, result] = freePaths(folder, path, resultBeside);
     await this.#writeResult(result, source, report);
     inFolder(() => {
-      if (isUnchanged(path, source)) return moveFile(path, to);
+      if (isUnchanged(path, source)) return moveAway(path, to);
       // The push took a while. What is there now has not been imported: it is for the next run.
       log.info({ file: basename(path) }, 'changed or deleted in the drop folder after it was imported');
-      writeFileSync(to, source.bytes ?? '', { flag: 'wx' });
+      writeFileSync(to, source.bytes ?? '', { flag: 'wx', mode: 0o600 });
     });
     return to;
   }
@@ -173,8 +174,8 @@ export class Inbox {
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
     inFolder(() => {
-      writeFileSync(reason, `${lines.join('\n')}\n`, { flag: 'wx' });
-      moveFile(path, to);
+      writeFileSync(reason, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
+      moveAway(path, to);
     });
     const [name, outcome] = [basename(path), 'rejected' as const];
     this.#files.push({ name, outcome, queued: 0, problems: 1, path: to, next: null });
@@ -191,7 +192,8 @@ export class Inbox {
       (id) => notes.get(id) ?? null,
     );
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    return writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
+    await writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
+    chmodSync(out, 0o600);
   }
 }
 
@@ -225,10 +227,20 @@ function inFolder<T>(work: () => T): T {
   }
 }
 
+/** Moves a file of the drop folder to where only this user reads it, if it is this user's. */
+function moveAway(from: string, to: string): void {
+  moveFile(from, to);
+  try {
+    chmodSync(to, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
+}
+
 /** Creates the folders, so that people find them. */
 function makeFolders(dataDir: string): void {
   const { done, rejected } = foldersOf(dataDir);
-  for (const folder of [done, rejected]) inFolder(() => mkdirSync(folder, { recursive: true }));
+  for (const folder of [done, rejected]) inFolder(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
 /** What people have put into the folder, by name; not folders. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ForgetReport } from '../../src/app/forget.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -46,6 +47,8 @@ describe('forget', () => {
     expect(held.length).toBeGreaterThan(20);
     expect(strings.filter((one) => !held.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
     const counts = await countsOf(dataDir);
+    const out = join(folders.make(), 'people.csv');
+    expect(await pulling.run(['export', 'topic_people', '--out', out])).toMatchObject({ code: 0 });
     const { code, stderr, report } = await forgetting('person', person, '--yes', '--reason', 'request 17');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(report).toMatchObject({ outcome: 'forgotten', entities: 1, pending: [] });
@@ -53,9 +56,19 @@ describe('forget', () => {
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect(await placesOf(dataDir, strings)).toEqual([]);
     expect(await countsOf(dataDir)).toEqual(counts);
-    const { stdout } = await pulling.run(['sql', '--json', "FROM audit WHERE action = 'forget'"]);
+    const query =
+      "SELECT * REPLACE (details->>'tables' AS details) FROM audit WHERE action <> 'expire' ORDER BY \"at\"";
+    const { stdout } = await pulling.run(['sql', '--json', query]);
     expect(JSON.parse(stdout)).toMatchObject([
-      { entity_type: 'person', entities: 1, reason: 'request 17', outcome: 'done', entity_id: null },
+      { action: 'export', details: '["topic_people"]', requested_by: expect.any(String), outcome: 'done' },
+      {
+        action: 'forget',
+        entity_type: 'person',
+        entities: 1,
+        reason: 'request 17',
+        outcome: 'done',
+        entity_id: null,
+      },
     ]);
   });
 });

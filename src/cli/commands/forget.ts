@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
+import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
 import { command } from '../command.js';
 import { text, toggle } from '../flags.js';
 import { canAsk, confirmed, print, printJson } from '../output.js';
-import { osUser, setUp } from '../setup.js';
+import { setUp } from '../setup.js';
 import { printable, table } from '../text/layout.js';
 
 const types = ['person', 'conversation', 'company'] as const;

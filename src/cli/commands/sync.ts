@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { LakeAfterSync } from '../../app/lake.js';
 import type { SyncPushReport } from '../../app/runs.js';
+import { osUser } from '../../base/os-user.js';
 import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
 import { capOptions, caps, toggle } from '../flags.js';
 import { print, printJson } from '../output.js';
 import { observerOf } from '../progress/observer.js';
-import { osUser, setUpAccess, setUpLakeAccess } from '../setup.js';
+import { setUpAccess, setUpLakeAccess } from '../setup.js';
 import { interruption } from '../signals.js';
 import { lakeAfterSyncText } from '../text/lake.js';
 import { inboxText, pushSummary } from '../text/push-summary.js';

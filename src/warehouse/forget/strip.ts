@@ -34,6 +34,12 @@ const kept: Readonly<Record<Entity, ReadonlySet<string>>> = {
   identity: new Set(['platform', 'platformId']),
 };
 
+/** What stays of a message that the API deleted besides: where it is in its source says nothing of what was written. */
+const keptOfDeleted: ReadonlySet<string> = new Set([
+  ...kept.message,
+  ...['sourceMessageId', 'sourceUrl', 'sourceReplyToId', 'sourceThreadId'],
+]);
+
 /** What an object is, by the name of the member that holds it. */
 const entityOfMember: Readonly<Record<string, Entity>> = {
   person: 'person',
@@ -217,10 +223,12 @@ class Stripping {
 
   #writeObject(node: JsonObject, inside: Inside): string {
     const entity = inside.entity ?? entityOfType[textOf(node, 'type') ?? ''];
-    const isForgotten = entity !== undefined && this.#isForgotten(node, entity, inside);
+    const isDeleted = entity === 'message' && this.#isDeleted(node);
+    const isGone = entity !== undefined && this.#isForgotten(node, entity, inside);
+    const isForgotten = isGone || isDeleted;
     const isRoot = node.from === 0 || this.#document.body.slice(0, node.from).trim() === '';
     const members = node.members.filter(({ name }) => {
-      if (isForgotten) return kept[entity].has(name);
+      if (isForgotten) return (isGone ? kept[entity] : keptOfDeleted).has(name);
       // The id of a message in its source, where that message was forgotten.
       const of = referringFields[name];
       if (!of) return true;
@@ -315,7 +323,13 @@ class Stripping {
   }
 
   #isForgottenMessage(id = ''): boolean {
-    return this.#forgotten.has('message', id) || this.#expired?.messages.has(id) === true;
+    return this.#forgotten.has('message', id);
+  }
+
+  #isDeleted(node: JsonObject): boolean {
+    const { endpoint, id, body } = this.#document;
+    const isRoot = endpoint === 'messages' && body.slice(0, node.from).trim() === '';
+    return this.#expired?.messages.has(textOf(node, 'id') ?? (isRoot ? id : '')) === true;
   }
 
   /** Writes parts of a list or object; the text between them stays. */

@@ -1,6 +1,9 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ExitCode } from '../../../src/base/errors.js';
-import { type Check, exitCodeOf, extensionsCheck } from '../../../src/cli/doctor.js';
+import { type Check, checkPermissions, exitCodeOf, extensionsCheck } from '../../../src/cli/doctor.js';
+import { testFolder } from '../../support/test-folders.js';
 
 const check = (state: Check['state'], exitCode: ExitCode): Check => {
   return { name: state, state, text: '', hint: null, exitCode };
@@ -51,5 +54,44 @@ describe('extensions', () => {
     const check = extensionsCheck(extensions);
     expect([check.state, check.text]).toEqual([state, expect.stringContaining(text)]);
     expect(check.hint === null).toBe(state === 'ok');
+  });
+});
+
+describe('permissions', () => {
+  const check = (dataDir: string, mode = '0600') =>
+    checkPermissions({ dataDir, publish: { mode, also: [] } } as unknown as Parameters<
+      typeof checkPermissions
+    >[0]);
+
+  it('names what other users can read, and the command that ends it', () => {
+    const dataDir = join(testFolder(), 'data');
+    mkdirSync(join(dataDir, 'inbox'), { recursive: true, mode: 0o700 });
+    chmodSync(join(dataDir, 'inbox'), 0o700);
+    for (const name of ['worker.duckdb', 'signals.duckdb', join('inbox', 'topics.csv')])
+      writeFileSync(join(dataDir, name), '', { mode: 0o600 });
+    expect(check(dataDir)).toMatchObject([{ state: 'ok' }]);
+    chmodSync(join(dataDir, 'inbox', 'topics.csv'), 0o644);
+    chmodSync(dataDir, 0o755);
+    const [found] = check(dataDir);
+    expect(found).toMatchObject({
+      state: 'warn',
+      text: `other users can read the directory itself, inbox/topics.csv in ${dataDir}`,
+      hint: `chmod -R go= ${dataDir}`,
+    });
+  });
+
+  it('lets those read the published file whom publish.mode lets', () => {
+    const dataDir = join(testFolder(), 'data');
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o750);
+    for (const name of ['worker.duckdb', 'signals.duckdb']) writeFileSync(join(dataDir, name), '');
+    chmodSync(join(dataDir, 'worker.duckdb'), 0o600);
+    chmodSync(join(dataDir, 'signals.duckdb'), 0o640);
+    expect(check(dataDir, '0640')).toMatchObject([{ state: 'ok' }]);
+    expect(check(dataDir)).toMatchObject([{ state: 'warn', text: expect.stringMatching(/signals/) }]);
+    chmodSync(join(dataDir, 'worker.duckdb'), 0o640);
+    expect(check(dataDir, '0640')).toMatchObject([
+      { state: 'warn', text: expect.stringMatching(/read worker.duckdb in/) },
+    ]);
   });
 });

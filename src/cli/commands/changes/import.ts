@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
 import { shellWord } from '../../../base/command-line.js';
 import { type Problem, UsageError } from '../../../base/errors.js';
+import { osUser } from '../../../base/os-user.js';
 import type { PreparedImport } from '../../../push/import/prepare.js';
 import type { ImportReport } from '../../../push/import/report.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { osUser, setUp } from '../../setup.js';
+import { setUp } from '../../setup.js';
 import { importSummary, previewText } from '../../text/import-summary.js';
 import { queueAfterPreview } from './after-preview.js';
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { osUser } from '../../../base/os-user.js';
 import type { PreparedUndo } from '../../../push/undo/prepare.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
-import { osUser, setUp } from '../../setup.js';
+import { setUp } from '../../setup.js';
 import { undoPreview, undoSummary } from '../../text/undo-summary.js';
 import { queueAfterPreview } from './after-preview.js';
 

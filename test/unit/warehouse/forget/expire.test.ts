@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { at, doc, open, runId } from '../support.js';
+
+const deletedAt = at(100).toISOString();
+const text = (content: string) => ({ content, title: `About ${content}`, metadata: { note: content } });
+
+test('what the API deleted long ago loses its content; its row, its times and its counts stay', async () => {
+  const warehouse = await open();
+  const person = { displayName: 'Kim Castellanos', primaryEmail: 'kim@mail.example', messageCount: 2 };
+  const documents = [
+    doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
+    doc(
+      'messages',
+      'gone',
+      1,
+      { ...text('Secret'), deletedAt, sourceUrl: 'https://s', author: { id: 'a' } },
+      'g',
+    ),
+    doc(
+      'messages',
+      'kept',
+      1,
+      {
+        ...text('Mine'),
+        deletedAt: null,
+        replyToId: 'gone',
+        sourceReplyToId: 's-1',
+        replyTo: { id: 'gone', deletedAt, ...text('Secret') },
+      },
+      'g',
+    ),
+    doc('people', 'p', 1, person),
+    doc('topic_people', 'p', 1, person, 't'),
+    doc('person_presence', 'p', 2, { deletedAt, deletedReason: 'not_found' }),
+    doc('people', 'q', 1, { ...person, displayName: 'Lee', primaryEmail: 'lee@mail.example' }),
+  ];
+  await warehouse.load(batchOf(runId, { documents }));
+  const rows = () =>
+    warehouse.all<{ row: string }>(`
+      SELECT to_json(m)::VARCHAR AS row FROM messages m UNION ALL SELECT to_json(p)::VARCHAR FROM people p
+      UNION ALL SELECT to_json(v)::VARCHAR FROM people_versions v UNION ALL SELECT to_json(d)::VARCHAR FROM raw.documents d
+      UNION ALL SELECT to_json(t)::VARCHAR FROM topic_people t`);
+  const before = await rows();
+  expect(await warehouse.expireDeleted(at(100), at(200))).toEqual({});
+  expect(await rows()).toEqual(before);
+
+  expect(await warehouse.expireDeleted(at(101), at(200))).toMatchObject({
+    messages: 2,
+    people: 1,
+    people_versions: expect.any(Number),
+  });
+  const after = await rows();
+  expect(after.length).toBe(before.length);
+  expect(after.map(({ row }) => row).join('\n')).not.toMatch(/Secret|Castellanos|kim@/);
+  expect(
+    await warehouse.all(
+      'SELECT id, content, deleted_at, source_url, source_reply_to_id FROM messages ORDER BY id',
+    ),
+  ).toEqual([
+    { id: 'gone', content: null, deleted_at: at(100), source_url: 'https://s', source_reply_to_id: null },
+    { id: 'kept', content: 'Mine', deleted_at: null, source_url: null, source_reply_to_id: 's-1' },
+  ]);
+  expect(
+    await warehouse.all('SELECT id, display_name, message_count, deleted_reason FROM people ORDER BY id'),
+  ).toEqual([
+    { id: 'p', display_name: null, message_count: 2, deleted_reason: 'not_found' },
+    { id: 'q', display_name: 'Lee', message_count: 2, deleted_reason: null },
+  ]);
+  // Nothing is due any more, and what was done is in the audit.
+  expect(await warehouse.expireDeleted(at(101), at(200))).toEqual({});
+  expect(await warehouse.all('SELECT action, entities, requested_by FROM ops.audit')).toEqual([
+    { action: 'expire', entities: 2, requested_by: null },
+  ]);
+  await warehouse.close();
+});
