@@ -161,7 +161,7 @@ const sync = {
     .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
 };
 
-export const profile = z
+const profile = z
   .enum(['none', 'analysts', 'strict'])
   .default('none')
   .describe(
@@ -193,7 +193,7 @@ const publish = section({
     )
     .default('0600')
     .describe(
-      'Permissions of signals.duckdb, octal: "0640" lets the group of the file read it (the directory must let it in too).',
+      'Permissions of the published files, octal: "0640" lets the group of the file read them (the directory must let it in too).',
     ),
   ...privacy,
   also: z

@@ -164,7 +164,7 @@ function namesIn(list: string): string[] {
 }
 
 /** Whether a file of the data directory may be published under a name: none of the worker's own, and no path. */
-export function isPublishable(name: string): boolean {
+function isPublishable(name: string): boolean {
   return /^[\w][\w.-]*\.duckdb$/.test(name) && !/^(worker|signals|recovery)\.duckdb$/i.test(name);
 }
 

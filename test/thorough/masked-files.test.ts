@@ -64,6 +64,11 @@ test('masked files answer every question of the cookbook that needs nothing else
     );
 });
 
+test('all of a masked file can be exported', async () => {
+  const all = await pulling.run(['export', '--all', '--out', join(folders.make(), 'all')]);
+  expect({ code: all.code, stderr: all.stderr }).toEqual({ code: 0, stderr: '' });
+});
+
 test.each<[string, Moment]>([
   [
     'while a masked file is filled',

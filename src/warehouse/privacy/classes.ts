@@ -12,7 +12,7 @@ import { sqlDir } from '../sql.js';
 const classes = ['none', 'identifier', 'personal', 'content'] as const;
 
 /** How much a column says about people; sql/privacy.yaml explains each. */
-export type PersonalClass = (typeof classes)[number];
+type PersonalClass = (typeof classes)[number];
 
 /** A method of masking, in the form of the settings, or one that only profiles use. */
 const method = z.union([
@@ -22,6 +22,7 @@ const method = z.union([
 
 export type Method = z.infer<typeof method>;
 
+/** A kind of column: what its values are, and what profiles do with them. */
 const kindShape = z.strictObject({
   class: z.enum(classes),
   what: z.string(),
@@ -32,9 +33,6 @@ const kindShape = z.strictObject({
   holds: z.union([z.literal('any'), z.array(z.string())]).default([]),
   withHeld: method.optional(),
 });
-
-/** A kind of column: what its values are, and what profiles do with them. */
-export type Kind = z.infer<typeof kindShape>;
 
 /** The kind of a row's value: by the value of an SQL expression, and otherwise. */
 const mixedShape = z.object({ by: z.string(), otherwise: z.string() }).catchall(z.string());

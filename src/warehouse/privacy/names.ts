@@ -15,6 +15,9 @@ interface SourceTable {
 const dense = String.raw`\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Thai}`;
 const word = String.raw`[\p{L}\p{N}]+`;
 
+/** The kinds of columns whose values are names, by the kind that is masked. */
+const namesOf = { person_name: ['person_name', 'account_name'], company_name: ['company_name'] };
+
 /** A shorter name stands in too many words. */
 const shortestName = 4;
 
@@ -22,7 +25,7 @@ const shortestName = 4;
 const mark = '[name]';
 
 /**
- * Finds the names of people in the texts that a masked file keeps. Returns what replaces them in an expression, or undefined
+ * Finds the names of people and companies in the texts that a masked file keeps. Returns what replaces them in an expression, or undefined
  * where names are not masked or no text has one. Names of programs stay. Drop what it made with `dropNames`.
  *
  * Texts that have a name are few: they are found by the first words of the names, without comparing every text with every
@@ -34,13 +37,16 @@ export async function findNames(
   policy: Policy,
   tables: readonly SourceTable[],
 ): Promise<RedactText | undefined> {
-  if (policy.methodOfKind('person_name') === undefined) return undefined;
+  const kinds = Object.entries(namesOf).flatMap(([kind, names]) =>
+    policy.methodOfKind(kind) === undefined ? [] : names,
+  );
+  if (kinds.length === 0) return undefined;
   const texts = textsIn(source, policy, tables);
   if (texts.length === 0) return undefined;
   await session.run(`
     CREATE OR REPLACE TEMP TABLE masked_names AS
     SELECT name, coalesce(nullif(regexp_extract(name, '^[${dense}]{2}'), ''), regexp_extract(name, '${word}')) AS key
-      FROM (${namesIn(source, tables).join(' UNION ')}) AS names (name)
+      FROM (${namesIn(source, tables, kinds).join(' UNION ')}) AS names (name)
      WHERE length(name) >= ${shortestName} OR regexp_matches(name, '^[${dense}]{2}')`);
   await session.run(`
     CREATE OR REPLACE TEMP TABLE masked_texts AS
@@ -89,10 +95,9 @@ function textsIn(source: string, policy: Policy, tables: readonly SourceTable[])
   });
 }
 
-/** A query for every column with names of people or of their accounts. */
-function namesIn(source: string, tables: readonly SourceTable[]): string[] {
+/** A query for every column with such names. */
+function namesIn(source: string, tables: readonly SourceTable[], kinds: readonly string[]): string[] {
   const { mixed } = classesFile();
-  const kinds = ['person_name', 'account_name'];
   return tables.flatMap(({ schema, table, columns }) => {
     const relation = relationLabel(schema, table);
     const has = (name: string) => columns.some((column) => column.name === name);

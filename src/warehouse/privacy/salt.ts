@@ -8,7 +8,7 @@ import { unfinished } from '../store/engine.js';
 import { saltVariable } from './masks.js';
 
 /** The file with the salt of a data directory, which only its user may read. */
-export function saltFile(dataDir: string): string {
+function saltFile(dataDir: string): string {
   return join(dataDir, 'publish.salt');
 }
 
