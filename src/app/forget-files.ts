@@ -3,10 +3,11 @@ import { basename, extname, join, relative } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
-import { UsageError } from '../base/errors.js';
+import { SignalhouseError, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
+import { lakePlace } from '../lake/settings.js';
 import { Journal, journalPath } from '../push/queue/journal.js';
 import { Zip } from '../sheet/zip.js';
 import { stripPath, withoutStrings } from '../warehouse/forget/apply.js';
@@ -19,21 +20,35 @@ import type { Setup } from './setup.js';
 
 /**
  * Does what has to follow a request to forget, of this process or of one that was killed: files, the live file without free
- * blocks, the published files. Returns whether there was anything to do.
+ * blocks, the published files, and the lake with `forgetInLake`. A lake that cannot be reached stays to be done.
  */
 export async function finishForgetting(
   warehouse: Warehouse,
   setup: Pick<Setup, 'config' | 'clock' | 'log'>,
-): Promise<boolean> {
+  forgetInLake?: () => Promise<void>,
+): Promise<void> {
   const { config, clock = systemClock, log } = setup;
   const pending = await warehouse.pendingSteps();
   for (const step of pending) {
     if (step === 'files') await cleanFiles(config, warehouse.forgotten, log, { dryRun: false });
     if (step === 'compact') await warehouse.compactNow();
     if (step === 'publish') await warehouse.publish();
+    if (step === 'lake' && lakePlace(config.lake) !== null && !(await isDone(forgetInLake, log))) continue;
     await warehouse.completeStep(step, new Date(clock.now()));
   }
-  return pending.length > 0;
+}
+
+/** Whether the work was there and succeeded; a failure of the lake is logged. */
+async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promise<boolean> {
+  if (!work) return false;
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!(error instanceof SignalhouseError)) throw error;
+    log.warn({ err: error }, 'the lake still has what was forgotten; signalhouse lake publish tries again');
+    return false;
+  }
 }
 
 /** Text files, in which words can be searched. Anything else in these folders is a workbook. */

@@ -4,6 +4,8 @@ import { messageOf, UsageError } from '../base/errors.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import type { ForgetPlan, Request, Selection } from '../warehouse/forget/forget.js';
 import { cleanFiles, finishForgetting, placesNotReached } from './forget-files.js';
+import { forgetInLake } from './forget-lake.js';
+import type { LakeAccess } from './lake.js';
 import type { Setup } from './setup.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
@@ -32,7 +34,7 @@ export interface ForgetReport {
 
 /** Previews, asks through `confirm`, and forgets. Without `confirm` it goes ahead; with `dryRun` it only previews. */
 export async function forget(
-  setup: Setup,
+  setup: Setup & Partial<Pick<LakeAccess, 'lake'>>,
   selection: Selection,
   request: Request,
   options: WorkerOptions & { readonly dryRun: boolean },
@@ -56,8 +58,14 @@ export async function forget(
     if (options.dryRun) return { ...report, outcome: 'preview' };
     if (confirm && !(await confirm({ ...shown, files }))) return { ...report, outcome: 'declined' };
     const rows = await warehouse.forget(plan, request, new Date(clock.now()));
-    await finishForgetting(warehouse, setup);
-    return { ...report, rows, outcome: 'forgotten', pending: await warehouse.pendingSteps() };
+    const { lake } = setup;
+    const notReached = [...report.notReached];
+    const forgetLake = async (access: LakeAccess) => {
+      const left = await forgetInLake(access, options);
+      if (left !== null) notReached.push(left);
+    };
+    await finishForgetting(warehouse, setup, lake && (() => forgetLake({ ...setup, lake })));
+    return { ...report, rows, notReached, outcome: 'forgotten', pending: await warehouse.pendingSteps() };
   });
 }
 

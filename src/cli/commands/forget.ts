@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { ForgetPreview, ForgetReport } from '../../app/forget.js';
+import type { LakeAccess } from '../../app/lake.js';
+import type { Setup } from '../../app/setup.js';
 import { ExitCode, type Problem, UsageError } from '../../base/errors.js';
 import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
-import { command } from '../command.js';
+import { type Context, command } from '../command.js';
 import { text, toggle } from '../flags.js';
 import { canAsk, confirmed, print, printJson } from '../output.js';
-import { setUp } from '../setup.js';
+import { type CommandSetup, setUp, setUpLake } from '../setup.js';
 import { printable, table } from '../text/layout.js';
 
 const types = ['person', 'conversation', 'company'] as const;
@@ -72,7 +74,7 @@ export const forget = command({
       if (context.json || !canAsk()) throw notAsked(what);
       return confirmed('Remove all of this? It cannot be undone.');
     };
-    const setup = await setUp(context);
+    const setup = await setUpWithLake(context);
     try {
       const report = await run(
         setup,
@@ -89,6 +91,14 @@ export const forget = command({
     }
   },
 });
+
+/** With the secrets of the lake where one is set. */
+async function setUpWithLake(context: Context): Promise<CommandSetup<Setup> & Partial<LakeAccess>> {
+  const setup = await setUp(context);
+  if (setup.config.lake.catalog === undefined) return setup;
+  const { lakeSettingsProblems } = await import('../../app/lake.js');
+  return setUpLake(context, lakeSettingsProblems);
+}
 
 function refuseNothing(type: string, ids: readonly string[], emails: readonly string[]): void {
   const problems: Problem[] = [];

@@ -45,6 +45,8 @@ const publish = command({
     onLake(context, async (access, signals) => {
       const { lakePublish } = await app();
       const report = await lakePublish(access, { compare }, signals);
+      const { finishForgettingInLake } = await import('../../app/forget-lake.js');
+      await finishForgettingInLake(access, signals);
       if (context.json) printJson(report);
       else print(lakeReportText(report, 'publish'));
       return ExitCode.done;

@@ -6,7 +6,7 @@ import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
-import { documentId, type Expired, stripDocument, stripJson } from './strip.js';
+import { documentId, type Expired, mayConcern, stripConcerned, stripDocument, stripJson } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
 
@@ -48,12 +48,13 @@ export async function findDocuments(
     for await (const rows of portionsOf(session, options.rowIds)) {
       for (const row of rows) {
         const document = { ...row, parentId: row.parent_id };
+        if (!options.expired && !mayConcern(forgotten, document)) continue;
         for (const found of learnedFrom(forgotten, document)) {
           if (!forgotten.add(found)) continue;
           learned.push(found);
           isMore = true;
         }
-        const stripped = stripDocument(forgotten, document, options.expired);
+        const stripped = stripConcerned(forgotten, document, options.expired);
         if (!stripped) continue;
         const { rid, endpoint, id, parent_id: parentId } = row;
         documents.push({ rid, endpoint, id, parentId, newId: stripped.id, body: stripped.body });

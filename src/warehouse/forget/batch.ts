@@ -2,25 +2,29 @@ import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
-import { documentId, stripDocument } from './strip.js';
+import { documentId, mayConcern, stripConcerned, stripDocument } from './strip.js';
 
 /**
  * A batch without what was forgotten, so that a pull does not bring it back; and what the batch shows of other ids and
- * accounts of the same people, which is added to `forgotten`. Costs nothing while nothing was forgotten; otherwise about 5 µs for
- * each kilobyte of a document, and 20 to 100 µs for one that has something to remove.
+ * accounts of the same people, which is added to `forgotten`. Costs nothing while nothing was forgotten; otherwise 9 µs
+ * for a message of 600 bytes that has nothing of it (18 µs with 1,000 fingerprints).
  */
 export function stripBatch(
   forgotten: Fingerprints,
   batch: Batch,
 ): { readonly batch: Batch; readonly learned: readonly Fingerprint[] } {
   if (forgotten.isEmpty) return { batch, learned: [] };
-  const learned = batch.documents.flatMap((document) =>
+  const concerned = new Set(batch.documents.filter((document) => mayConcern(forgotten, document)));
+  const learned = [...concerned].flatMap((document) =>
     learnedFrom(forgotten, document).filter((row) => forgotten.add(row)),
   );
   /** The kinds of documents of which one was stripped: an example of their drift may be of somebody who was forgotten. */
   const touched = new Set<string>();
   const documents = batch.documents.map((document) => {
-    const stripped = stripDocument(forgotten, document);
+    const stripped =
+      concerned.has(document) || (learned.length > 0 && mayConcern(forgotten, document))
+        ? stripConcerned(forgotten, document)
+        : null;
     if (!stripped) return document;
     touched.add(document.endpoint);
     return { ...document, ...stripped };

@@ -301,7 +301,7 @@ export interface JournalLine {
 }
 
 /** The journal of a data directory: what was forgotten, without anything personal. */
-function forgottenJournalPath(dataDir: string): string {
+export function forgottenJournalPath(dataDir: string): string {
   return join(dataDir, 'forgotten.journal');
 }
 

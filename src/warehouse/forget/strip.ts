@@ -112,6 +112,16 @@ export interface Stripped extends Pick<DocumentKey, 'id'> {
   readonly body: string;
 }
 
+/** Whether anything that was forgotten may be in a document. Most documents are passed over by it. */
+export function mayConcern(
+  forgotten: Fingerprints,
+  { id, parentId, body }: DocumentKey & { readonly body: string },
+): boolean {
+  return (
+    forgotten.mayTouch(body) || forgotten.mayTouch(id) || (parentId !== null && forgotten.mayTouch(parentId))
+  );
+}
+
 /**
  * The document without what was forgotten; null where nothing of it is in there. Its id changes where that is an account
  * of a person: an id in its place is the same each time.
@@ -121,13 +131,17 @@ export function stripDocument(
   document: DocumentKey & { readonly body: string },
   expired?: Expired,
 ): Stripped | null {
+  if (expired === undefined && !mayConcern(forgotten, document)) return null;
+  return stripConcerned(forgotten, document, expired);
+}
+
+/** `stripDocument` of a document that `mayConcern`. */
+export function stripConcerned(
+  forgotten: Fingerprints,
+  document: DocumentKey & { readonly body: string },
+  expired?: Expired,
+): Stripped | null {
   const { endpoint, id, parentId, body } = document;
-  const isTouched =
-    expired !== undefined ||
-    forgotten.mayTouch(body) ||
-    forgotten.mayTouch(id) ||
-    (parentId !== null && forgotten.mayTouch(parentId));
-  if (!isTouched) return null;
   const stripped = new Stripping(forgotten, document, expired).run();
   const newId = documentId(forgotten, endpoint, id, parentId);
   return stripped === body && newId === id ? null : { id: newId, body: stripped };
