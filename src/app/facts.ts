@@ -23,13 +23,34 @@ export async function readFacts(setup: Setup, live: readonly MinuteOfRequests[] 
 async function readStored(setup: Setup): Promise<StoredFacts> {
   const { config, log } = setup;
   const isPublished = readFiles(config.dataDir).publishedAt !== null;
-  const contents = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
+  const read = isPublished ? await readContents(config.dataDir, readingLimitsOf(config)) : null;
+  const contents = read && { ...read, publishedFiles: comparedFiles(read.publishedFiles, config.publish) };
   const changes = isPublished
     ? await withFullSnapshot(setup, (snapshot) => readQueue(snapshot, config, log))
     : await readQueue(null, config, log);
   const queue: Record<string, number> = {};
   for (const change of changes) queue[change.status] = (queue[change.status] ?? 0) + 1;
   return { contents, queue };
+}
+
+/** The published files, and whether each is as the settings say; files that are not there yet are added. */
+function comparedFiles(
+  files: Contents['publishedFiles'],
+  publish: Setup['config']['publish'],
+): Contents['publishedFiles'] {
+  const wanted = [{ ...publish, file: 'signals.duckdb' }, ...publish.also].map(
+    ({ file, profile, exclude, mask }) => {
+      const found = files.find((one) => one.file === file);
+      const isFull = profile === 'none' && exclude.length === 0 && Object.keys(mask).length === 0;
+      const wasFull = !found || (found.excluded.length === 0 && found.masked.length === 0);
+      const outdated = isFull !== wasFull || (found?.profile ?? 'none') !== profile;
+      const empty = { profile: 'none', excluded: [], masked: [], views_adapted: [], views_left_out: [] };
+      return { ...empty, ...found, file, outdated };
+    },
+  );
+  const others = files.filter(({ file }) => !wanted.some((one) => one.file === file));
+  const all = [...wanted, ...others.map((one) => ({ ...one, outdated: true }))];
+  return files.length === 0 && !all.some(({ outdated }) => outdated) ? [] : all;
 }
 
 function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfRequests[]): Facts {

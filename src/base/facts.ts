@@ -91,6 +91,8 @@ export interface Contents {
     readonly masked: readonly string[];
     readonly views_adapted: readonly string[];
     readonly views_left_out: readonly string[];
+    /** Whether the settings say otherwise since it was published. */
+    readonly outdated?: boolean;
   }[];
   /** Lists of the last sync whose deletions the fuse held back. */
   readonly fused: readonly { readonly endpoint: string }[];

@@ -127,6 +127,8 @@ describe('masked files', () => {
       tickets: await rows('SELECT count(linked_ticket_url)::INT AS n FROM backlog'),
     }));
     expect(found).toEqual({ tables: [], messages: [], comments: [{ has: true }], tickets: [{ n: 0 }] });
+    const status = await pulling.run(['status'], { SIGNALHOUSE_CONFIG: '' });
+    expect(status.stdout).toContain('signals.duckdb: profile analysts; NOT AS THE SETTINGS SAY');
     const [, facts] = await factsOf();
     expect(facts).toMatchObject({
       views_adapted: ['backlog'],
@@ -170,6 +172,7 @@ describe('masked files', () => {
     const person = name?.display_name ?? '';
     const status = await pulling.run(['status']);
     expect(status.stdout).toContain('signals.duckdb: profile analysts; without');
+    expect(status.stdout).not.toContain('NOT AS THE SETTINGS SAY');
     expect(status.stdout).toContain('VIEWS LEFT OUT: story_buckets: needs raw.documents');
     const asked = await pulling.run([
       'sql',

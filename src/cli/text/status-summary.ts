@@ -193,9 +193,10 @@ function userViewsText({ userViews }: Contents): string {
 
 function publishedFilesText({ publishedFiles }: Contents): string {
   return list(
-    publishedFiles.map(({ file, profile, excluded, masked, views_adapted, views_left_out }) =>
+    publishedFiles.map(({ file, profile, excluded, masked, views_adapted, views_left_out, outdated }) =>
       [
         `${file}: profile ${profile}`,
+        outdated ? 'NOT AS THE SETTINGS SAY: run signalhouse rebuild to publish it again' : '',
         excluded.length === 0 ? '' : `without ${excluded.join(', ')}`,
         masked.length === 0 ? '' : `${counted(masked.length, 'column')} masked (ops.published_files)`,
         views_adapted.length === 0 ? '' : `views with columns as NULL: ${views_adapted.join(', ')}`,

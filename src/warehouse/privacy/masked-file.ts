@@ -47,7 +47,7 @@ export async function fillMasked(
 ): Promise<{ readonly tables: number } & Omit<FileFacts, 'file'>> {
   const here = await maskedTables(session, source, policy);
   const kept = here.filter(({ columns }) => columns.length > 0);
-  const views = await removeExcluded(session, target, here, policy, sources);
+  const { viewsExcluded, ...views } = await removeExcluded(session, target, here, policy, sources);
   await session.run(useSalt(salt));
   try {
     const redact = await findNames(
@@ -69,7 +69,7 @@ export async function fillMasked(
     await dropNames(session).catch(() => undefined);
   }
   const label = ({ schema, table }: Table) => relationLabel(schema, table);
-  const excluded = here
+  const excludedTables = here
     .flatMap((table) =>
       table.columns.length === 0
         ? [policy.excludesRelation(table.schema) ? table.schema : label(table)]
@@ -81,6 +81,7 @@ export async function fillMasked(
       isMasked ? [`${label(table)}.${name}: ${policy.methodOf(label(table), name) ?? 'by row'}`] : [],
     ),
   );
+  const excluded = [...excludedTables, ...viewsExcluded];
   return { tables: kept.length, profile: policy.profile, excluded, masked, ...views };
 }
 
@@ -119,7 +120,7 @@ async function removeExcluded(
   tables: readonly MaskedTable[],
   policy: Policy,
   sources: readonly string[],
-): Promise<Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'>> {
+): Promise<FittedViews> {
   const [macro] = await session.all<{ parameter: string; definition: string }>(
     `SELECT parameters[1] AS parameter, macro_definition AS definition FROM duckdb_functions()
       WHERE database_name = $1 AND schema_name = 'raw' AND function_name = 'moment'`,
@@ -137,13 +138,18 @@ async function removeExcluded(
   return fitViews(session, definitionsIn(sources), tables, policy);
 }
 
+/** What became of the views. */
+interface FittedViews extends Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'> {
+  readonly viewsExcluded: readonly string[];
+}
+
 /** Adapts every view to the tables that are left, or removes it. */
 async function fitViews(
   session: Session,
   definitions: readonly Definition[],
   tables: readonly MaskedTable[],
   policy: Policy,
-): Promise<Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'>> {
+): Promise<FittedViews> {
   const viewsAdapted: string[] = [];
   const drop = ({ kind, name }: Definition) => session.run(`DROP ${kind} ${identifier(name)}`);
   const isExcluded = ({ name }: Definition) => policy.excludesRelation(name);
@@ -175,7 +181,11 @@ async function fitViews(
     );
     return `${one.name}: ${needed.length > 0 ? `needs ${needed.join(', ')}` : reason}`;
   });
-  return { viewsAdapted, viewsLeftOut };
+  return {
+    viewsAdapted,
+    viewsLeftOut,
+    viewsExcluded: definitions.filter(isExcluded).map(({ name }) => name),
+  };
 }
 
 /** Makes a view fit the tables that are left; returns why it does not, where that is not possible. */
