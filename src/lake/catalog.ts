@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.js';
 import { identifier, literal } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { RestCatalog, tokenServer } from './rest.js';
@@ -20,6 +21,9 @@ export interface LakeColumn {
   readonly comment: string | null;
 }
 
+/** The columns of each table of the lake, `org_id` first. */
+export type LakeColumns = Readonly<Record<string, readonly LakeColumn[]>>;
+
 /** What differs between Iceberg and DuckLake: how the lake is attached, and its DDL. Rows are written alike. */
 export interface Catalog {
   /** Statements that attach the lake. They hold secrets, which no message may quote. */
@@ -30,9 +34,16 @@ export interface Catalog {
   typeOf(type: string): string;
   /** The tables of a namespace; null when there is no such namespace. */
   tables(session: Statements, namespace: string): Promise<readonly string[] | null>;
+  /** Whether a table exists, without a look at the others. */
+  has(session: Statements, namespace: string, table: string): Promise<boolean>;
   create(namespace: string, table: LakeTable): string;
-  /** Carries the comments over where they differ. */
-  describe(session: Statements, namespace: string, tables: readonly LakeTable[]): Promise<void>;
+  /** Carries the comments over where they differ; `fresh` tables have none yet. */
+  describe(
+    session: Statements,
+    namespace: string,
+    tables: readonly LakeTable[],
+    fresh: readonly LakeTable[],
+  ): Promise<void>;
   /** Whether all tables can be created in one transaction. */
   readonly createsTogether: boolean;
   readonly hasViews: boolean;
@@ -69,6 +80,7 @@ function iceberg(place: LakePlace, secrets: LakeSecrets): Catalog {
     check: () => rest.check(),
     typeOf: icebergType,
     tables: (_session, namespace) => rest.tables(namespace),
+    has: (_session, namespace, table) => rest.has(namespace, table),
     create(namespace, table) {
       // merge-on-read: a change writes the changed rows, and not the files that hold them.
       const properties = {
@@ -134,17 +146,32 @@ function ducklake(place: LakePlace, secrets: LakeSecrets): Catalog {
       );
       return found.length === 0 ? null : found.flatMap(({ name }) => name ?? []);
     },
+    async has(session, namespace, table) {
+      try {
+        // duckdb_tables() asks for every table of every namespace.
+        await session.run(`DESCRIBE ${named(namespace, table)}`);
+        return true;
+      } catch (error) {
+        if (/^Catalog Error/.test(messageOf(error))) return false;
+        throw error;
+      }
+    },
     create: (namespace, table) => `CREATE TABLE ${named(namespace, table.name)} (${columnsSql(table)});
       ALTER TABLE ${named(namespace, table.name)} SET PARTITIONED BY (org_id)`,
-    async describe(session, namespace, tables) {
-      const stored = await session.all<{ table: string; column: string | null; comment: string | null }>(
-        `SELECT table_name AS "table", NULL AS "column", comment FROM duckdb_tables()
+    async describe(session, namespace, tables, fresh) {
+      type Stored = { table: string; column: string | null; comment: string | null };
+      const isAllFresh = tables.every((table) => fresh.includes(table));
+      // Reads every namespace of the catalog.
+      const stored = isAllFresh
+        ? []
+        : await session.all<Stored>(
+            `SELECT table_name AS "table", NULL AS "column", comment FROM duckdb_tables()
           WHERE database_name = $1 AND schema_name = $2
          UNION ALL
          SELECT table_name, column_name, comment FROM duckdb_columns()
           WHERE database_name = $1 AND schema_name = $2`,
-        [lake, namespace],
-      );
+            [lake, namespace],
+          );
       const now = new Map(stored.map(({ table, column, comment }) => [`${table}.${column ?? ''}`, comment]));
       const statements = tables.flatMap(({ name, comment, columns }) => {
         const target = named(namespace, name);

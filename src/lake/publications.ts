@@ -87,6 +87,12 @@ export async function lastPublication(
   return publication;
 }
 
+/** `lastPublication`; null also when the namespace or the table does not exist yet. */
+export async function lastPublicationIfAny(open: OpenLake): Promise<Publication | null> {
+  const { catalog, session, namespace } = open;
+  return (await catalog.has(session, namespace, publications.name)) ? lastPublication(open, session) : null;
+}
+
 /** Inserts the row of a publication. */
 export async function addPublication(
   open: OpenLake,

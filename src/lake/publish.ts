@@ -7,10 +7,10 @@ import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
 import { type LakeParts, locked, type OpenLake, retried, withLake } from './open.js';
-import { addPublication, lastPublication, type Publication, publications } from './publications.js';
-import { ensureSchema, existingTables, schemaDigest } from './schema.js';
+import { addPublication, lastPublication, lastPublicationIfAny, type Publication } from './publications.js';
+import { ensureSchema, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
-import { publishViews, type ViewChanges } from './views.js';
+import type { ViewChanges } from './views.js';
 
 /** How many rows of one table were sent. */
 export interface TableChanges {
@@ -54,7 +54,7 @@ export async function initLake(parts: LakeParts): Promise<LakeReport> {
   const started = performance.now();
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
-      const { created, added } = await retried(
+      const { created, added, views } = await retried(
         open,
         () => prepare(open),
         ({ recovery }) => recovery === 'retry',
@@ -64,6 +64,7 @@ export async function initLake(parts: LakeParts): Promise<LakeReport> {
         changed: created.length + added.length > 0,
         created,
         addedColumns: added,
+        views,
       };
     }),
   );
@@ -127,8 +128,7 @@ function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): La
 
 /** Creates and extends the tables, after a look at who wrote them. */
 async function prepare(open: OpenLake) {
-  const existing = await existingTables(open);
-  if (existing?.includes(publications.name)) await lastPublication(open, open.session);
+  await lastPublicationIfAny(open);
   return ensureSchema(open);
 }
 
@@ -155,8 +155,7 @@ async function publishOnce(
   const place = await placeOf(open);
   const schema = schemaDigest(open);
   const stored = await readMarker(session, place);
-  const existing = await existingTables(open);
-  const last = existing?.includes(publications.name) ? await lastPublication(open, session) : null;
+  const last = await lastPublicationIfAny(open);
   const marker =
     stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema
       ? stored
@@ -172,8 +171,9 @@ async function publishOnce(
     return { ...nothing, mode: 'none', publicationId: last?.publicationId ?? null };
   }
   const changes =
-    marker === null ? await ensureSchema(open) : { created: [], added: [], columns: marker.columns };
-  const views = marker === null ? await publishViews(open) : nothing.views;
+    marker === null
+      ? await ensureSchema(open)
+      : { existing: [], created: [], added: [], columns: marker.columns, views: nothing.views };
   const isIncremental = marker !== null && !compare;
   // An attempt of this call was committed, though no answer said so: what follows only finds that nothing is missing.
   const resolved = last?.publicationId === attempted.id ? attempted.sent : null;
@@ -189,7 +189,7 @@ async function publishOnce(
       const { inserted, updated, deleted } = found;
       if (inserted + updated + deleted > 0) tables[table.name] = { inserted, updated, deleted };
     }
-    for (const name of snapshot.leftOut.filter((one) => existing?.includes(one))) {
+    for (const name of snapshot.leftOut.filter((one) => changes.existing.includes(one))) {
       const deleted = await emptyTable(open, tx, name);
       if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
     }
@@ -216,7 +216,7 @@ async function publishOnce(
     tables: resolved?.tables ?? sent.tables,
     created: changes.created,
     addedColumns: changes.added,
-    views,
+    views: changes.views,
   };
 }
 

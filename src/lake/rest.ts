@@ -64,6 +64,12 @@ export class RestCatalog {
     return names;
   }
 
+  /** Whether a table exists. */
+  async has(namespace: string, table: string): Promise<boolean> {
+    const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
+    return (await this.#request('GET', path)) !== null;
+  }
+
   /** Sets the comments of a table and its columns; returns whether any was different. */
   async describe(
     namespace: string,

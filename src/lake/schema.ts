@@ -1,20 +1,21 @@
 import { LakeError } from '../base/errors.js';
 import { identifier } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
-import { type Catalog, type LakeColumn, type LakeTable, lake, named } from './catalog.js';
+import { type Catalog, type LakeColumn, type LakeColumns, type LakeTable, lake, named } from './catalog.js';
 import type { OpenLake } from './open.js';
 import { publications } from './publications.js';
 import { digest, lakeTableOf } from './source.js';
-
-/** The columns of each table of the lake, `org_id` first. */
-export type LakeColumns = Readonly<Record<string, readonly LakeColumn[]>>;
+import { chooseViews, type ViewChanges, writeViews } from './views.js';
 
 /** What creating or extending the tables of a namespace did. */
 export interface SchemaChanges {
+  /** The tables that were there before. */
+  readonly existing: readonly string[];
   readonly created: readonly string[];
   /** As `table.column`. */
   readonly added: readonly string[];
   readonly columns: LakeColumns;
+  readonly views: ViewChanges;
 }
 
 /** The tables that the lake should have. */
@@ -40,77 +41,95 @@ export function existingTables({ catalog, session, namespace }: OpenLake): Promi
 }
 
 /**
- * Creates the namespace, its tables and the columns that are missing, and carries comments over. What exists stays as it is:
- * a killed call is completed by the next one.
+ * Creates the namespace, its tables and views and the columns that are missing, and carries comments over. What exists stays
+ * as it is: a killed call is completed by the next one.
  */
 export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
   const { session, catalog, namespace } = open;
   const wanted = wantedTables(open);
-  const existing = await existingTables(open);
+  const existing = (await existingTables(open)) ?? [];
   // A catalog may answer with no tables for a namespace that it does not have.
-  if (!existing?.length) await session.run(`CREATE SCHEMA IF NOT EXISTS ${lake}.${identifier(namespace)}`);
-  const missing = wanted.filter(({ name }) => !existing?.includes(name));
-  const create = async (tx: Statements) => {
-    for (const table of missing) await tx.run(catalog.create(namespace, table));
-  };
-  if (catalog.createsTogether) await session.transaction(create);
-  else await create(session);
-  const added: string[] = [];
-  const columns: Record<string, readonly LakeColumn[]> = {};
-  for (const table of wanted) {
-    if (missing.includes(table)) {
-      columns[table.name] = table.columns;
-      continue;
-    }
-    const changed = await extend(session, namespace, table);
-    added.push(...changed.added.map((column) => `${table.name}.${column}`));
-    columns[table.name] = changed.columns;
+  if (existing.length === 0) {
+    await session.run(`CREATE SCHEMA IF NOT EXISTS ${lake}.${identifier(namespace)}`);
   }
-  if (catalog.createsTogether) {
-    await session.transaction((tx) => catalog.describe(tx, namespace, wanted));
-  } else await catalog.describe(session, namespace, wanted);
-  return { created: missing.map(({ name }) => name), added, columns };
+  const missing = wanted.filter(({ name }) => !existing.includes(name));
+  const added: string[] = [];
+  const columns: Record<string, readonly LakeColumn[]> = Object.fromEntries(
+    missing.map((table) => [table.name, table.columns]),
+  );
+  const present = wanted.filter(({ name }) => existing.includes(name));
+  for (const { name } of present) columns[name] = await columnsOf(session, namespace, name);
+  const future: LakeColumns = Object.fromEntries(
+    wanted.map(({ name, columns: all }) => {
+      const types = new Map(all.map((one) => [one.name, one.type]));
+      const kept = (columns[name] ?? []).map((one) => ({ ...one, type: types.get(one.name) ?? one.type }));
+      return [name, [...kept, ...lacking(columns[name], all)]];
+    }),
+  );
+  const views = await chooseViews(open, future);
+  const change = async (tx: Statements): Promise<SchemaChanges> => {
+    for (const table of missing) await tx.run(catalog.create(namespace, table));
+    for (const table of present) {
+      added.push(...(await extend(tx, namespace, table, columns[table.name] ?? [])));
+    }
+    await catalog.describe(tx, namespace, wanted, missing);
+    const written = await writeViews(open, tx, views);
+    return {
+      existing,
+      created: missing.map(({ name }) => name),
+      added,
+      columns: future,
+      views: written,
+    };
+  };
+  return catalog.createsTogether ? session.transaction(change) : change(session);
 }
 
-/** Adds the columns that a table of the lake does not have yet. */
+/** The columns that a table of the lake does not have. */
+function lacking(present: readonly LakeColumn[] | undefined, wanted: readonly LakeColumn[]): LakeColumn[] {
+  return wanted.filter(({ name }) => !present?.some((one) => one.name === name));
+}
+
+/** The columns of a table of the lake. Raises LakeError when the table is not one of ours. */
+async function columnsOf(session: Statements, namespace: string, table: string): Promise<LakeColumn[]> {
+  const found = await session.all<{ column_name: string; column_type: string }>(
+    `DESCRIBE ${named(namespace, table)}`,
+  );
+  if (found[0]?.column_name !== 'org_id') {
+    throw new LakeError(
+      `the table ${table} of the namespace ${namespace} was not made by signalhouse`,
+      'give up',
+      { hint: 'Set lake.namespace to a namespace of its own.' },
+    );
+  }
+  return found.map(({ column_name: name, column_type: type }) => ({ name, type, comment: null }));
+}
+
+/** Adds the columns that a table of the lake does not have yet, and widens types; returns the added ones as `table.column`. */
 async function extend(
   session: Statements,
   namespace: string,
   table: LakeTable,
-): Promise<{ added: string[]; columns: LakeColumn[] }> {
+  present: readonly LakeColumn[],
+): Promise<string[]> {
   const target = named(namespace, table.name);
-  const found = await session.all<{ column_name: string; column_type: string }>(`DESCRIBE ${target}`);
-  const columns = found.map(({ column_name: name, column_type: type }) => ({ name, type, comment: null }));
-  if (columns[0]?.name !== 'org_id') {
-    throw new LakeError(
-      `the table ${table.name} of the namespace ${namespace} was not made by signalhouse`,
-      'give up',
-      {
-        hint: 'Set lake.namespace to a namespace of its own.',
-      },
-    );
+  for (const { name, type } of lacking(present, table.columns)) {
+    await session.run(`ALTER TABLE ${target} ADD COLUMN ${identifier(name)} ${type}`);
   }
-  const added: string[] = [];
   for (const column of table.columns) {
-    const existing = columns.find(({ name }) => name === column.name);
-    if (existing === undefined) {
-      await session.run(`ALTER TABLE ${target} ADD COLUMN ${identifier(column.name)} ${column.type}`);
-      columns.push({ ...column, comment: null });
-      added.push(column.name);
-    } else if (existing.type !== column.type) {
-      const change = `ALTER TABLE ${target} ALTER COLUMN ${identifier(column.name)} SET DATA TYPE ${column.type}`;
-      await session.run(change).catch((cause: unknown) => {
-        throw new LakeError(
-          `the column ${table.name}.${column.name} of the lake has the type ${existing.type}, and ${column.type} is needed`,
-          'give up',
-          {
-            hint: 'Run signalhouse lake drop, then signalhouse lake publish: the tables are made again.',
-            cause,
-          },
-        );
-      });
-      columns[columns.indexOf(existing)] = { ...column, comment: null };
-    }
+    const existing = present.find(({ name }) => name === column.name);
+    if (existing === undefined || existing.type === column.type) continue;
+    const change = `ALTER TABLE ${target} ALTER COLUMN ${identifier(column.name)} SET DATA TYPE ${column.type}`;
+    await session.run(change).catch((cause: unknown) => {
+      throw new LakeError(
+        `the column ${table.name}.${column.name} of the lake has the type ${existing.type}, and ${column.type} is needed`,
+        'give up',
+        {
+          hint: 'Run signalhouse lake drop, then signalhouse lake publish: the tables are made again.',
+          cause,
+        },
+      );
+    });
   }
-  return { added, columns };
+  return lacking(present, table.columns).map(({ name }) => `${table.name}.${name}`);
 }
