@@ -190,7 +190,8 @@ async function copyInto(
   makePrivate(temporary);
   try {
     if (!policy.isFull) {
-      const masked = await writeMasked(session, source, output, parts);
+      // The run goes on meanwhile, in the live file.
+      const masked = await session.beside((own) => writeMasked(own, source, output, parts));
       await session.run(`CHECKPOINT ${target}`);
       return masked;
     }

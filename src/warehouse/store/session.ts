@@ -175,6 +175,21 @@ export class Session implements Statements {
     return this.#enqueue(() => this.#inTransaction.run(true, work));
   }
 
+  /**
+   * Runs `work` in a session of its own on the same database, which may use another attached one: the statements of this
+   * session go on between its own, on what this one uses. Its temporary tables and variables end with it.
+   */
+  async beside<T>(work: (other: Session) => Promise<T>): Promise<T> {
+    this.#throwWhenClosed();
+    const other = new Session(await connected(this.#opened.database), this.#dataDir, undefined);
+    try {
+      return await work(other);
+    } finally {
+      await other.#queue;
+      other.#opened.connection.closeSync();
+    }
+  }
+
   /** Waits for the statement in progress, then closes the connection and the database, which frees its lock. */
   async close(): Promise<void> {
     if (this.#closed) return;

@@ -32,7 +32,20 @@ test('names of people are replaced in the texts that stay, as whole words, and i
     doc('topic_history', 'h1', 0, { changes: { title: 'Asked by Ruth Walter' }, operation: 'INSERT' }, 't1'),
   ];
   await warehouse.load(batchOf(runId, { documents }));
-  await warehouse.publish();
+  // The run goes on meanwhile, and reads the live file.
+  let isDone = false;
+  const publishing = warehouse.publish().finally(() => {
+    isDone = true;
+  });
+  const counts = new Set<unknown>();
+  while (!isDone) {
+    const [row] = await warehouse.all(
+      'SELECT (SELECT count(*) FROM messages) + (SELECT count(*) FROM raw.documents) AS n',
+    );
+    counts.add(row?.n);
+  }
+  await publishing;
+  expect([...counts]).toEqual([4 + documents.length]);
   const snapshot = await openPublished(dir, limits);
   expect(await snapshot.all('SELECT id, content FROM messages ORDER BY id')).toEqual([
     { id: 'm1', content: '[name], in the Market: thanks [name], [name]! [e-mail]' },
