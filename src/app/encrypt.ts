@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { EncryptionKey } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
@@ -6,6 +6,7 @@ import { reencryptImportCopies } from '../push/import/import-copies.js';
 import { Journal } from '../push/queue/journal.js';
 import type { Published } from '../warehouse/publish.js';
 import { isEncrypted } from '../warehouse/store/encryption.js';
+import { filesOf, logOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { limitsOf, type Setup } from './setup.js';
@@ -40,6 +41,9 @@ export async function encryptDataDir(
   return withWarehouse(setup, options, async (now) => {
     // The snapshot that holds the changes comes first: a kill before the journal leaves both readable with the old key.
     const published = await now.publish();
+    // The next publication to the lake makes it again, with the new key, and compares every row once.
+    const { lake } = filesOf(config.dataDir);
+    for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
     const journal = new Journal(config, log);
     journal.rewrite((line) => line, { encrypt: { old } });
     journal.close();

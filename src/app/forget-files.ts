@@ -13,6 +13,7 @@ import { Zip } from '../sheet/zip.js';
 import { stripPath, withoutStrings } from '../warehouse/forget/apply.js';
 import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { stripJson } from '../warehouse/forget/strip.js';
+import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 
@@ -184,12 +185,8 @@ function filesUnder(folder: string): string[] {
 
 /** Where copies may be that the program cannot or must not change, one sentence each. */
 export function placesNotReached({ dataDir, publish }: Config, forgotten: Fingerprints): string[] {
-  const written = [
-    'worker.duckdb',
-    'signals.duckdb',
-    'recovery.duckdb',
-    ...publish.also.map(({ file }) => file),
-  ];
+  const ours = Object.values(filesOf(dataDir)).map((path) => basename(path));
+  const written = [...ours, ...publish.also.map(({ file }) => file)];
   const others = namesIn(dataDir).filter((name) => name.endsWith('.duckdb') && !written.includes(name));
   const aside = namesIn(dataDir).filter((name) => name.includes('.broken-'));
   const waiting = namesIn(join(dataDir, 'inbox'));

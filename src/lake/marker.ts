@@ -1,9 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { LockedError, messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { identifier } from '../warehouse/sql.js';
-import { attaching, logOf, makePrivate } from '../warehouse/store/engine.js';
+import { attaching, filesOf, logOf, makePrivate } from '../warehouse/store/engine.js';
 import { lockConflict } from '../warehouse/store/faults.js';
 import type { Session } from '../warehouse/store/session.js';
 import type { LakeColumn } from './catalog.js';
@@ -27,13 +26,9 @@ export interface Marker {
 
 const database = 'marker';
 
-function markerPath(dataDir: string): string {
-  return join(dataDir, 'lake.duckdb');
-}
-
 /** Attaches the file, made new when it cannot be read. Raises LockedError while another publication has it open. */
 export async function attachMarker(session: Session, dataDir: string, log: Pick<Log, 'warn'>): Promise<void> {
-  const path = markerPath(dataDir);
+  const path = filesOf(dataDir).lake;
   const attach = attaching(path, database, session);
   try {
     await session.run(...attach);

@@ -28,6 +28,7 @@ export function filesOf(dataDir: string): {
   worker: string;
   published: string;
   recovery: string;
+  lake: string;
   pid: string;
 } {
   return {
@@ -35,6 +36,8 @@ export function filesOf(dataDir: string): {
     published: join(dataDir, 'signals.duckdb'),
     // The full snapshot, when the published file leaves anything out.
     recovery: join(dataDir, 'recovery.duckdb'),
+    // What the lake has: hashes of rows (see lake/marker.ts).
+    lake: join(dataDir, 'lake.duckdb'),
     pid: join(dataDir, 'worker.pid'),
   };
 }
