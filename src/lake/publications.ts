@@ -4,6 +4,7 @@ import type { Statements } from '../warehouse/store/session.js';
 import { type LakeTable, named } from './catalog.js';
 import type { OpenLake } from './open.js';
 import { isShared } from './settings.js';
+import { isoSql } from './source.js';
 
 /** One publication: a row of `publications`, written in the transaction that it describes. */
 export interface Publication {
@@ -44,8 +45,8 @@ export const publications: LakeTable = {
 async function lastOfEach(open: OpenLake, tx: Statements): Promise<OfOrganization[]> {
   return tx.all(
     `SELECT org_id AS org, max(publication_id) AS "publicationId", arg_max(run_id, publication_id) AS "runId",
-            arg_max(watermark, publication_id)::VARCHAR AS "watermark",
-            max(published_at)::VARCHAR AS "publishedAt", max(schema_version) AS "schemaVersion",
+            ${isoSql('arg_max(watermark, publication_id)')} AS "watermark",
+            ${isoSql('max(published_at)')} AS "publishedAt", max(schema_version) AS "schemaVersion",
             arg_max(shared, publication_id) AS shared
        FROM ${named(open.namespace, publications.name)} GROUP BY org_id`,
   );

@@ -68,9 +68,9 @@ export async function readSnapshot(session: Statements, policy: Policy, identity
   const [facts] = await session.all<
     Omit<Snapshot, 'organization' | 'tables' | 'leftOut' | 'views' | 'identity'>
   >(
-    `SELECT greatest(NULL::TIMESTAMPTZ, ${watermarks.join(', ')})::VARCHAR AS "watermark",
+    `SELECT ${isoSql(`greatest(NULL::TIMESTAMPTZ, ${watermarks.join(', ')})`)} AS "watermark",
             (SELECT arg_max(run_id, started_at) FROM ${from('ops.runs')}) AS "runId",
-            (SELECT max(started_at) FROM ${from('ops.runs')} WHERE command = 'sync')::VARCHAR AS "lastSyncAt",
+            (SELECT ${isoSql('max(started_at)')} FROM ${from('ops.runs')} WHERE command = 'sync') AS "lastSyncAt",
             (SELECT max(version) FROM ${from('ops.migrations')}) AS "schemaVersion"`,
   );
   if (!facts) throw new Error('a query without FROM returned no row');
@@ -153,6 +153,11 @@ export function rowsSql(table: SourceTable, columns: readonly LakeColumn[], org:
   });
   return `SELECT rowid AS rid, ${literal(org)} AS org_id, ${values.join(', ')}
     FROM ${snapshotName}.main.${identifier(table.name)}`;
+}
+
+/** A time as ISO 8601 in UTC: the time zone of every session. */
+export function isoSql(time: string): string {
+  return `strftime(${time}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
 }
 
 /** A short text that differs when any of the values does. */
