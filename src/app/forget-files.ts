@@ -10,7 +10,7 @@ import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
 import { Journal, journalPath } from '../push/queue/journal.js';
 import { Zip } from '../sheet/zip.js';
-import { stripPath, withoutStrings } from '../warehouse/forget/apply.js';
+import { endedChange, stripPath, withoutStrings } from '../warehouse/forget/apply.js';
 import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { stripJson } from '../warehouse/forget/strip.js';
 import { filesOf } from '../warehouse/store/engine.js';
@@ -119,7 +119,12 @@ function journalLine(forgotten: Fingerprints, line: string): string {
     const value = change[name];
     return [name, isObject(value) ? JSON.parse(withoutStrings(JSON.stringify(value))) : value];
   });
-  return stripJson(forgotten, JSON.stringify({ ...change, ...Object.fromEntries(values), body: null }));
+  const status = endedChange(String(change.status));
+  const ended = status === null ? {} : { status, settledAt: new Date().toISOString() };
+  return stripJson(
+    forgotten,
+    JSON.stringify({ ...change, ...Object.fromEntries(values), ...ended, body: null }),
+  );
 }
 
 const inFile = { isFile: true };
@@ -198,7 +203,7 @@ export function placesNotReached({ dataDir, publish }: Config, forgotten: Finger
     'Copies of signals.duckdb that somebody made, and readers that still have the old one open.',
     'Backups and snapshots of the data directory; after restoring one, forgotten.journal must be the newest.',
     'Files that were exported: signalhouse sql "FROM audit" lists them.',
-    'Spreadsheets that people keep.',
+    'Spreadsheets that people keep, and the history of the prompt of signalhouse sql in their home directories.',
     'The API itself: delete the person there as well.',
     ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
     ...others.map((name) => `${name} in the data directory: a database that the worker does not write.`),

@@ -14,7 +14,9 @@ let sandbox: Sandbox;
 let pulling: Pulling;
 let person: string;
 beforeAll(async () => {
-  sandbox = await startTown();
+  // Small: every byte and every row is searched three times.
+  const sizes = { topics: 6, people: 10, companies: 3, messages: 60, stories: 2, channels: 2, templates: 1 };
+  sandbox = await startTown({ sizes });
   pulling = await Pulling.filled(folders, sandbox);
   person = busiestPerson(sandbox.world);
 });
@@ -33,11 +35,6 @@ describe('forget', () => {
     const { code, stdout, stderr } = await pulling.run(['forget', 'person', person]);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/--yes/) });
     expect(stdout).toMatch(/people +1\n/);
-    const unknown = await forgetting('person', '1234567890', '--yes');
-    expect([unknown.code, unknown.report]).toMatchObject([
-      1,
-      { outcome: 'nothing_held', unknown: ['1234567890'] },
-    ]);
   });
 
   it('leaves no string of a person in any file, and every count as it was', async () => {

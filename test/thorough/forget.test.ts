@@ -127,6 +127,26 @@ describe.each(moments)('kill -9 in a forget, %s', (_, at) => {
   });
 });
 
+it('says of what nothing is held, and keeps a fingerprint of it where that is wanted', async () => {
+  const pulling = await Pulling.filled(folders, sandbox);
+  const forget = (...args: string[]) => pulling.run(['forget', 'person', ...args, '--yes', '--json']);
+  const unknown = await forget('1234567890');
+  expect([unknown.code, JSON.parse(unknown.stdout)]).toMatchObject([
+    1,
+    { outcome: 'nothing_held', unknown: ['1234567890'] },
+  ]);
+  const email = 'later@mail.example';
+  const advance = await forget('--email', email, '--in-advance');
+  expect([advance.code, JSON.parse(advance.stdout)]).toMatchObject([
+    0,
+    { outcome: 'forgotten', unknown: [email] },
+  ]);
+  const fields = { displayName: 'Ona Laterson', primaryEmail: email };
+  sandbox.change({ kind: 'createPerson', fields });
+  await done(pulling, 'sync');
+  expect(await placesOf(pulling.dataDir, Object.values(fields))).toEqual([]);
+});
+
 it('says that a lake cannot be reached, and keeps it to do', async () => {
   const pulling = await Pulling.filled(folders, sandbox);
   pulling.set({ lake: { catalog: 'http://127.0.0.1:9/iceberg', warehouse: 'signals' } });

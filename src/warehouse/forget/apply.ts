@@ -281,6 +281,8 @@ function strippedRow(
       if (typeof value === 'string') set(field, withoutStrings(value));
     }
     set('body', null);
+    const ended = endedChange(String(row.status));
+    if (ended !== null) Object.assign(values, { status: ended, settled_at: new Date().toISOString() });
   }
   return values;
 }
@@ -335,6 +337,15 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/**
+ * What becomes of a change of a company that was forgotten: what it wanted is gone, so that it must not be sent. Null for one
+ * that has come to its end.
+ */
+export function endedChange(status: string): 'cancelled' | 'failed' | null {
+  if (status === 'sending') return 'failed';
+  return ['queued', 'conflict', 'failed'].includes(status) ? 'cancelled' : null;
 }
 
 /** A JSON object whose values that are text are null. */

@@ -233,3 +233,27 @@ test.each([
     await warehouse.close();
   },
 );
+
+test('a change of a company that was forgotten is not sent, and keeps nothing of it', async () => {
+  const warehouse = await open();
+  await warehouse.load(batchOf(runId, { documents: ofCompany() }));
+  await warehouse.run(`INSERT INTO ops.changes BY NAME
+    SELECT unnest(['a', 'b', 'c']) AS id, 1 AS revision, 'company' AS entity_type, unnest(['4007', '4007', '5']) AS company_id,
+      unnest(['queued', 'applied', 'queued']) AS status, '{"name":"Quetzal 1","is_vip":true}'::JSON AS wanted`);
+  const plan = await warehouse.planForget({
+    type: 'company',
+    ids: [ids.company],
+    emails: [],
+    inAdvance: false,
+  });
+  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
+  const gone = '{"name":null,"is_vip":true}';
+  expect(
+    await warehouse.all('SELECT id, status, wanted, settled_at IS NULL AS open FROM ops.changes ORDER BY id'),
+  ).toEqual([
+    { id: 'a', status: 'cancelled', wanted: gone, open: false },
+    { id: 'b', status: 'applied', wanted: gone, open: true },
+    { id: 'c', status: 'queued', wanted: '{"name":"Quetzal 1","is_vip":true}', open: true },
+  ]);
+  await warehouse.close();
+});
