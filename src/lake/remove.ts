@@ -132,7 +132,7 @@ export async function eraseFromLake(parts: LakeParts, erasures: readonly Erasure
         return counts;
       });
       const isDuckLake = parts.place.kind === 'ducklake';
-      if (isDuckLake) await removeHistory(session);
+      if (isDuckLake) await removeHistory(session, namespace, existing);
       const left = isDuckLake
         ? null
         : `Earlier snapshots of ${namespace} still have the rows: compact the tables and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`;
@@ -163,9 +163,21 @@ async function eraseRows({ namespace, org }: OpenLake, tx: Statements, erasure: 
   return set.length === 0 ? 0 : tx.run(`UPDATE ${target} AS t SET ${set.join(', ')} ${where}`, params);
 }
 
-/** Rewrites files with deleted rows, then removes earlier snapshots and what only they need. */
-async function removeHistory(session: Statements): Promise<void> {
-  await session.run(`CALL ducklake_rewrite_data_files(${literal(lake)}, delete_threshold => 0)`);
+/**
+ * Rewrites the files of this namespace that have deleted rows, then removes earlier snapshots and what only they need. DuckLake
+ * has snapshots of the whole catalog: those of other organizations go as well, their tables stay as they are.
+ */
+async function removeHistory(
+  session: Statements,
+  namespace: string,
+  tables: readonly string[],
+): Promise<void> {
+  for (const table of tables) {
+    const names = [lake, table].map(literal).join(', ');
+    await session.run(
+      `CALL ducklake_rewrite_data_files(${names}, schema => ${literal(namespace)}, delete_threshold => 0)`,
+    );
+  }
   await session.run(`CALL ducklake_expire_snapshots(${literal(lake)}, older_than => now())`);
   await session.run(`CALL ducklake_cleanup_old_files(${literal(lake)}, cleanup_all => true)`);
 }
