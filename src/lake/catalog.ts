@@ -44,6 +44,10 @@ export interface Catalog {
     tables: readonly LakeTable[],
     fresh: readonly LakeTable[],
   ): Promise<void>;
+  /** The folders of the object store that hold the rows of these tables, and none of what a commit writes. */
+  dataFolders(namespace: string, tables: readonly string[]): Promise<readonly string[]>;
+  /** A statement that makes the object store refuse what concerns a folder, until the secret is dropped. */
+  refuseAccess(name: string, folder: string): string;
   /** Whether all tables can be created in one transaction. */
   readonly createsTogether: boolean;
   readonly hasViews: boolean;
@@ -98,6 +102,8 @@ function iceberg(place: LakePlace, secrets: LakeSecrets): Catalog {
         await rest.describe(namespace, name, comment, new Map(columns.map((one) => [one.name, one.comment])));
       }
     },
+    dataFolders: (namespace, tables) => Promise.all(tables.map((table) => rest.dataFolder(namespace, table))),
+    refuseAccess: (name, folder) => refuseAccess(place, name, folder),
     createsTogether: false,
     hasViews: false,
   };
@@ -188,26 +194,41 @@ function ducklake(place: LakePlace, secrets: LakeSecrets): Catalog {
       });
       for (const statement of statements) await session.run(statement);
     },
+    // All of a commit is in PostgreSQL. A lake in a folder of this machine has no keys to refuse.
+    dataFolders: async () =>
+      place.warehouse.startsWith('s3://') ? [`${place.warehouse.replace(/\/+$/, '')}/`] : [],
+    refuseAccess: (name, folder) => refuseAccess(place, name, folder),
     createsTogether: true,
     hasViews: true,
   };
 }
 
-function objectStore({ s3 }: LakePlace, { keyId, secretKey, sessionToken }: LakeSecrets): string[] {
+function objectStore(place: LakePlace, { keyId, secretKey, sessionToken }: LakeSecrets): string[] {
   if (keyId === undefined || secretKey === undefined) return [];
-  const endpoint = s3.endpoint === undefined ? undefined : new URL(s3.endpoint);
   const options = [
-    'TYPE s3',
     `KEY_ID ${literal(keyId)}`,
     `SECRET ${literal(secretKey)}`,
     ...(sessionToken === undefined ? [] : [`SESSION_TOKEN ${literal(sessionToken)}`]),
+    ...storeOptions(place),
+  ];
+  return [`CREATE OR REPLACE SECRET lake_store (TYPE s3, ${options.join(', ')})`];
+}
+
+/** Keys that nobody has, for one folder: of several secrets, DuckDB takes the one with the longest scope. */
+function refuseAccess(place: LakePlace, name: string, folder: string): string {
+  const options = ["KEY_ID 'none'", "SECRET 'none'", ...storeOptions(place), `SCOPE ${literal(folder)}`];
+  return `CREATE OR REPLACE SECRET ${identifier(name)} (TYPE s3, ${options.join(', ')})`;
+}
+
+function storeOptions({ s3 }: LakePlace): string[] {
+  const endpoint = s3.endpoint === undefined ? undefined : new URL(s3.endpoint);
+  return [
     `REGION ${literal(s3.region)}`,
     ...(endpoint === undefined
       ? []
       : [`ENDPOINT ${literal(endpoint.host)}`, `USE_SSL ${endpoint.protocol === 'https:'}`]),
     ...(s3.pathStyle ? ["URL_STYLE 'path'"] : []),
   ];
-  return [`CREATE OR REPLACE SECRET lake_store (${options.join(', ')})`];
 }
 
 /** The full name of a table of the lake. */

@@ -24,19 +24,19 @@ const catalogOf = ({ catalog }: LakePlace) => `the catalog at ${withoutLogin(cat
 /** In the order in which they are tried. */
 const rules: readonly Rule[] = [
   {
-    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|could not serialize access|deadlock detected|another transaction has|failed to commit.*(?:conflict|concurrent)|requirement failed|duplicate key value violates unique constraint/i,
-    recovery: 'retry',
-    says: (place) => ({
-      message: `another publication changed the lake at ${withoutLogin(place.catalog)} at the same time`,
-      hint: 'Run the command again. Where several workers share a namespace, set lake.lockUrl.',
-    }),
-  },
-  {
     text: /NoSuchBucket|bucket does not exist/i,
     recovery: 'give up',
     says: (place) => ({
       message: `the bucket does not exist in ${store(place)}`,
       hint: 'Create the bucket, or correct lake.warehouse (ducklake) or the location of the warehouse in the catalog (iceberg).',
+    }),
+  },
+  {
+    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|could not serialize access|deadlock detected|another transaction has|failed to commit.*(?:conflict|concurrent)|requirement failed|duplicate key value violates unique constraint/i,
+    recovery: 'retry',
+    says: (place) => ({
+      message: `another publication changed the lake at ${withoutLogin(place.catalog)} at the same time`,
+      hint: 'Run the command again. Where several workers share a namespace, set lake.lockUrl.',
     }),
   },
   {

@@ -7,9 +7,16 @@ import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
 import { type LakeParts, locked, type OpenLake, retried, withLake } from './open.js';
-import { addPublication, lastPublication, lastPublicationIfAny, type Publication } from './publications.js';
+import {
+  addPublication,
+  lastPublication,
+  lastPublicationIfAny,
+  type Publication,
+  publications,
+} from './publications.js';
 import { ensureSchema, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
+import { writeLake } from './transaction.js';
 import type { ViewChanges } from './views.js';
 
 /** How many rows of one table were sent. */
@@ -179,7 +186,7 @@ async function publishOnce(
   const resolved = last?.publicationId === attempted.id ? attempted.sent : null;
   const mode = resolved?.mode ?? (last === null ? 'first' : isIncremental ? 'incremental' : 'compared');
   const fresh = new Map<string, string>();
-  const sent = await session.transaction(async (tx) => {
+  const sent = await writeLake(open, async (tx, written) => {
     const now = last === null ? null : await lastPublication(open, tx);
     if (now?.publicationId !== last?.publicationId) throw changedMeanwhile(open);
     const tables: Record<string, TableChanges> = {};
@@ -197,6 +204,7 @@ async function publishOnce(
     const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isSame(last, open);
     if (isNew) {
       if (resolved === null) await addPublication(open, tx, attempted.id, rows);
+      for (const name of [...Object.keys(tables), publications.name]) written.add(name);
       attempted.sent = { mode, tables };
       committing();
     }

@@ -6,6 +6,7 @@ import { type LakeParts, locked, type OpenLake, withLake } from './open.js';
 import { lastPublication, publications } from './publications.js';
 import { existingTables } from './schema.js';
 import { isShared } from './settings.js';
+import { writeLake } from './transaction.js';
 
 /** What `lake drop` removed. */
 export interface LakeDropped {
@@ -50,9 +51,10 @@ export async function dropFromLake(parts: LakeParts): Promise<LakeDropped> {
         tables,
       };
       if (shared) {
-        const rows = await session.transaction(async (tx) => {
+        const rows = await writeLake(open, async (tx, written) => {
           let deleted = 0;
           for (const name of tables) {
+            written.add(name);
             deleted += await tx.run(`DELETE FROM ${named(namespace, name)} WHERE org_id = ${literal(org)}`);
           }
           return deleted;
@@ -124,9 +126,10 @@ export async function eraseFromLake(parts: LakeParts, erasures: readonly Erasure
       if (existing.includes(publications.name)) await lastPublication(open, session);
       await clearMarker(session);
       const wanted = erasures.filter(({ table, rows }) => existing.includes(table) && rows.length > 0);
-      const tables = await session.transaction(async (tx) => {
+      const tables = await writeLake(open, async (tx, written) => {
         const counts: Record<string, number> = {};
         for (const erasure of wanted) {
+          written.add(erasure.table);
           counts[erasure.table] = (counts[erasure.table] ?? 0) + (await eraseRows(open, tx, erasure));
         }
         return counts;

@@ -19,6 +19,7 @@ interface Schema {
 }
 
 interface TableMetadata {
+  readonly location: string;
   readonly 'table-uuid': string;
   readonly 'current-schema-id': number;
   readonly 'last-column-id': number;
@@ -68,6 +69,16 @@ export class RestCatalog {
   async has(namespace: string, table: string): Promise<boolean> {
     const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
     return (await this.#request('GET', path)) !== null;
+  }
+
+  /** Where the files with the rows of a table are; the files of commits are in another folder. */
+  async dataFolder(namespace: string, table: string): Promise<string> {
+    const path = `namespaces/${encodeURIComponent(namespace)}/tables/${encodeURIComponent(table)}`;
+    const metadata = (await this.#request('GET', path))?.metadata as TableMetadata | undefined;
+    if (!metadata) throw this.#fault(404);
+    const folder =
+      metadata.properties?.['write.data.path'] ?? `${metadata.location.replace(/\/+$/, '')}/data`;
+    return `${folder.replace(/\/+$/, '')}/`;
   }
 
   /** Sets the comments of a table and its columns; returns whether any was different. */

@@ -21,7 +21,7 @@ export type ExtensionUse = keyof typeof extensionsOf;
 export type ExtensionName = (typeof extensionsOf)[keyof typeof extensionsOf][number];
 
 /** Every extension that some feature needs. */
-export const extensionNames: readonly ExtensionName[] = [...new Set(Object.values(extensionsOf).flat())];
+const extensionNames: readonly ExtensionName[] = [...new Set(Object.values(extensionsOf).flat())];
 
 /** The image has extensions here when it was built with them. */
 const besideProgram = fileURLToPath(new URL('../../../extensions/', import.meta.url));
