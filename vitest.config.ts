@@ -55,6 +55,17 @@ export default defineConfig({
         },
       },
       {
+        // Publishing to a lake, with a real object store, PostgreSQL and Iceberg catalog (scripts/lake-services.sh).
+        extends: true,
+        test: {
+          name: 'lake',
+          include: ['test/lake/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/lake/support/services.ts'],
+          // A publication is a process that uses both cores, and tests compare how several of them meet.
+          maxWorkers: 2,
+        },
+      },
+      {
         // The integration tests once more, with every command as a process of its own.
         extends: true,
         test: {

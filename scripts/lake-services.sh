@@ -196,6 +196,7 @@ start_catalog() {
     -Dquarkus.datasource.postgresql.jdbc.url="jdbc:postgresql://${postgres#*@}/nessie" \
     -Dquarkus.datasource.postgresql.username=postgres -Dquarkus.datasource.postgresql.password="$password" \
     -Dnessie.catalog.default-warehouse=signals -Dnessie.catalog.warehouses.signals.location=s3://iceberg/wh \
+    -Dnessie.catalog.warehouses.nobucket.location=s3://no-such-bucket/wh \
     -Dnessie.catalog.service.s3.default-options.region=us-east-1 -Dnessie.catalog.service.s3.default-options.endpoint="$s3/" \
     -Dnessie.catalog.service.s3.default-options.path-style-access=true \
     -Dnessie.catalog.service.s3.default-options.request-signing-enabled=false \
