@@ -66,6 +66,17 @@ export default defineConfig({
         },
       },
       {
+        // Spark and Trino read the lake: too large to install for every run. npm run test:lake-engines
+        extends: true,
+        test: {
+          name: 'lake-engines',
+          include: ['test/lake/engines/*.test.ts'],
+          globalSetup: [...globalSetup, 'test/lake/support/services.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+        },
+      },
+      {
         // The integration tests once more, with every command as a process of its own.
         extends: true,
         test: {

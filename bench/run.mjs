@@ -1,11 +1,12 @@
-// npm run bench [-- pull budget day memory large peers growth encryption] [--sizes 5000,20000] [--json]: figures and ratios, as a
-// table and as JSON. --sizes are numbers of messages, for peers and growth.
+// npm run bench [-- pull budget day memory large peers growth encryption lake] [--sizes 5000,20000] [--json]: figures and ratios, as a
+// table and as JSON. --sizes are numbers of messages, for peers, growth and lake.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
 import { benchDay } from './day.mjs';
 import { benchEncryption } from './encryption.mjs';
 import { benchGrowth } from './growth.mjs';
+import { benchLake } from './lake.mjs';
 import { benchLarge } from './large.mjs';
 import { benchMemory } from './memory.mjs';
 import { benchPeers } from './peers.mjs';
@@ -18,7 +19,13 @@ import { benchPull } from './pull.mjs';
 /** @type {Record<string, Bench>} */
 const benches = { pull: benchPull, budget: benchBudget, day: benchDay, memory: benchMemory };
 /** Run only when they are named. @type {Record<string, Bench>} */
-const long = { large: benchLarge, peers: benchPeers, growth: benchGrowth, encryption: benchEncryption };
+const long = {
+  large: benchLarge,
+  peers: benchPeers,
+  growth: benchGrowth,
+  encryption: benchEncryption,
+  lake: benchLake,
+};
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,

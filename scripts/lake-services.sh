@@ -5,10 +5,12 @@
 #   scripts/lake-services.sh up [FOLDER]      starts what does not run yet and prints FOLDER/services.env
 #   scripts/lake-services.sh down [FOLDER]    stops all of it and removes FOLDER, with the data in it
 #   scripts/lake-services.sh install          only fills the cache
+#   scripts/lake-services.sh extensions       only gets DuckDB's extensions, and prints their folder
 #   scripts/lake-services.sh extensions       only DuckDB's extensions; prints their folder
 #
 # FOLDER holds data, logs and process ids; default: the folder `run` of the cache. LAKE_CACHE names another cache than
 # ~/.cache/signalhouse-lake. LAKE_S3_PORT, LAKE_POSTGRES_PORT and LAKE_CATALOG_PORT give ports; otherwise free ones are taken.
+# LAKE_ENGINES=1 also installs Spark and Trino (1.3 GB), for npm run test:lake-engines.
 # What cannot be installed does not stop the rest: it is named on stderr and in LAKE_MISSING of services.env.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -90,22 +92,41 @@ postgresql() {
   apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null && [ -n "$(postgres_programs)" ]
 }
 
-java21() {
-  local java major
-  for java in "${JAVA_HOME:-/nowhere}/bin/java" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
-    [ -x "$java" ] || continue
-    major=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
-    [ "${major:-0}" -ge 21 ] && echo "$java" && return
+# The first Java from MIN to MAX.
+java() { # MIN [MAX]
+  local program major
+  for program in "${JAVA_HOME:-/nowhere}/bin/java" "$(command -v java || true)" /usr/lib/jvm/*/bin/java; do
+    [ -x "$program" ] || continue
+    major=$("$program" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+    [ "${major:-0}" -ge "$1" ] && [ "${major:-0}" -le "${2:-999}" ] && readlink -f "$program" && return
   done
   return 1
 }
-catalog() {
-  [ -s "$cache/nessie-$nessie.jar" ] && return
+# A file of Maven Central, without what it depends on.
+maven() { # ARTIFACT PATH
+  [ -s "$2" ] && return
+  command -v mvn >/dev/null || return 1
   local repository=$cache/maven
-  mvn -q -B -Dmaven.repo.local="$repository" dependency:get -Dtransitive=false \
-    -Dartifact=org.projectnessie.nessie:nessie-quarkus:$nessie:jar:runner >&2 &&
-    mv "$repository/org/projectnessie/nessie/nessie-quarkus/$nessie/nessie-quarkus-$nessie-runner.jar" "$cache/nessie-$nessie.jar" &&
-    rm -rf "$repository"
+  mvn -q -B -Dmaven.repo.local="$repository" dependency:get -Dtransitive=false -Dartifact="$1" >&2 &&
+    find "$repository" -name "$(basename "$2")" -exec mv {} "$2" \; && rm -rf "$repository" && [ -s "$2" ]
+}
+catalog() { maven org.projectnessie.nessie:nessie-quarkus:$nessie:jar:runner "$cache/nessie-quarkus-$nessie-runner.jar"; }
+
+# Only with LAKE_ENGINES: 470 MB and 821 MB.
+spark() {
+  mkdir -p "$cache/jars"
+  [ -d "$cache/spark/pyspark" ] ||
+    python3 -m pip install -q --no-deps --target "$cache/spark" pyspark==4.0.1 py4j==0.10.9.9 || return 1
+  local name
+  for name in iceberg-spark-runtime-4.0_2.13 iceberg-aws-bundle; do
+    maven "org.apache.iceberg:$name:1.10.1" "$cache/jars/$name-1.10.1.jar" || return 1
+  done
+}
+trino() {
+  [ -d "$cache/trino-server-476" ] && return
+  maven io.trino:trino-server:476:tar.gz "$cache/trino-server-476.tar.gz" &&
+    tar -xzf "$cache/trino-server-476.tar.gz" -C "$cache" && rm "$cache/trino-server-476.tar.gz" &&
+    find "$cache/trino-server-476/plugin" -mindepth 1 -maxdepth 1 ! -name iceberg -exec rm -rf {} +
 }
 
 install() {
@@ -120,12 +141,18 @@ install() {
     miss "DuckDB's extensions, the S3 server and independent readers: python3-venv, Python 3.10 or newer"
   fi
   postgresql || miss 'PostgreSQL: the Debian package postgresql (installed only as root)'
-  if ! java21 >/dev/null; then
+  if ! java 21 >/dev/null; then
     miss 'the Iceberg catalog Nessie: a JDK 21 or newer, in JAVA_HOME, PATH or /usr/lib/jvm'
-  elif ! command -v mvn >/dev/null && [ ! -s "$cache/nessie-$nessie.jar" ]; then
-    miss 'the Iceberg catalog Nessie: the Debian package maven'
   else
-    catalog || miss "the Iceberg catalog Nessie: org.projectnessie.nessie:nessie-quarkus:$nessie cannot be had from Maven Central"
+    catalog || miss "the Iceberg catalog Nessie: org.projectnessie.nessie:nessie-quarkus:$nessie, with the Debian package maven, from Maven Central"
+  fi
+  if [ -n "${LAKE_ENGINES:-}" ]; then
+    if ! java 17 21 >/dev/null; then miss 'Spark: a JDK from 17 to 21'; else
+      spark || miss 'Spark: pyspark from PyPI and the packages of Iceberg from Maven Central cannot be had'
+    fi
+    if ! java 24 >/dev/null; then miss 'Trino: a JDK 24 or newer'; else
+      trino || miss 'Trino: io.trino:trino-server:476 cannot be had from Maven Central'
+    fi
   fi
   # What is started below must not hold the lock.
   exec 9>&-
@@ -185,11 +212,11 @@ start_postgres() {
 }
 
 start_catalog() {
-  local java port management
-  java=$(java21) && [ -s "$cache/nessie-$nessie.jar" ] && [ -n "${postgres:-}" ] && [ -n "${s3:-}" ] || return 1
+  local program port management
+  program=$(java 21) && [ -s "$cache/nessie-quarkus-$nessie-runner.jar" ] && [ -n "${postgres:-}" ] && [ -n "${s3:-}" ] || return 1
   port=$(port catalog "${LAKE_CATALOG_PORT:-}")
   management=$(port management '')
-  runs catalog || start catalog "$java" -Xmx768m \
+  runs catalog || start catalog "$program" -Xmx768m \
     -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port="$port" \
     -Dquarkus.management.host=127.0.0.1 -Dquarkus.management.port="$management" \
     -Dnessie.version.store.type=JDBC -Dnessie.version.store.persist.jdbc.datasource=postgresql \
@@ -201,7 +228,7 @@ start_catalog() {
     -Dnessie.catalog.service.s3.default-options.path-style-access=true \
     -Dnessie.catalog.service.s3.default-options.request-signing-enabled=false \
     -Dnessie.catalog.service.s3.default-options.access-key=urn:nessie-secret:quarkus:s3k -Ds3k.name="$key" -Ds3k.secret="$secret" \
-    -jar "$cache/nessie-$nessie.jar"
+    -jar "$cache/nessie-quarkus-$nessie-runner.jar"
   answers catalog 120 curl -sf "http://127.0.0.1:$port/iceberg/v1/config" || return 1
   catalog="http://127.0.0.1:$port/iceberg"
 }
@@ -222,6 +249,11 @@ up() {
     echo "AWS_ACCESS_KEY_ID='$key'"
     echo "AWS_SECRET_ACCESS_KEY='$secret'"
     echo "AWS_REGION='us-east-1'"
+    if [ -n "${LAKE_ENGINES:-}" ]; then
+      echo "LAKE_CACHE='$cache'"
+      echo "LAKE_SPARK_JAVA='$(java 17 21 || true)'"
+      echo "LAKE_TRINO_JAVA='$(java 24 || true)'"
+    fi
     echo "LAKE_MISSING='$(printf '%s;' ${missing[@]+"${missing[@]}"} | sed 's/^;//' | tr -d "'")'"
   } >"$folder/services.env"
   cat "$folder/services.env"
@@ -245,6 +277,7 @@ case $action in
   up) up ;;
   down) down ;;
   install) install ;;
+  extensions) mkdir -p "$cache" && extensions >&2 && echo "$cache/extensions/v$duckdb" ;;
   extensions) extensions >&2 && echo "$cache/extensions/v$duckdb" ;;
   *) say 'usage: scripts/lake-services.sh up|down|install|extensions [FOLDER]' && exit 2 ;;
 esac

@@ -249,8 +249,14 @@ async function differencesOf(
   return found;
 }
 
-function run(command: string, args: readonly string[], stdin = ''): { ended: Promise<string> } {
-  const child = spawn(command, args, { stdio: 'pipe' });
+/** Runs a program to its end; rejects unless it ends well. */
+export function run(
+  command: string,
+  args: readonly string[],
+  stdin = '',
+  env: Readonly<Record<string, string>> = {},
+): { ended: Promise<string> } {
+  const child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -18,6 +18,8 @@ export interface LakeServices {
   readonly warehouse: string;
   readonly keyId: string;
   readonly secretKey: string;
+  /** Where Spark and Trino are, and the Java of each; only with LAKE_ENGINES. */
+  readonly engines: { readonly cache: string; readonly sparkJava: string; readonly trinoJava: string };
   /** What could not be installed or started, one sentence each. */
   readonly missing: readonly string[];
 }
@@ -55,6 +57,7 @@ export default function startServices(project: TestProject): () => void {
     warehouse: of('LAKE_WAREHOUSE'),
     keyId: of('AWS_ACCESS_KEY_ID'),
     secretKey: of('AWS_SECRET_ACCESS_KEY'),
+    engines: { cache: of('LAKE_CACHE'), sparkJava: of('LAKE_SPARK_JAVA'), trinoJava: of('LAKE_TRINO_JAVA') },
     missing,
   });
   return () => void run('down');
