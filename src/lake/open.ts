@@ -176,6 +176,11 @@ export async function retried<T>(
   }
 }
 
+/** Raises when this was told to stop: an interrupt ends only the statement that is running at that moment. */
+export function throwWhenStopped({ stop }: Pick<LakeParts, 'stop'>): void {
+  if (stop.aborted) throw stopped();
+}
+
 function stopped(): LakeError {
   return new LakeError('publishing to the lake was stopped; the lake is as it was', 'give up', {
     hint: 'Run the command again: it continues with what has changed since the last publication.',

@@ -6,7 +6,7 @@ import type { Statements } from '../warehouse/store/session.js';
 import { type LakeColumn, named } from './catalog.js';
 import { withoutLogin } from './errors.js';
 import { hashesOf, readMarker, writeMarker } from './marker.js';
-import { type LakeParts, locked, type OpenLake, retried, withLake } from './open.js';
+import { type LakeParts, locked, type OpenLake, retried, throwWhenStopped, withLake } from './open.js';
 import {
   addPublication,
   lastPublication,
@@ -202,6 +202,7 @@ async function publishOnce(
     }
     const rows = totalOf(tables);
     const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isSame(last, open);
+    throwWhenStopped(open.parts);
     if (isNew) {
       if (resolved === null) await addPublication(open, tx, attempted.id, rows);
       for (const name of [...Object.keys(tables), publications.name]) written.add(name);
@@ -268,6 +269,7 @@ async function publishTable(
   isIncremental: boolean,
 ): Promise<Sent> {
   const { org } = open;
+  throwWhenStopped(open.parts);
   const target = named(open.namespace, table.name);
   const rows = rowsSql(table, columns, org);
   const hashes = `temp.${identifier(`now_${table.name}`)}`;
@@ -299,6 +301,7 @@ async function publishTable(
   const same = (names: readonly string[]) =>
     names.map((name) => `t.${identifier(name)} = s.${identifier(name)}`).join(' AND ');
   for (const piece of await piecesOf(tx, open.parts)) {
+    throwWhenStopped(open.parts);
     const part = `SELECT ${list} FROM (${rows}) WHERE rid IN (SELECT rid FROM temp.changed WHERE ${piece}) AND ${piece}`;
     if (stored === 0) await tx.run(`INSERT INTO ${target} (${list}) ${part}`);
     else {

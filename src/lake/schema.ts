@@ -2,7 +2,7 @@ import { LakeError } from '../base/errors.js';
 import { identifier } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
 import { type Catalog, type LakeColumn, type LakeColumns, type LakeTable, lake, named } from './catalog.js';
-import type { OpenLake } from './open.js';
+import { type OpenLake, throwWhenStopped } from './open.js';
 import { publications } from './publications.js';
 import { digest, lakeTableOf } from './source.js';
 import { chooseViews, type ViewChanges, writeViews } from './views.js';
@@ -68,11 +68,15 @@ export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
   );
   const views = await chooseViews(open, future);
   const change = async (tx: Statements): Promise<SchemaChanges> => {
-    for (const table of missing) await tx.run(catalog.create(namespace, table));
+    for (const table of missing) {
+      throwWhenStopped(open.parts);
+      await tx.run(catalog.create(namespace, table));
+    }
     for (const table of present) {
       added.push(...(await extend(tx, namespace, table, columns[table.name] ?? [])));
     }
     await catalog.describe(tx, namespace, wanted, missing);
+    throwWhenStopped(open.parts);
     const written = await writeViews(open, tx, views);
     return {
       existing,
