@@ -8,7 +8,7 @@ import type { Log } from '../base/log.js';
 import { Scope } from '../base/scope.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
-import { publishedIn } from '../warehouse/read/query.js';
+import { fullestIn } from '../warehouse/read/query.js';
 import { literal } from '../warehouse/sql.js';
 import { keyFault } from '../warehouse/store/encryption.js';
 import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
@@ -64,7 +64,8 @@ export async function withLake<T>(
   const { dataDir, place, secrets } = parts;
   const hidden = secretTexts(place, secrets);
   const fault = (error: unknown) => (parts.stop.aborted ? stopped() : lakeFault(error, place, hidden));
-  const published = publishedIn(dataDir);
+  // Its profile is the lake's own: the published file may leave out more.
+  const published = fullestIn(dataDir);
   const identity = identityOf(published);
   return Scope.run(async (scope) => {
     const session = await openSession(parts, scope);

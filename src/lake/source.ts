@@ -3,9 +3,10 @@ import { statSync } from 'node:fs';
 import { StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { selectList } from '../warehouse/privacy/masks.js';
+import { findNames } from '../warehouse/privacy/names.js';
 import type { Policy } from '../warehouse/privacy/policy.js';
 import { identifier, literal } from '../warehouse/sql.js';
-import type { Statements } from '../warehouse/store/session.js';
+import type { Session } from '../warehouse/store/session.js';
 import type { Catalog, LakeColumn, LakeTable } from './catalog.js';
 
 /** The name by which the published file is attached: that of the file, which users' views may name. */
@@ -51,7 +52,7 @@ export function identityOf(path: string): string {
 }
 
 /** Reads the published file, which is attached. */
-export async function readSnapshot(session: Statements, policy: Policy, identity: string): Promise<Snapshot> {
+export async function readSnapshot(session: Session, policy: Policy, identity: string): Promise<Snapshot> {
   const from = (table: string) => `${snapshotName}.${table}`;
   const [organization] = await session.all<Snapshot['organization']>(
     `SELECT id, name FROM ${from('main.organizations')} LIMIT 1`,
@@ -83,7 +84,7 @@ export async function readSnapshot(session: Statements, policy: Policy, identity
 }
 
 async function tablesOf(
-  session: Statements,
+  session: Session,
   policy: Policy,
 ): Promise<{ tables: SourceTable[]; leftOut: string[] }> {
   const rows = await session.all<LakeColumn & { table: string; tableComment: string | null }>(
@@ -94,8 +95,11 @@ async function tablesOf(
   );
   const tables: SourceTable[] = [];
   const leftOut: string[] = [];
-  for (const [name, columns] of groupBy(rows, ({ table }) => table)) {
-    const selected = selectList(policy, name, columns);
+  const groups = groupBy(rows, ({ table }) => table);
+  const sources = [...groups].map(([table, columns]) => ({ schema: 'main', table, columns }));
+  const redact = policy.isFull ? undefined : await findNames(session, snapshotName, policy, sources);
+  for (const [name, columns] of groups) {
+    const selected = selectList(policy, name, columns, redact);
     if (selected === null) {
       leftOut.push(name);
       continue;

@@ -229,11 +229,7 @@ export async function openPublished(dataDir: string, limits: ReadingLimits): Pro
  */
 export async function openFull(dataDir: string, limits: ReadingLimits): Promise<Snapshot> {
   const { published, recovery } = filesOf(dataDir);
-  const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  // One that is older was left by a process that was killed after the profile was turned off.
-  const isRecovery = age(recovery) > 0 && age(recovery) >= age(published) && isReadable(recovery);
-  if (isRecovery) return new Snapshot(await openSealed(recovery, limits));
-  const snapshot = await openPublished(dataDir, limits);
+  const snapshot = new Snapshot(await openSealed(fullestIn(dataDir), limits));
   const found = await snapshot.rows(
     "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'raw' AND table_name = 'documents'",
   );
@@ -245,6 +241,15 @@ export async function openFull(dataDir: string, limits: ReadingLimits): Promise<
       hint: 'Run this command as the user of the worker, after a sync. sql, export, report and mcp need only the published file.',
     },
   );
+}
+
+/** The path of the snapshot with everything, where this user may read it; otherwise of the published one. */
+export function fullestIn(dataDir: string): string {
+  const { published, recovery } = filesOf(dataDir);
+  const age = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // One that is older was left by a process that was killed after the profile was turned off.
+  const isRecovery = age(recovery) > 0 && age(recovery) >= age(published) && isReadable(recovery);
+  return isRecovery ? recovery : publishedIn(dataDir);
 }
 
 function isReadable(path: string): boolean {
