@@ -1,7 +1,7 @@
 import { LakeError } from '../base/errors.js';
 import { identifier } from '../warehouse/sql.js';
 import type { Statements } from '../warehouse/store/session.js';
-import { type Catalog, type LakeColumn, type LakeColumns, type LakeTable, lake, named } from './catalog.js';
+import { type Catalog, type LakeColumn, type LakeColumns, type LakeTable, named } from './catalog.js';
 import { type OpenLake, throwWhenStopped } from './open.js';
 import { publications } from './publications.js';
 import { digest, lakeTableOf } from './source.js';
@@ -50,7 +50,7 @@ export async function ensureSchema(open: OpenLake): Promise<SchemaChanges> {
   const existing = (await existingTables(open)) ?? [];
   // A catalog may answer with no tables for a namespace that it does not have.
   if (existing.length === 0) {
-    await session.run(`CREATE SCHEMA IF NOT EXISTS ${lake}.${identifier(namespace)}`);
+    for (const statement of catalog.createNamespace(namespace)) await session.run(statement);
   }
   const missing = wanted.filter(({ name }) => !existing.includes(name));
   const added: string[] = [];
