@@ -82,8 +82,12 @@ export interface Extensions {
   readonly howToGet: string;
 }
 
-/** Tries to load every extension that is on this machine; downloads nothing. `uses` is what the settings switch on. */
-export async function findExtensions({ config }: Setup, uses: readonly ExtensionUse[]): Promise<Extensions> {
+/** Tries to load every extension that is on this machine; downloads nothing. */
+export async function findExtensions({ config }: Setup): Promise<Extensions> {
+  const { lake, encryptionKey } = config;
+  // What the settings switch on.
+  const uses: ExtensionUse[] = lake.catalog === undefined ? [] : [lake.kind];
+  if (encryptionKey !== undefined) uses.push('encryption');
   const states = Object.entries(await inspectExtensions(config.duckdb.extensionDirectory));
   const present = states.flatMap(([name, { state }]) => (state === 'loaded' ? [name] : []));
   return {

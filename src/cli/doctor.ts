@@ -81,7 +81,7 @@ export async function examine({ sources }: Context): Promise<Check[]> {
   const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
-  const extensions = extensionsCheck(await findExtensions(access, []));
+  const extensions = extensionsCheck(await findExtensions(access));
   return [...checks, ...folder, ...service.checks, ...warehouse.checks, ...owner, extensions];
 }
 

@@ -22,13 +22,15 @@ describe.each(kinds)('four workers of four organizations at once, in the format 
       (org) => new Worker(org, lake, settings),
     );
     const namespace = (id: string) => (shared ? lake.sharedNamespace : lake.namespace(id));
-    for (const day of ['yesterday', 'today'] as const) {
+    // First commits at the same time are where catalogs lose rows; in shared tables later ones meet as well.
+    const days = shared ? (['yesterday', 'today'] as const) : (['yesterday'] as const);
+    for (const day of days) {
       for (const worker of workers) worker.show(day);
       await Promise.all(workers.map((worker) => worker.publish()));
-      for (const { organization: org, dataDir } of workers)
-        expect(await lake.differences(dataDir, org.id, namespace(org.id)), org.id).toEqual([]);
     }
-    for (const { organization: org, dataDir } of shared ? workers : workers.slice(0, 1))
+    for (const { organization: org, dataDir } of workers)
+      expect(await lake.differences(dataDir, org.id, namespace(org.id)), org.id).toEqual([]);
+    for (const { organization: org, dataDir } of workers.slice(0, 1))
       expect(await lake.differencesElsewhere(dataDir, org.id, namespace(org.id)), org.id).toEqual([]);
   });
 

@@ -103,12 +103,16 @@ it.skipIf(missing ?? !engines.trinoJava)(
     mkdirSync(join(folder, 'etc/catalog'), { recursive: true });
     const write = (name: string, lines: readonly string[]) =>
       writeFileSync(join(folder, 'etc', name), `${lines.join('\n')}\n`);
-    write('node.properties', ['node.environment=test', 'node.id=test', `node.data-dir=${folder}/data`]);
+    write('node.properties', [
+      'node.environment=test',
+      'node.id=test',
+      `node.data-dir=${folder}/data`,
+      'node.bind-ip=127.0.0.1',
+    ]);
     write('jvm.config', ['-Xmx1G', '-XX:+UseG1GC', '-Djdk.attach.allowAttachSelf=true']);
     write('config.properties', [
       'coordinator=true',
       'node-scheduler.include-coordinator=true',
-      'http-server.http.address=127.0.0.1',
       `http-server.http.port=${port}`,
       `discovery.uri=http://127.0.0.1:${port}`,
       'node.internal-address=127.0.0.1',
@@ -131,6 +135,7 @@ it.skipIf(missing ?? !engines.trinoJava)(
       ['run', '--etc-dir', join(folder, 'etc')],
       { env: { ...process.env, JAVA_HOME: home, PATH: `${home}/bin:${process.env.PATH}` }, stdio: 'pipe' },
     );
+    const ended = new Promise((resolve) => server.on('close', resolve));
     let log = '';
     for (const stream of [server.stdout, server.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -146,7 +151,7 @@ it.skipIf(missing ?? !engines.trinoJava)(
       expect(await ask(address, sql)).toEqual(expected);
     } finally {
       server.kill('SIGTERM');
-      await new Promise((resolve) => server.on('close', resolve));
+      await ended;
     }
   },
 );
