@@ -22,7 +22,8 @@ SELECT
   entities,
   requested_by,
   reason,
-  CASE WHEN pending IS NULL THEN 'done' ELSE 'still to do: ' || array_to_string(pending, ', ') END,
+  -- What is read here has been published.
+  coalesce('still to do: ' || nullif(array_to_string(list_filter(pending, lambda step: step <> 'publish'), ', '), ''), 'done'),
   details,
   id
 FROM ops.audit;

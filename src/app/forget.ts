@@ -11,7 +11,7 @@ import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
 
-export interface ForgetPreview extends Omit<ForgetPlan, 'fingerprints'> {
+export interface ForgetPreview extends Omit<ForgetPlan, 'fingerprints' | 'found'> {
   /** Files of the data directory that would be changed or deleted, relative to it. */
   readonly files: readonly string[];
 }
@@ -43,7 +43,7 @@ export async function forget(
   const { config, clock = systemClock, log } = setup;
   return withWarehouse(setup, options, async (warehouse) => {
     const plan = await warehouse.planForget(selection);
-    const { fingerprints, ...shown } = plan;
+    const { fingerprints, found: _, ...shown } = plan;
     const trial = new Fingerprints(warehouse.forgotten.salt, [
       ...warehouse.forgotten.rows(),
       ...fingerprints,

@@ -205,7 +205,7 @@ export class Warehouse {
     };
     const line = { salt: forgotten.salt, record, fingerprints: plan.fingerprints };
     appendForgotten(dataDir, line);
-    return this.#forgetLine(line);
+    return this.#forgetLine(line, plan.found);
   }
 
   /** Does what the journal of forgotten.journal has and the warehouse has not: it was restored, or the program was killed. */
@@ -256,11 +256,15 @@ export class Warehouse {
     return this.#repeatably(() => expireDeleted(this.#session, models, forgotten, { before, now }));
   }
 
-  #forgetLine({ record, fingerprints }: JournalLine): Promise<Held> {
+  #forgetLine({ record, fingerprints }: JournalLine, found?: ForgetPlan['found']): Promise<Held> {
     const { models, forgotten } = this.#parts;
-    return this.#repeatably(() =>
-      removeAll(this.#session, models, forgotten, { record, pending: steps, added: fingerprints }),
-    );
+    let fresh = found;
+    return this.#repeatably(() => {
+      const options = { record, pending: steps, added: fingerprints, found: fresh };
+      // A file that was rewritten to free memory has other row ids: then everything is read again.
+      fresh = undefined;
+      return removeAll(this.#session, models, forgotten, options);
+    });
   }
 
   async #removeForgotten(): Promise<void> {

@@ -9,14 +9,15 @@ import type { Session, Statements } from '../store/session.js';
 import {
   countHeld,
   countOther,
+  type Findings,
   findDocuments,
   findOtherRows,
   type Held,
+  type OtherRow,
   replaceDocuments,
   replaceOtherRows,
 } from './apply.js';
 import { type Fingerprint, Fingerprints, type Part, wordsOf } from './fingerprints.js';
-import type { Expired } from './strip.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
 
@@ -46,6 +47,14 @@ export interface ForgetPlan {
   /** How many names and addresses somebody else has too: they are only removed where it is clear whose they are. */
   readonly shared: number;
   readonly fingerprints: readonly Fingerprint[];
+  /** What is to be replaced, as it was found; it holds until something else is written. */
+  readonly found: Found;
+}
+
+/** The documents and the other rows with something to remove. */
+interface Found {
+  readonly findings: Findings;
+  readonly others: readonly OtherRow[];
 }
 
 /** What the record of a request says. */
@@ -112,6 +121,7 @@ export async function planForget(
     held: { ...(await countHeld(session, models, findings)), ...countOther(others) },
     shared,
     fingerprints: trial.rows().filter(({ fingerprint }) => !known.has(fingerprint)),
+    found: { findings, others },
   };
 }
 
@@ -212,8 +222,8 @@ function addPart(forgotten: Fingerprints, part: Part, value: string, within?: st
 }
 
 /**
- * Removes everything that `forgotten` and `expired` name from every table, in one transaction, with the record of it.
- * Returns what was changed, by table. `rowIds` are the documents to read; all when absent.
+ * Removes everything that `forgotten` names from every table, in one transaction, with the record of it. Returns what was
+ * changed, by table.
  */
 export async function removeAll(
   session: Session,
@@ -224,16 +234,13 @@ export async function removeAll(
     readonly pending?: readonly Step[];
     /** Fingerprints that are not stored yet. */
     readonly added?: readonly Fingerprint[];
-    readonly expired?: Expired;
-    readonly rowIds?: readonly number[];
+    /** What was found just before; otherwise everything is read. */
+    readonly found?: Found | undefined;
   } = {},
 ): Promise<Held> {
-  const { expired, rowIds, record, pending, added = [] } = options;
-  const findings = await findDocuments(session, forgotten, {
-    ...(expired && { expired }),
-    ...(rowIds && { rowIds }),
-  });
-  const others = await findOtherRows(session, models, forgotten, expired);
+  const { found, record, pending, added = [] } = options;
+  const findings = found?.findings ?? (await findDocuments(session, forgotten));
+  const others = found?.others ?? (await findOtherRows(session, models, forgotten));
   return session.transaction(async (tx) => {
     const held = {
       ...(await replaceDocuments(tx, models, findings)),
