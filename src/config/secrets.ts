@@ -23,7 +23,7 @@ export const secretVariables = [
 ] as const;
 
 /** The variables of the lake's secrets, which have files in the same way. */
-export const lakeSecretVariables = [
+const lakeSecretVariables = [
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',

@@ -8,7 +8,7 @@ import type { LakePlace } from './settings.js';
  */
 
 /** What a publication does about an error. */
-export type Recovery = 'retry' | 'unknown' | 'give up';
+type Recovery = 'retry' | 'unknown' | 'give up';
 
 interface Rule {
   readonly text: RegExp;
