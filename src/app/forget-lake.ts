@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { LockedError } from '../base/errors.js';
 import { forgottenJournalPath } from '../warehouse/forget/forget.js';
-import { type LakeAccess, lakeErase, lakePublish } from './lake.js';
+import { type LakeAccess, lakeExpire, lakePublish } from './lake.js';
 import { withFullSnapshot } from './snapshot.js';
 import { withWarehouse } from './worker.js';
 
@@ -19,7 +19,7 @@ interface Signals {
  */
 export async function forgetInLake(access: LakeAccess, signals: Signals = {}): Promise<string | null> {
   await lakePublish(access, { compare: true }, signals);
-  const { left } = await lakeErase(access, [], signals);
+  const { left } = await lakeExpire(access, signals);
   return left;
 }
 

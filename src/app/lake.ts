@@ -4,7 +4,7 @@ import type { Config } from '../config/load.js';
 import type { LakeSecrets } from '../config/secrets.js';
 import { type LakeTaskParts, runLakeProcess } from '../lake/child.js';
 import type { LakeReport, PublishOptions, TableChanges } from '../lake/publish.js';
-import type { Erased, Erasure, LakeDropped } from '../lake/remove.js';
+import type { Expired, LakeDropped } from '../lake/remove.js';
 import { lakePlace, lakeProblems } from '../lake/settings.js';
 import type { LakeStatus } from '../lake/status.js';
 import type { SyncReport } from '../sync/report.js';
@@ -60,13 +60,9 @@ export function lakeDrop(access: LakeAccess, signals: Signals): Promise<LakeDrop
   return runLakeProcess('drop', {}, taskParts(access), { ...signals, log: access.log });
 }
 
-/** For `forget`: removes rows, or the values of columns, from the lake and its earlier snapshots; see `eraseFromLake`. */
-export function lakeErase(
-  access: LakeAccess,
-  erasures: readonly Erasure[],
-  signals: Signals,
-): Promise<Erased> {
-  return runLakeProcess('erase', { erasures }, taskParts(access), { ...signals, log: access.log });
+/** For `forget`: removes the earlier snapshots of the lake; see `expireLake`. */
+export function lakeExpire(access: LakeAccess, signals: Signals): Promise<Expired> {
+  return runLakeProcess('expire', {}, taskParts(access), { ...signals, log: access.log });
 }
 
 /** What became of the lake after a sync. One of the three is set. */

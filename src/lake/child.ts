@@ -4,7 +4,7 @@ import { LakeError, LockedError, messageOf, type Problem, StorageError, UsageErr
 import type { Log } from '../base/log.js';
 import type { LakeParts } from './open.js';
 import type { LakeReport, PublishOptions } from './publish.js';
-import type { Erased, Erasure, LakeDropped } from './remove.js';
+import type { Expired, LakeDropped } from './remove.js';
 import type { LakeStatus } from './status.js';
 
 /** What the process does, and what it answers. */
@@ -13,7 +13,7 @@ export interface LakeCommands {
   readonly publish: { readonly options: PublishOptions; readonly result: LakeReport };
   readonly status: { readonly options: object; readonly result: LakeStatus };
   readonly drop: { readonly options: object; readonly result: LakeDropped };
-  readonly erase: { readonly options: { readonly erasures: readonly Erasure[] }; readonly result: Erased };
+  readonly expire: { readonly options: object; readonly result: Expired };
 }
 type Name = keyof LakeCommands;
 type Command = { [N in Name]: { readonly name: N } & LakeCommands[N]['options'] }[Name];

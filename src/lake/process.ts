@@ -3,7 +3,7 @@ import { LakeError, LockedError, messageOf, SignalhouseError, UsageError } from 
 import type { FromProcess, LakeTask, ToProcess } from './child.js';
 import type { LakeParts } from './open.js';
 import { initLake, publishToLake } from './publish.js';
-import { dropFromLake, eraseFromLake } from './remove.js';
+import { dropFromLake, expireLake } from './remove.js';
 import { lakeStatus } from './status.js';
 
 /**
@@ -46,8 +46,8 @@ async function work({ command, parts }: LakeTask): Promise<unknown> {
       return lakeStatus(given);
     case 'drop':
       return dropFromLake(given);
-    case 'erase':
-      return eraseFromLake(given, command.erasures);
+    case 'expire':
+      return expireLake(given);
   }
 }
 

@@ -92,78 +92,32 @@ async function ownViews({ catalog, session, namespace, snapshot }: OpenLake): Pr
   return found.map(({ name }) => name).filter((name) => ours.has(name));
 }
 
-/** What `forget` removes from one table of the lake. */
-export interface Erasure {
-  readonly table: string;
-  /** The rows, by values of columns: `{ id: 'per_1' }`, or `{ topic_id: 't', person_id: 'p' }`. */
-  readonly rows: readonly Readonly<Record<string, string>>[];
-  /** The columns to set to NULL in them; without it, the rows are deleted. */
-  readonly columns?: readonly string[] | undefined;
-}
-
-/** What of it was done. */
-export interface Erased {
-  readonly namespace: string;
-  /** Rows by table. */
-  readonly tables: Readonly<Record<string, number>>;
-  /** Whether earlier snapshots of the lake, which still had the rows, are gone with their files. */
-  readonly expired: boolean;
+/** What became of the earlier snapshots of the lake. */
+export interface Expired {
   /** What somebody else has to do, in one sentence; null when nothing is left. */
   readonly left: string | null;
 }
 
 /**
- * Removes rows, or sets columns of rows to NULL, in the lake of this organization, in one transaction; then removes the
- * earlier snapshots that still have them, with their files, where the format lets a writer do that: DuckLake does, for the
- * whole catalog. Iceberg does not: its catalog, or Spark, expires snapshots (`left` says so). Tables and columns that the lake
- * does not have are skipped. Doing it again does nothing.
+ * Removes the earlier snapshots of the lake, which still have the rows that a publication changed or deleted, with their
+ * files, where the format lets a writer do that: DuckLake does, for the whole catalog. Iceberg does not: its catalog, or
+ * Spark, expires snapshots (`left` says so). Doing it again does nothing.
  */
-export async function eraseFromLake(parts: LakeParts, erasures: readonly Erasure[]): Promise<Erased> {
+export async function expireLake(parts: LakeParts): Promise<Expired> {
   return withLake(parts, { writes: true }, (open) =>
     locked(open, async () => {
       const { session, namespace } = open;
       const existing = await ownTables(open);
       if (existing.includes(publications.name)) await lastPublication(open, session);
-      await clearMarker(session);
-      const wanted = erasures.filter(({ table, rows }) => existing.includes(table) && rows.length > 0);
-      const tables = await writeLake(open, async (tx, written) => {
-        const counts: Record<string, number> = {};
-        for (const erasure of wanted) {
-          written.add(erasure.table);
-          counts[erasure.table] = (counts[erasure.table] ?? 0) + (await eraseRows(open, tx, erasure));
-        }
-        return counts;
-      });
-      const isDuckLake = parts.place.kind === 'ducklake';
-      if (isDuckLake) await removeHistory(session, namespace, existing);
-      const left = isDuckLake
-        ? null
-        : `Earlier snapshots of ${namespace} still have the rows: compact the tables and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`;
-      return { namespace, tables, expired: isDuckLake, left };
+      if (parts.place.kind === 'iceberg') {
+        return {
+          left: `Earlier snapshots of ${namespace} still have the rows: compact the tables and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`,
+        };
+      }
+      await removeHistory(session, namespace, existing);
+      return { left: null };
     }),
   );
-}
-
-async function eraseRows({ namespace, org }: OpenLake, tx: Statements, erasure: Erasure): Promise<number> {
-  const target = named(namespace, erasure.table);
-  const found = await tx.all<{ column_name: string }>(`DESCRIBE ${target}`);
-  const known = new Set(found.map(({ column_name: name }) => name));
-  const keys = Object.keys(erasure.rows[0] ?? {});
-  if (keys.length === 0 || keys.some((name) => !known.has(name))) return 0;
-  const lists = keys.map((name, index) => {
-    const values = erasure.rows.map((row) => row[name] ?? '');
-    return { name: identifier(name), parameter: `$${index + 1}`, values };
-  });
-  // Side by side: the lists have the same length, and a row is one position of all of them.
-  const matches = `EXISTS (SELECT 1 FROM (SELECT ${lists
-    .map(({ parameter, name }) => `unnest(${parameter}) AS ${name}`)
-    .join(', ')}) AS gone WHERE ${lists.map(({ name }) => `gone.${name} = t.${name}`).join(' AND ')})`;
-  const where = `WHERE t.org_id = ${literal(org)} AND ${matches}`;
-  const params = lists.map(({ values }) => values);
-  const { columns } = erasure;
-  if (columns === undefined) return tx.run(`DELETE FROM ${target} AS t ${where}`, params);
-  const set = columns.filter((name) => known.has(name)).map((name) => `${identifier(name)} = NULL`);
-  return set.length === 0 ? 0 : tx.run(`UPDATE ${target} AS t SET ${set.join(', ')} ${where}`, params);
 }
 
 /**
