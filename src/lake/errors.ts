@@ -32,7 +32,7 @@ const rules: readonly Rule[] = [
     }),
   },
   {
-    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|could not serialize access|deadlock detected|another transaction has|failed to commit.*(?:conflict|concurrent)|requirement failed|duplicate key value violates unique constraint/i,
+    text: /transaction conflict|conflict on commit|TransactionContext Error: Failed to commit|CommitFailed|HTTP 409|Conflict_409|could not serialize access|deadlock detected|another transaction has|failed to commit.*(?:conflict|concurrent)|requirement failed|duplicate key value violates unique constraint|Failed to initialize DuckLake.*already exists/i,
     recovery: 'retry',
     says: (place) => ({
       message: `another publication changed the lake at ${withoutLogin(place.catalog)} at the same time`,

@@ -49,6 +49,17 @@ const said: [text: string, recovery: string, message: RegExp][] = [
     'retry',
     /at the same time/,
   ],
+  // Two workers that create the catalog at the same moment: PostgreSQL says one or the other.
+  [
+    'Invalid Error: Failed to initialize DuckLake: Failed to execute query "CREATE TABLE "public"."ducklake_metadata"("key" VARCHAR NOT NULL);": ERROR:  relation "ducklake_metadata" already exists',
+    'retry',
+    /at the same time/,
+  ],
+  [
+    'Invalid Error: Failed to initialize DuckLake: Failed to execute query "CREATE TABLE "public"."ducklake_metadata"("key" VARCHAR NOT NULL);": ERROR:  duplicate key value violates unique constraint "pg_type_typname_nsp_index"',
+    'retry',
+    /at the same time/,
+  ],
   ['HTTP Error: … (HTTP code 403) SignatureDoesNotMatch', 'give up', /refuses the keys/],
 ];
 
