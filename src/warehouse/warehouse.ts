@@ -354,9 +354,8 @@ export class Warehouse {
   /** Before closing: DuckDB would fold the log in as well, but not get more memory for it. */
   async #foldAll(): Promise<void> {
     try {
-      const [here] = await this.#session.all<{ name: string }>('SELECT current_database() AS name');
       // Merging brings texts together again; of a warehouse with long ones, `compact` frees the rows that were deleted.
-      const merges = !(await hasLongTexts(this.#session, here?.name ?? 'worker'));
+      const merges = !(await hasLongTexts(this.#session));
       if (merges) await this.#session.configure('max_vacuum_tasks', mergesAtClose);
       await this.#foldLog(1);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { identifier, literals } from '../sql.js';
-import { longText, rowGroupText } from '../store/copy.js';
+import { hasLongTexts, longText, rowGroupText } from '../store/copy.js';
 import { outOfMemory } from '../store/faults.js';
 import { limitOf, withMemoryHeadroom } from '../store/memory.js';
 import type { Session, Statements } from '../store/session.js';
@@ -35,8 +35,9 @@ export interface Rebuilt {
 /**
  * Recomputes every typed table from raw.documents, without any request. Table by table, each in a transaction, or in
  * several where its documents have long texts: a kill in the middle leaves each row either as it was or recomputed, and
- * both are the same unless this program reads documents otherwise than the one before. `raw` and `ops` are not touched. Versions are kept; where this program reads a row otherwise than the one that recorded its last version, a
- * new version begins with the row's newest answer.
+ * both are the same unless this program reads documents otherwise than the one before. `raw` and `ops` are not touched.
+ * Versions are kept; where this program reads a row otherwise than the one that recorded its last version, a new version
+ * begins with the row's newest answer.
  */
 export async function rebuild(
   session: Session,
@@ -46,11 +47,11 @@ export async function rebuild(
 ): Promise<Rebuilt> {
   const started = performance.now();
   const rows: Record<string, number> = {};
-  const divided = await divideDocuments(session);
+  const documents = await divisionOf(session);
   const all: Model[] = [...models.documents, ...models.derived];
   for (const [done, model] of all.entries()) {
     progress?.({ table: model.table, done, total: all.length });
-    rows[model.table] = await filled(session, model, columns, divided);
+    rows[model.table] = await filled(session, model, columns, documents);
   }
   await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
   const [counted] = await session.all<{ documents: number }>(
@@ -67,16 +68,21 @@ async function filled(
   session: Session,
   model: Model,
   columns: Columns,
-  divided: (model: DocumentModel) => Promise<Divided>,
+  documents: Division,
 ): Promise<number> {
-  const { pieces, isLong } =
-    model.from === 'documents' ? await divided(model) : { pieces: [], isLong: false };
-  const inPieces = (of: DocumentModel) => fillInPieces(session, of, columns, pieces);
-  if (model.from === 'documents' && isLong) return inPieces(model);
+  const whole = () => withMemoryHeadroom(session, () => fill(session, model, columns));
+  if (model.from !== 'documents') return whole();
+  const inPieces = ({ pieces }: Divided) => fillInPieces(session, model, columns, pieces);
+  if (documents.mayBeLong) {
+    const divided = await documents.divide(model);
+    if (divided.isLong) return inPieces(divided);
+  }
   try {
-    return await withMemoryHeadroom(session, () => fill(session, model, columns));
+    return await whole();
   } catch (error) {
-    if (model.from === 'documents' && pieces.length > 1 && outOfMemory(error)) return inPieces(model);
+    if (!outOfMemory(error)) throw error;
+    const divided = await documents.divide(model);
+    if (divided.pieces.length > 1) return inPieces(divided);
     throw error;
   }
 }
@@ -140,19 +146,34 @@ interface Divided {
   readonly isLong: boolean;
 }
 
-/**
- * Divides the documents of a model so that each piece has long texts of `rowGroupText` bytes. One statement over all of them
- * would hold those of thousands of rows in memory: it took 512 MB for 2,000 messages of 108 KB.
- */
-async function divideDocuments(session: Session): Promise<(model: DocumentModel) => Promise<Divided>> {
-  // From here on no document changes its place: none is deleted, and row groups that are empty are gone.
-  await withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+interface Division {
+  /** Whether any text of the warehouse is long: then it must be known before a table is filled whether its texts are. */
+  readonly mayBeLong: boolean;
+  /**
+   * Divides the documents of a model so that each piece has long texts of `rowGroupText` bytes. One statement over all of
+   * them would hold those of thousands of rows in memory: it took 512 MB for 2,000 messages of 108 KB.
+   */
+  readonly divide: (model: DocumentModel) => Promise<Divided>;
+}
+
+/** Nothing is read before the first call of `divide`, except DuckDB's statistics. */
+async function divisionOf(session: Session): Promise<Division> {
   const found = new Map<string, Promise<Divided>>();
-  return ({ documents }) => {
-    const kinds = literals(documents);
-    const pieces = found.get(kinds) ?? withMemoryHeadroom(session, () => divide(session, kinds));
-    found.set(kinds, pieces);
-    return pieces;
+  let folded: Promise<unknown> | undefined;
+  const divideKinds = async (kinds: string) => {
+    // From here on no document changes its place: none is deleted, and row groups that are empty are gone.
+    folded ??= withMemoryHeadroom(session, () => session.run('CHECKPOINT'));
+    await folded;
+    return withMemoryHeadroom(session, () => divide(session, kinds));
+  };
+  return {
+    mayBeLong: await hasLongTexts(session),
+    divide({ documents }) {
+      const kinds = literals(documents);
+      const divided = found.get(kinds) ?? divideKinds(kinds);
+      found.set(kinds, divided);
+      return divided;
+    },
   };
 }
 

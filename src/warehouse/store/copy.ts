@@ -59,8 +59,10 @@ export async function copyTables(
   await compareTables(session, source, target, [...selects.keys()]);
 }
 
-/** Whether any text of the database is, or was, long. */
-export async function hasLongTexts(session: Session, database: string): Promise<boolean> {
+/** Whether any text of the warehouse is, or was, long. */
+export async function hasLongTexts(session: Session): Promise<boolean> {
+  const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
+  const database = here?.name ?? 'worker';
   for (const table of await tablesOf(session, database)) {
     if ((await longColumns(session, database, table, longText)).length > 0) return true;
   }
