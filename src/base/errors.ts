@@ -203,3 +203,8 @@ export function isAboutOneRequest(error: unknown): error is RejectedError | Unav
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** A message up to its first line break: libraries add further lines with the input and with advice. */
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? text;
+}

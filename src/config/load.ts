@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { EncryptionKey } from '../base/encryption.js';
-import { messageOf, type Problem, UsageError } from '../base/errors.js';
+import { firstLine, messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Settings, settings } from './schema.js';
 import {
@@ -320,7 +320,7 @@ function readFile(
     faults.push(error);
   }
   for (const fault of faults) {
-    problems.push({ setting: name, problem: messageOf(fault).split('\n')[0]?.replace(/:$/, '') ?? '' });
+    problems.push({ setting: name, problem: firstLine(messageOf(fault)).replace(/:$/, '') });
   }
   if (value === null) return {};
   if (isObject(value)) return withoutEmpty(value);

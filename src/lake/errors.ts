@@ -1,4 +1,4 @@
-import { LakeError, messageOf, SignalhouseError, StorageError } from '../base/errors.js';
+import { firstLine, LakeError, messageOf, SignalhouseError, StorageError } from '../base/errors.js';
 import { outOfMemory } from '../warehouse/store/faults.js';
 import type { LakePlace } from './settings.js';
 
@@ -162,8 +162,4 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 /** An address without user and password. */
 export function withoutLogin(address: string): string {
   return address.replace(/\/\/[^/?#]*@/, '//');
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text;
 }

@@ -1,4 +1,4 @@
-import { LakeError, messageOf } from '../base/errors.js';
+import { firstLine, LakeError, messageOf } from '../base/errors.js';
 import { isObject, type Json } from '../base/json.js';
 import type { LakePlace, LakeSecrets } from './settings.js';
 
@@ -209,8 +209,7 @@ export class RestCatalog {
   #fault(status: number, body = ''): LakeError {
     const { catalog, warehouse } = this.#place;
     const said = jsonOf(body);
-    const detail =
-      isObject(said) && isObject(said.error) ? `: ${String(said.error.message).split('\n', 1)[0]}` : '';
+    const detail = isObject(said) && isObject(said.error) ? `: ${firstLine(String(said.error.message))}` : '';
     if (status === 401 || status === 403) {
       return new LakeError(`the catalog at ${catalog} refuses the credentials (${status})`, 'give up', {
         hint: 'Check SIGNALHOUSE_LAKE_TOKEN, or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET (or their files).',

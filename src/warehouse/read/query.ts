@@ -2,13 +2,13 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
-import { messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
+import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { listLiteral, literal } from '../sql.js';
 import { keyFault } from '../store/encryption.js';
 import { attach, filesOf, type Limits, openInstance } from '../store/engine.js';
-import { firstLine, lockConflict, outOfMemory, storageFault } from '../store/faults.js';
+import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
 import { isUnknownName, plainError, queryError, reportErrorsAsJson } from './query-error.js';

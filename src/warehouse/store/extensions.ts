@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance, version } from '@duckdb/node-api';
-import { messageOf, UsageError } from '../../base/errors.js';
+import { firstLine, messageOf, UsageError } from '../../base/errors.js';
 import { literal } from '../sql.js';
 
 /**
@@ -59,8 +59,8 @@ export async function loadExtension(
     await connection.run(`INSTALL ${name}`);
     await connection.run(`LOAD ${name}`);
   } catch (error) {
-    const [reason = ''] = messageOf(error).split('\n');
-    throw refusal(name, options.purpose, `it is not installed, and ${reason}`, error);
+    const problem = `it is not installed, and ${firstLine(messageOf(error))}`;
+    throw refusal(name, options.purpose, problem, error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
+import { firstLine, messageOf, SignalhouseError, StorageError } from '../../base/errors.js';
 
 /**
  * DuckDB's Node API raises plain Errors: no code, no class, no errno, only text. This is the only place that reads that
@@ -93,8 +93,4 @@ export function storageFault(error: unknown, dataDir: string): unknown {
     });
   }
   return error;
-}
-
-export function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text;
 }

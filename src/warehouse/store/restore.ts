@@ -13,12 +13,12 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
-import { messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
+import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
 import { keyFault } from './encryption.js';
 import { filesOf, type Limits, logOf, openFile, unfinished } from './engine.js';
-import { firstLine, lockConflict, outOfMemory, storageFault } from './faults.js';
+import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import type { Session } from './session.js';
 
 /** Describes what happened when the live file could not be opened. */
