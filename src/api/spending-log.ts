@@ -3,6 +3,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } fr
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { isAlive } from '../base/processes.js';
 import { ReleaseQueue, type SharedSpending, type Slot } from './budget.js';
 
 export interface SpendingLogOptions {
@@ -198,13 +199,7 @@ export class SpendingLog implements SharedSpending {
 
 /** Whether the writer of a record is alive. A pid that does not exist, or that is ours but was written before we started, is not. */
 function runs(pid: number, at: number): boolean {
-  if (pid === process.pid) return at >= performance.timeOrigin;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return pid === process.pid ? at >= performance.timeOrigin : isAlive(pid);
 }
 
 /** One line of the file. `at` is the wall clock in milliseconds: a monotonic clock means nothing to other processes. */

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EncryptionKey } from '../base/encryption.js';
 import { LakeError, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import { isAlive } from '../base/processes.js';
 import { Scope } from '../base/scope.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
@@ -141,14 +142,6 @@ function spillFolder(dataDir: string): string {
       rmSync(join(dataDir, name), { recursive: true, force: true });
   }
   return join(dataDir, `${spillPrefix}${process.pid}-${randomBytes(4).toString('hex')}`);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 const mostAttempts = 6;

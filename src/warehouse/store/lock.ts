@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.js';
 import { LockedError } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import type { Log } from '../../base/log.js';
+import { isAlive } from '../../base/processes.js';
 import { filesOf } from './engine.js';
 import { lockConflict } from './faults.js';
 
@@ -110,16 +111,6 @@ export function currentHolder(dataDir: string): Holder | null {
   const holder = readHolder(dataDir);
   if (!holder) return null;
   return holder.host !== hostname() || isAlive(holder.pid) ? holder : null;
-}
-
-/** Whether a process of this machine is alive, including those of other users. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 function lockedError(dataDir: string, pid: number | undefined): LockedError {
