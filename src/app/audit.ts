@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeAll } from '../base/atomic-file.js';
+import { appendLine } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { osUser } from '../base/os-user.js';
 import { type AuditRecord, recordId } from '../warehouse/forget/forget.js';
@@ -34,13 +34,7 @@ export function recordExport({ config, log, clock = systemClock }: Setup, detail
     ...{ requestedBy: osUser(), reason: null, details },
   };
   try {
-    const file = openSync(auditPath(config.dataDir), 'a', 0o600);
-    try {
-      writeAll(file, `${JSON.stringify(record)}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    appendLine(auditPath(config.dataDir), JSON.stringify(record));
   } catch (error) {
     log.warn({ err: error }, 'the export could not be recorded in audit.journal');
   }

@@ -1,11 +1,21 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
  * Files that appear whole or not at all: a temporary file beside the target is written, synced to the disk and renamed,
  * and the directory is synced, because a rename is only on the disk when its directory is. After a kill or a power cut
- * the path holds the old content or the new one.
+ * the path holds the old content or the new one. And files of lines that only grow, of which a kill can cut off the last.
  *
  * Never for the live DuckDB file: closing any handle on it frees the lock (see warehouse/store/lock.ts).
  */
@@ -68,6 +78,40 @@ export function writeAtomicallySync(
 export function moveFile(from: string, to: string): void {
   renameSync(from, to);
   syncDirectory(dirname(to));
+}
+
+/**
+ * Opens a file of lines for appending, and makes it, for this user alone, where there is none. A line that a kill cut off is
+ * ended: otherwise the next one would be unreadable too. The name of a new file is on the disk when this returns.
+ */
+export function openForLines(path: string): number {
+  const isNew = !existsSync(path);
+  const file = openSync(path, 'a+', 0o600);
+  try {
+    if (isNew) syncDirectory(dirname(path));
+    else if (isTorn(file)) writeAll(file, '\n');
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function isTorn(file: number): boolean {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
+}
+
+/** Appends a line, given without its line break, to a file of `openForLines`. It is on the disk when this returns. */
+export function appendLine(path: string, line: string): void {
+  const file = openForLines(path);
+  try {
+    writeAll(file, `${line}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Returns when what was written to a file is on the disk. */

@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, fsyncSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { syncDirectory, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
+import { openForLines, writeAll, writeAtomicallySync } from '../../base/atomic-file.js';
 import {
   type DataDir,
   type EncryptionKey,
@@ -72,7 +72,7 @@ export class Journal {
   append(changes: readonly Change[]): void {
     if (changes.length === 0) return;
     this.#guard(() => {
-      this.#file ??= this.#open();
+      this.#file ??= openForLines(this.#path);
       for (const some of portions(changes, linesAtOnce)) writeAll(this.#file, this.#linesOf(some));
       fsyncSync(this.#file);
     });
@@ -132,16 +132,6 @@ export class Journal {
       { path: this.#path, line, problem },
       'a line of the journal of changes is not a change and is skipped; if nothing else wrote to the file, compare the queue with what was imported',
     );
-  }
-
-  #open(): number {
-    const isNew = statSync(this.#path, { throwIfNoEntry: false }) === undefined;
-    const torn = !isNew && !this.#text().endsWith('\n');
-    const file = openSync(this.#path, 'a', 0o600);
-    // After a line that a kill cut off, the next one would be unreadable too.
-    if (torn) writeAll(file, '\n');
-    if (isNew) syncDirectory(dirname(this.#path));
-    return file;
   }
 
   #text(): string {

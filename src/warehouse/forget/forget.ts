@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncDirectory, writeAll } from '../../base/atomic-file.js';
+import { appendLine } from '../../base/atomic-file.js';
 import { StorageError } from '../../base/errors.js';
 import type { Models } from '../load/models.js';
 import { sqlFile } from '../sql.js';
@@ -314,17 +314,7 @@ export function forgottenJournalPath(dataDir: string): string {
 
 /** Appends a request; it is on the disk when this returns. */
 export function appendForgotten(dataDir: string, line: JournalLine): void {
-  const path = forgottenJournalPath(dataDir);
-  const isNew = !existsSync(path);
-  const isTorn = !isNew && !readFileSync(path, 'utf8').endsWith('\n');
-  const file = openSync(path, 'a', 0o600);
-  try {
-    writeAll(file, `${isTorn ? '\n' : ''}${JSON.stringify(line)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  if (isNew) syncDirectory(dataDir);
+  appendLine(forgottenJournalPath(dataDir), JSON.stringify(line));
 }
 
 /** The requests in the journal. A line that a kill cut off is skipped: nothing was removed because of it. */

@@ -1,4 +1,5 @@
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,7 +12,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { moveFile, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
+import {
+  appendLine,
+  moveFile,
+  openForLines,
+  writeAtomically,
+  writeAtomicallySync,
+} from '../../../src/base/atomic-file.js';
 
 let folder: string;
 let path: string;
@@ -71,4 +78,27 @@ it('moves a file over another one', () => {
   moveFile(join(folder, 'new'), path);
   expect(readFileSync(path, 'utf8')).toBe('new');
   expect(readdirSync(folder)).toEqual(['file']);
+});
+
+describe('lines that are appended', () => {
+  it('make a file for this user alone, and come after each other', () => {
+    appendLine(path, 'one');
+    appendLine(path, 'two');
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('come after one that a kill cut off, and leave it on a line of its own', () => {
+    writeFileSync(path, 'one\ntw');
+    appendLine(path, 'three');
+    expect(readFileSync(path, 'utf8')).toBe('one\ntw\nthree\n');
+  });
+
+  it('add nothing by opening a file that is whole or empty', () => {
+    for (const content of ['', 'one\n']) {
+      writeFileSync(path, content);
+      closeSync(openForLines(path));
+      expect(readFileSync(path, 'utf8')).toBe(content);
+    }
+  });
 });
