@@ -125,7 +125,7 @@ export function syncFile(path: string): void {
 }
 
 /** Returns when the names in a directory are on the disk, or at once where its file system cannot sync a directory. */
-export function syncDirectory(path: string): void {
+function syncDirectory(path: string): void {
   try {
     const handle = openSync(path, 'r');
     try {

@@ -35,20 +35,6 @@ const lakeSecretVariables = [
 ] as const;
 type SecretVariable = (typeof secretVariables)[number] | (typeof lakeSecretVariables)[number];
 
-export interface LakeSecrets {
-  /** The keys of the object store; without them, the Iceberg catalog hands out its own. */
-  readonly keyId: string | undefined;
-  readonly secretKey: string | undefined;
-  readonly sessionToken: string | undefined;
-  /** For the Iceberg catalog: a bearer token, or the client of an OAuth 2 server. */
-  readonly token: string | undefined;
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-  /** For PostgreSQL (`lake.catalog` of DuckLake, `lake.lockUrl`), where the address has none. */
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-}
-
 interface Place {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
@@ -64,7 +50,7 @@ export function readServeSecrets(place: Place, problems: Problem[]): ServeSecret
 }
 
 /** Reads the secrets of the lake and adds what is wrong with them to `problems`, without quoting one. */
-export function readLakeSecrets(place: Place, problems: Problem[]): LakeSecrets {
+export function readLakeSecrets(place: Place, problems: Problem[]) {
   const read = (name: SecretVariable) => readSecret(place, name, problems, () => undefined);
   return {
     keyId: read('AWS_ACCESS_KEY_ID'),
@@ -77,6 +63,9 @@ export function readLakeSecrets(place: Place, problems: Problem[]): LakeSecrets 
     password: read('SIGNALHOUSE_LAKE_PASSWORD'),
   };
 }
+
+/** The lake describes each (lake/settings.ts), which config may not import; app hands these to it. */
+export type LakeSecrets = Readonly<ReturnType<typeof readLakeSecrets>>;
 
 const shortestToken = 16;
 

@@ -17,14 +17,17 @@ export interface LakeSettings {
   };
 }
 
-/** Secrets of the object store, of the catalog and of PostgreSQL. */
+/** The secrets of the object store, of the catalog and of PostgreSQL, in the shape in which the configuration has them. */
 export interface LakeSecrets {
+  /** The keys of the object store; without them, the Iceberg catalog hands out its own. */
   readonly keyId: string | undefined;
   readonly secretKey: string | undefined;
   readonly sessionToken: string | undefined;
+  /** For the Iceberg catalog: a bearer token, or the client of an OAuth 2 server. */
   readonly token: string | undefined;
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
+  /** For PostgreSQL (`lake.catalog` of DuckLake, `lake.lockUrl`), where the address has none. */
   readonly user: string | undefined;
   readonly password: string | undefined;
 }
