@@ -10,7 +10,7 @@ import { filesOf, logOf } from '../warehouse/store/engine.js';
 import { openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { limitsOf, type Setup } from './setup.js';
-import { refuseWithoutWarehouse, type WorkerOptions, withWarehouse } from './worker.js';
+import { refuseWithoutWarehouse, type WorkerOptions, waitOf, withWarehouse } from './worker.js';
 
 export interface Encrypted {
   /** Whether the live file was rewritten; it is not when an earlier, interrupted call did. */
@@ -33,9 +33,8 @@ export async function encryptDataDir(
   const { encryptionKey } = config;
   const { old } = options;
   refuseWithoutWarehouse(config.dataDir);
-  const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
   const open = (key: EncryptionKey | undefined) =>
-    openWarehouse({ ...limitsOf(config), encryptionKey: key, log, wait });
+    openWarehouse({ ...limitsOf(config), encryptionKey: key, log, wait: waitOf(options) });
   const warehouse = await openWithOld(open, old, encryptionKey);
   if (warehouse) await warehouse.encrypt(encryptionKey);
   return withWarehouse(setup, options, async (now) => {

@@ -10,7 +10,7 @@ import { Queue } from '../push/queue/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
-import { openWarehouse } from '../warehouse/store/open.js';
+import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { moveRecords } from './audit.js';
 import { finishForgetting } from './forget-files.js';
@@ -64,16 +64,9 @@ export async function withWorker<T>(
       if (error instanceof RefusedError) scope.defer('folder', made.remove);
       throw error;
     });
-    const warehouse = await openWarehouse({
-      ...limitsOf(config),
-      log,
-      wait: options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined,
-      guard: (owner) => refuseAnother(owner, identity, config.dataDir),
-    });
-    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
-    await replayJournal(warehouse, config, clock, log);
-    await moveRecords(warehouse, config.dataDir);
-    await finishForgetting(warehouse, { config, clock, log });
+    const warehouse = await openToWrite(scope, access, options, (owner) =>
+      refuseAnother(owner, identity, config.dataDir),
+    );
     return work({ config, api, warehouse, identity, log, clock, programVersion }, display);
   });
 }
@@ -88,21 +81,37 @@ export function displayFor(api: Api, observe: Observe, scope: Scope): ProgressDi
 
 /** The warehouse alone, for writing, without a client. */
 export async function withWarehouse<T>(
-  { config, log, clock = systemClock }: Setup,
+  setup: Setup,
   options: WorkerOptions,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const { dataDir } = config;
-  refuseWithoutWarehouse(dataDir);
-  return Scope.run(async (scope) => {
-    const wait = options.wait ? { ...(options.stop && { signal: options.stop }) } : undefined;
-    const warehouse = await openWarehouse({ ...limitsOf(config), log, wait });
-    scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
-    await replayJournal(warehouse, config, clock, log);
-    await moveRecords(warehouse, config.dataDir);
-    await finishForgetting(warehouse, { config, clock, log });
-    return work(warehouse);
+  refuseWithoutWarehouse(setup.config.dataDir);
+  return Scope.run(async (scope) => work(await openToWrite(scope, setup, options)));
+}
+
+/** Opens the warehouse until the scope ends, and completes what earlier commands left to do. */
+async function openToWrite(
+  scope: Scope,
+  { config, log, clock = systemClock }: Setup,
+  options: WorkerOptions,
+  guard?: OpenOptions['guard'],
+): Promise<Warehouse> {
+  const warehouse = await openWarehouse({
+    ...limitsOf(config),
+    log,
+    wait: waitOf(options),
+    guard,
   });
+  scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
+  await replayJournal(warehouse, config, clock, log);
+  await moveRecords(warehouse, config.dataDir);
+  await finishForgetting(warehouse, { config, clock, log });
+  return warehouse;
+}
+
+/** Whether to wait for the process that holds the warehouse, and until when. */
+export function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
+  return wait ? { ...(stop && { signal: stop }) } : undefined;
 }
 
 /** A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal. */
