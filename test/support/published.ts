@@ -60,3 +60,20 @@ export async function read<T>(
     reader.close();
   }
 }
+
+/** Every text in every table of a file, one after the other: what the raw bytes hide where DuckDB compresses them. */
+export function textsOf(dataDir: string, file: string): Promise<string> {
+  return read(
+    dataDir,
+    async ({ rows }) => {
+      const columns = await rows<{ sql: string }>(
+        `SELECT format('SELECT DISTINCT "{}"::VARCHAR AS text FROM "{}"."{}"', column_name, schema_name, table_name) AS sql
+           FROM duckdb_columns() WHERE NOT internal AND (data_type LIKE 'VARCHAR%' OR data_type = 'JSON')
+            AND (schema_name, table_name) IN (SELECT (schema_name, table_name) FROM duckdb_tables())`,
+      );
+      const texts = await rows<{ text: string | null }>(columns.map(({ sql }) => sql).join(' UNION ALL '));
+      return texts.map(({ text }) => text ?? '').join('\n');
+    },
+    file,
+  );
+}

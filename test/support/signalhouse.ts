@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,11 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: 'pipe',
   });
+  return { child, ended: endOf(child, options.stdin) };
+}
+
+/** Gives a program its input, and resolves when it has ended, with everything that it printed. */
+export function endOf(child: ChildProcessWithoutNullStreams, stdin = ''): Promise<Ran> {
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -43,12 +48,11 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  child.stdin.on('error', () => undefined).end(options.stdin ?? '');
-  const ended = new Promise<Ran>((resolve, reject) => {
+  child.stdin.on('error', () => undefined).end(stdin);
+  return new Promise<Ran>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
-  return { child, ended };
 }
 
 /** Runs a command to its end, in a process of its own only where it has to be (see canRunInProcess). */

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { read } from '../support/published.js';
+import { read, textsOf } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
@@ -47,23 +47,6 @@ interface Facts {
 const factsOf = () =>
   read(pulling.dataDir, ({ rows }) => rows<Facts>('FROM ops.published_files'), 'recovery.duckdb');
 
-/** Every text in every table of a file, one after the other: what the raw bytes hide where DuckDB compresses them. */
-async function textsOf(file: string): Promise<string> {
-  return read(
-    pulling.dataDir,
-    async ({ rows }) => {
-      const columns = await rows<{ sql: string }>(
-        `SELECT format('SELECT DISTINCT "{}"::VARCHAR AS text FROM "{}"."{}"', column_name, schema_name, table_name) AS sql
-           FROM duckdb_columns() WHERE NOT internal AND (data_type LIKE 'VARCHAR%' OR data_type = 'JSON')
-            AND (schema_name, table_name) IN (SELECT (schema_name, table_name) FROM duckdb_tables())`,
-      );
-      const texts = await rows<{ text: string | null }>(columns.map(({ sql }) => sql).join(' UNION ALL '));
-      return texts.map(({ text }) => text ?? '').join('\n');
-    },
-    file,
-  );
-}
-
 describe('masked files', () => {
   it('have no original value of a masked column, in no byte and in no column', async () => {
     const facts = await factsOf();
@@ -71,9 +54,12 @@ describe('masked files', () => {
       ['signals-strict.duckdb', 'strict'],
       ['signals.duckdb', 'analysts'],
     ]);
-    const [inFull, fullTexts] = [readFileSync(fileOf('recovery.duckdb')), await textsOf('recovery.duckdb')];
+    const [inFull, fullTexts] = [
+      readFileSync(fileOf('recovery.duckdb')),
+      await textsOf(pulling.dataDir, 'recovery.duckdb'),
+    ];
     for (const { file, masked } of facts) {
-      const [bytes, texts] = [readFileSync(fileOf(file)), await textsOf(file)];
+      const [bytes, texts] = [readFileSync(fileOf(file)), await textsOf(pulling.dataDir, file)];
       // What keeps a part of each value by design (and JSON, of which fields stay) is not searched for as a whole.
       const columns = masked
         .map((one) => one.split(': '))

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { Moment } from '../support/kill-points.js';
-import { read } from '../support/published.js';
+import { read, textsOf } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
@@ -23,23 +23,6 @@ afterAll(async () => {
   await sandbox.stop();
   folders.remove();
 });
-
-/** Every text in every table of a file, one after the other. */
-async function textsOf(file: string): Promise<string> {
-  return read(
-    pulling.dataDir,
-    async ({ rows }) => {
-      const columns = await rows<{ sql: string }>(
-        `SELECT format('SELECT DISTINCT "{}"::VARCHAR AS text FROM "{}"."{}"', column_name, schema_name, table_name) AS sql
-           FROM duckdb_columns() WHERE NOT internal AND (data_type LIKE 'VARCHAR%' OR data_type = 'JSON')
-            AND (schema_name, table_name) IN (SELECT (schema_name, table_name) FROM duckdb_tables())`,
-      );
-      const texts = await rows<{ text: string | null }>(columns.map(({ sql }) => sql).join(' UNION ALL '));
-      return texts.map(({ text }) => text ?? '').join('\n');
-    },
-    file,
-  );
-}
 
 const bytesOf = () => files.map((name) => readFileSync(join(pulling.dataDir, name)));
 const preload = new URL('../support/kill-at.mjs', import.meta.url).href;
@@ -104,7 +87,7 @@ test('a kill between two renames leaves whole files, none of which shows more th
 test('a live file that is lost comes back whole, and never from a masked one', async () => {
   const tables = `SELECT table_name AS name, estimated_size AS rows FROM duckdb_tables()
     WHERE schema_name IN ('main', 'raw') ORDER BY 1`;
-  const texts = await textsOf('recovery.duckdb');
+  const texts = await textsOf(pulling.dataDir, 'recovery.duckdb');
   const hashes = () =>
     read(pulling.dataDir, ({ rows }) => rows('SELECT source_author_id FROM authors ORDER BY id'));
   const hashesBefore = await hashes();
@@ -115,7 +98,7 @@ test('a live file that is lost comes back whole, and never from a masked one', a
   expect(await read(pulling.dataDir, ({ rows }) => rows(tables), 'recovery.duckdb')).toEqual(before);
   // The salt is the same on every day.
   expect(await hashes()).toEqual(hashesBefore);
-  const after = await textsOf('recovery.duckdb');
+  const after = await textsOf(pulling.dataDir, 'recovery.duckdb');
   for (const word of texts.split(/\s+/).filter((one) => one.includes('@'))) expect(after).toContain(word);
 });
 

@@ -87,11 +87,11 @@ it.skipIf(missing ?? !engines.sparkJava)(
       'spark.sql.catalog.lake.client.region': 'us-east-1',
     };
     const script = fileURLToPath(new URL('spark.py', import.meta.url));
-    const { ended } = run('python3', [script], JSON.stringify({ sql, settings }), {
+    const printed = await run('python3', [script], JSON.stringify({ sql, settings }), {
       PYTHONPATH: join(engines.cache, 'spark'),
       JAVA_HOME: dirname(dirname(engines.sparkJava)),
     });
-    expect(JSON.parse((await ended).trim().split('\n').at(-1) ?? '')).toEqual(expected);
+    expect(JSON.parse(printed.trim().split('\n').at(-1) ?? '')).toEqual(expected);
   },
 );
 

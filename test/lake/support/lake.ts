@@ -6,6 +6,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { inject } from 'vitest';
 import { identifier, literal } from '../../../src/warehouse/sql.js';
 import { extensionsOf } from '../../../src/warehouse/store/extensions.js';
+import { endOf } from '../../support/signalhouse.js';
 import type { LakeServices } from './services.js';
 
 export const kinds = ['iceberg', 'ducklake'] as const;
@@ -93,7 +94,7 @@ export class TestLake {
 
   /** Runs a statement in PostgreSQL, as its administrator. */
   async sql(statement: string, database = 'postgres'): Promise<string> {
-    const { ended } = run('psql', [
+    return run('psql', [
       '-qAtX',
       '-v',
       'ON_ERROR_STOP=1',
@@ -101,7 +102,6 @@ export class TestLake {
       statement,
       `${this.#services.postgres}/${database}`,
     ]);
-    return ended;
   }
 
   /** A database with the lake attached as `lake`, and the published file of a data directory as `local`; both to read. */
@@ -185,7 +185,7 @@ export class TestLake {
         folder,
         s3: { endpoint: s3, keyId, secretKey },
       };
-      await run(this.#services.python, [reader], JSON.stringify(request)).ended;
+      await run(this.#services.python, [reader], JSON.stringify(request));
       return differencesOf(
         rows,
         tables,
@@ -249,32 +249,17 @@ async function differencesOf(
   return found;
 }
 
-/** Runs a program to its end; rejects unless it ends well. */
-export function run(
+/** Runs a program to its end, and returns what it printed; rejects unless it ends well. */
+export async function run(
   command: string,
   args: readonly string[],
   stdin = '',
   env: Readonly<Record<string, string>> = {},
-): { ended: Promise<string> } {
+): Promise<string> {
   const child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  child.stdin.on('error', () => undefined).end(stdin);
-  const ended = new Promise<string>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0
-        ? resolve(stdout)
-        : reject(new Error(`${command} ended with ${code}: ${stderr.slice(-2_000)}`)),
-    );
-  });
-  return { ended };
+  const { code, stdout, stderr } = await endOf(child, stdin);
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr.slice(-2_000)}`);
+  return stdout;
 }
 
 /** A PostgreSQL address as libpq's keywords. */
