@@ -52,3 +52,12 @@ export function millis(at: Iso | null): number | null {
   const ms = at === null ? Number.NaN : Date.parse(at);
   return Number.isNaN(ms) ? null : ms;
 }
+
+/** The name of a time zone as this machine writes it; undefined when it does not know it. */
+export function canonicalZone(name: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}

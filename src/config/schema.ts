@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { canonicalZone } from '../base/clock.js';
+import { publishedFileName } from '../base/published-file.js';
 import { type ListName, resources } from '../contract/resources.js';
 
 /**
@@ -200,7 +202,7 @@ const publish = section({
     .array(
       z.strictObject({
         file: text.regex(
-          /^(?!(?:worker|signals|recovery)\.duckdb$)\w[\w.-]*\.duckdb$/i,
+          publishedFileName,
           'must be a name such as signals-strict.duckdb, and not one of the files of the worker',
         ),
         ...privacy,
@@ -264,13 +266,8 @@ const lake = section({
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time such as "09:00"');
 
-function isTimezone(name: string): boolean {
-  try {
-    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
-}
+/** DuckDB takes names only, and no offset such as +01:00. */
+const isTimezone = (name: string) => /^[A-Za-z]/.test(name) && canonicalZone(name) !== undefined;
 
 const analysis = section({
   businessHours: section({

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
 import { isObject } from '../base/json.js';
+import { publishedFileName } from '../base/published-file.js';
 import type { Columns, Models } from './load/models.js';
 import { refreshDerived } from './load/rebuild.js';
 import { type FileFacts, fillMasked, listFiles } from './privacy/masked-file.js';
@@ -160,12 +161,9 @@ function namesIn(list: string): string[] {
     return [];
   }
   const files: unknown = isObject(content) ? content.files : undefined;
-  return Array.isArray(files) ? files.filter((name) => typeof name === 'string' && isPublishable(name)) : [];
-}
-
-/** Whether a file of the data directory may be published under a name: none of the worker's own, and no path. */
-function isPublishable(name: string): boolean {
-  return /^[\w][\w.-]*\.duckdb$/.test(name) && !/^(worker|signals|recovery)\.duckdb$/i.test(name);
+  return Array.isArray(files)
+    ? files.filter((name) => typeof name === 'string' && publishedFileName.test(name))
+    : [];
 }
 
 interface Copied extends Pick<Published, 'tables' | 'userViews'> {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { canonicalZone } from '../../base/clock.js';
 import { type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/view.js';
-import { canonicalZone } from '../schedule/zone.js';
+
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';
 import { durationsChart, freshnessChart, requestsChart } from './charts.js';
@@ -39,6 +40,7 @@ interface Frame {
 
 function frameOf(content: PageContent, path: string): Frame {
   const { schedule, now, zone } = content;
+  // There are thousands of ways to write each zone, and the format of each name is cached.
   const chosen = zone === undefined ? undefined : canonicalZone(zone);
   const link = (to: string) => (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
   return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), link, path };

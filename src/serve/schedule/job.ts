@@ -1,7 +1,7 @@
+import { canonicalZone } from '../../base/clock.js';
 import type { Problem } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { cronProblem, nextRun, type Timetable } from './cron.js';
-import { isZone } from './zone.js';
 
 const jobKinds = ['sync', 'push', 'sync+push', 'export', 'lake'] as const;
 export type JobKind = (typeof jobKinds)[number];
@@ -57,7 +57,7 @@ function problemsOf(
   }
   const inCron = cron === undefined ? undefined : cronProblem(cron);
   if (inCron !== undefined) problems.push(['cron', `${JSON.stringify(cron)}: ${inCron}`]);
-  const isKnown = timezone !== undefined && isZone(timezone);
+  const isKnown = timezone !== undefined && canonicalZone(timezone) !== undefined;
   if (timezone !== undefined && !isKnown)
     problems.push([
       'timezone',

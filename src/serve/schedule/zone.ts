@@ -6,28 +6,6 @@ const dayMs = 86_400_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether this machine knows the zone, e.g. `Europe/Berlin` or `UTC`. */
-export function isZone(zone: string): boolean {
-  try {
-    formatOf(zone);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * The name of a zone as this machine writes it; undefined when it does not know it. Names from outside go through this:
- * there are thousands of ways to write each zone, and each new name is cached.
- */
-export function canonicalZone(name: string): string | undefined {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The wall time of a zone at a moment. Throws RangeError for an unknown zone. */
 export function wallAt(moment: number, zone: string): number {
   const parts: Record<string, number> = {};

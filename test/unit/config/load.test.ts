@@ -189,6 +189,29 @@ describe('the address', () => {
   });
 });
 
+it('a further published file has a name of its own, and no path', () => {
+  const names = [
+    'ok.duckdb',
+    'lake.duckdb',
+    'Worker.duckdb',
+    'signals.duckdb',
+    'recovery.duckdb',
+    '../out.duckdb',
+    'x.db',
+  ];
+  const configFile = file(`publish: {also: [${names.map((name) => `{file: ${name}}`).join(', ')}]}`);
+  const wrong = names.slice(1).map((_, index) => `${configFile}: publish.also[${index + 1}].file`);
+  expect(settingsOf(() => loadConfig({ env: {}, configFile }))).toEqual(wrong);
+});
+
+it('the time zone of the business hours has a name', () => {
+  const problems = (zone: string) =>
+    settingsOf(() =>
+      loadConfig({ env: {}, configFile: file(`analysis: {businessHours: {timezone: ${zone}}}`) }),
+    );
+  for (const zone of ['Europe/Berln', '"+01:00"']) expect(problems(zone)).toHaveLength(1);
+});
+
 describe('jobs', () => {
   it('are checked with everything else, also where another setting is wrong', () => {
     const configFile = file(`rateLimit: {requets: 10}
