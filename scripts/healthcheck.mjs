@@ -1,5 +1,5 @@
 // HEALTHCHECK of the image: exit 0 when `serve` answers, or when something else runs in this container. The port is that
-// of the command line (--port), else HEALTH_PORT, else 8080; whoever sets serve.port in a file sets HEALTH_PORT as well.
+// of the command line (--port), else HEALTH_PORT, else 8080. If serve.port is set in a file, set HEALTH_PORT as well.
 import { readFileSync } from 'node:fs';
 
 const words = readFileSync('/proc/1/cmdline', 'utf8').split('\0');

@@ -1,4 +1,4 @@
--- What people wrote, or what was written in conversations: whoever quotes it repeats it.
+-- What people wrote, or what was written in conversations: a message that quotes it repeats it.
 --   $authors        ids of authors
 --   $conversations  ids of conversations
 SELECT group_id AS conversation, content, title

@@ -14,7 +14,7 @@ function saltFile(dataDir: string): string {
 
 /**
  * The salt of the hashes in masked files: made once, so that the same value has the same hash in every file and on every
- * day. Whoever has it can find out which value a hash stands for.
+ * day. Anyone who has it can find out which value a hash stands for.
  */
 export function saltOf(dataDir: string): string {
   const path = saltFile(dataDir);
