@@ -1,0 +1,120 @@
+import { millis } from '../base/clock.js';
+import { type Html, html, type Piece } from '../base/html.js';
+import { count, counted } from '../base/units.js';
+import type { Series } from './charts.js';
+
+/** What every section of the report is made of: figures with a table of the same numbers, and values as text. */
+
+/** A chart with its legend, and with a table of the same numbers below it. */
+export function figure(parts: {
+  readonly lead: string | null;
+  readonly chart: Html;
+  readonly series: readonly Pick<Series, 'name' | 'color'>[];
+  readonly table: Html;
+}): Html {
+  const { lead, chart, series, table: numbers } = parts;
+  return html`${lead === null ? null : html`<p>${lead}</p>`}<figure>${
+    series.length === 0
+      ? null
+      : html`<ul class="legend">${series.map(({ name, color }) => html`<li class="c-${color}">${name}</li>`)}</ul>`
+  }${chart}<details><summary>The same as a table</summary>${numbers}</details></figure>`;
+}
+
+/** A table; a column whose name ends in # holds numbers. When it is too wide, it scrolls, also with the keyboard. */
+export function table(
+  caption: string,
+  columns: readonly string[],
+  rows: readonly (readonly Piece[])[],
+): Html {
+  const kinds = columns.map((name) => (name.endsWith('#') ? 'number' : 'text'));
+  const cell = (piece: Piece, at: number) => {
+    const shown = typeof piece === 'number' ? count(piece) : piece;
+    return at === 0
+      ? html`<th scope="row">${shown}</th>`
+      : html`<td class="${kinds[at] ?? 'text'}">${shown}</td>`;
+  };
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption>${caption}</caption>
+<thead><tr>${columns.map((name, at) => html`<th scope="col" class="${kinds[at] ?? 'text'}">${name.replace(/#$/, '')}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
+</table></div>`;
+}
+
+/** The series of a weekly chart as a table. */
+export function weeklyTable(title: string, weeks: readonly string[], series: readonly Series[]): Html {
+  return table(
+    title,
+    ['week of', ...series.map(({ name }) => `${name}#`), 'all#'],
+    weeks
+      .map((week, at) => {
+        const values = series.map((one) => one.values[at] ?? 0);
+        return [day(week), ...values, values.reduce((sum, value) => sum + value, 0)];
+      })
+      .reverse(),
+  );
+}
+
+/** A sentence in place of a figure that would be empty. */
+export function quiet(text: string): Html {
+  return html`<p class="quiet">${text}</p>`;
+}
+
+/** Only addresses of web pages become links: an address comes from outside. */
+export function linked(text: string, url: string | null): Piece {
+  return url !== null && /^https?:\/\//i.test(url) ? html`<a href="${url}" rel="noopener">${text}</a>` : text;
+}
+
+/** A value of the API as a word. */
+export function plain(value: string | null): string {
+  return value === null ? 'none' : value.replaceAll('_', ' ');
+}
+
+/** The text, when there are more rows than are shown. */
+export function most(rows: readonly { readonly found: number }[], text: string): string {
+  return (rows[0]?.found ?? 0) > rows.length ? text : '';
+}
+
+/** How many of how many rows are shown, when not all are. */
+export function shownOf(rows: readonly { readonly found: number }[]): string {
+  const found = rows[0]?.found ?? 0;
+  return found > rows.length ? ` (${count(rows.length)} of ${count(found)})` : '';
+}
+
+/** `45 min`, `31 h`, `83 days`. */
+export function wait(hours: number): string {
+  if (hours < 2) return `${Math.round(hours * 60)} min`;
+  return hours < 48 ? `${Math.round(hours)} h` : counted(hours / 24, 'day');
+}
+
+/** `17 Nov 2026`. */
+export function day(at: string | null): string {
+  const ms = at === null ? null : Date.parse(at);
+  if (ms === null || Number.isNaN(ms)) return 'the start';
+  return new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+  }).format(ms);
+}
+
+/** `Nov 2026`. */
+export function monthName(month: string): string {
+  return day(month).replace(/^\d+ /, '');
+}
+
+/** `17 Nov 2026, 03:00 UTC`. */
+export function moment(at: string): Html {
+  const ms = millis(at) ?? 0;
+  const text = `${day(at)}, ${new Date(ms).toISOString().slice(11, 16)} UTC`;
+  return html`<time datetime="${new Date(ms).toISOString()}">${text}</time>`;
+}
+
+/** Every Monday from the first to the last of these, also those without a row. */
+export function everyWeek(weeks: readonly string[]): string[] {
+  const [first, last] = [weeks[0], weeks.at(-1)].map((week) => Date.parse(week ?? ''));
+  const all: string[] = [];
+  for (let at = first ?? 0; at <= (last ?? -1); at += 7 * 86_400_000)
+    all.push(new Date(at).toISOString().slice(0, 10));
+  return all;
+}

@@ -1,0 +1,433 @@
+import { type Html, html, type Piece } from '../base/html.js';
+import { count, counted } from '../base/units.js';
+import { bars, groupColumns, weeklyColumns } from './charts.js';
+import {
+  day,
+  everyWeek,
+  figure,
+  linked,
+  monthName,
+  most,
+  plain,
+  quiet,
+  shownOf,
+  table,
+  wait,
+  weeklyTable,
+} from './elements.js';
+import type { ReportData } from './read.js';
+
+/** A section of the report, below its heading. */
+interface Section {
+  readonly id: string;
+  readonly heading: string;
+  readonly content: Piece;
+}
+
+const nothingYet: Section = {
+  id: 'nothing',
+  heading: 'No data yet',
+  content: html`<p>The published file has no topics, messages or histories yet. Run <code>signalhouse sync</code>, then make
+the report again.</p>`,
+};
+
+/** The sections of the report, in their order. */
+export async function sectionsOf(data: ReportData): Promise<Section[]> {
+  if (data.header.as_of === null) return [nothingYet];
+  const since = day(data.header.since);
+  return [
+    { id: 'summary', heading: 'In short', content: summary(data) },
+    { id: 'backlog', heading: 'The backlog', content: await backlog(data) },
+    { id: 'growing', heading: 'What grew', content: await growing(data) },
+    { id: 'waiting', heading: 'Who is waiting', content: await waiting(data) },
+    { id: 'companies', heading: 'Companies at risk', content: await companies(data) },
+    { id: 'sources', heading: 'Where people write', content: await sources(data) },
+    { id: 'changes', heading: `What changed since ${since}`, content: await changes(data) },
+    { id: 'pushed', heading: `What was pushed since ${since}`, content: await pushed(data) },
+  ];
+}
+
+function summary({ header, totals, growing, companies, pushed }: ReportData): Html {
+  const applied = pushed.find(({ status }) => status === 'applied')?.changes ?? 0;
+  const facts: readonly (readonly [href: string, value: string, name: string, detail: string])[] = [
+    [
+      'backlog',
+      count(totals.open_topics),
+      'open topics',
+      `${count(totals.urgent_topics)} with priority high or very high`,
+    ],
+    [
+      'growing',
+      count(growing[0]?.found ?? 0),
+      'topics grew',
+      `${counted(totals.messages, 'message')} in 7 days, ${count(totals.messages_before)} in the 7 before`,
+    ],
+    [
+      'waiting',
+      count(totals.waiting),
+      'conversations wait',
+      `${count(totals.waiting_vip)} with a VIP; median ${wait(totals.median_hours ?? 0)}`,
+    ],
+    [
+      'companies',
+      count(companies[0]?.found ?? 0),
+      'companies at risk',
+      `of ${counted(totals.companies, 'company', 'companies')}`,
+    ],
+    ['pushed', count(applied), 'changes pushed', `since ${day(header.since)}`],
+  ];
+  return html`<ul class="tiles">${facts.map(
+    ([href, value, name, detail]) =>
+      html`<li><a href="#${href}"><strong>${value}</strong> ${name}</a><span>${detail}</span></li>`,
+  )}</ul>`;
+}
+
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
+
+async function backlog(data: ReportData): Promise<Html> {
+  const { backlogWeeks: rows, totals } = data;
+  if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
+  const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
+  const weeks = everyWeek(rows.map(({ week }) => week));
+  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open; ${count(totals.urgent_topics)} of them have priority high or very high. In ${counted(weeks.length, 'week')}, ${count(sum('new'))} were new, ${count(sum('reopened'))} were opened again, and ${count(sum('closed'))} were closed.`;
+  return html`<p>${lead}</p>${await backlogOver(
+    'Open topics at the end of each week, by priority',
+    weeks,
+    [...priorities, null].map((priority) => ({
+      name: plain(priority),
+      color: priorityColors[priority ?? 'none'] ?? 's6',
+      rows: rows.filter((row) => row.priority === priority),
+    })),
+  )}${await backlogOver(
+    'Open topics at the end of each week, by state',
+    weeks,
+    statesOf(rows).map((state, index) => ({
+      name: plain(state),
+      color: stateColors[state] ?? colorAt(index + 3),
+      rows: rows.filter((row) => row.state === state),
+    })),
+  )}${await backlogNow(data)}`;
+}
+
+/** The backlog over time: a stack for each week. */
+async function backlogOver(
+  title: string,
+  weeks: readonly string[],
+  parts: readonly {
+    readonly name: string;
+    readonly color: string;
+    readonly rows: ReportData['backlogWeeks'];
+  }[],
+): Promise<Html | null> {
+  const series = parts
+    .map(({ name, color, rows }) => ({
+      ...{ name, color },
+      values: weeks.map((week) =>
+        rows.filter((row) => row.week === week).reduce((sum, { open }) => sum + open, 0),
+      ),
+    }))
+    .filter(({ values }) => values.some((value) => value > 0));
+  if (series.length === 0) return null;
+  return html`<h3>${title}</h3>${figure({
+    lead: null,
+    chart: await weeklyColumns(title, weeks, series),
+    series,
+    table: weeklyTable(title, weeks, series),
+  })}`;
+}
+
+function statesOf(rows: readonly { readonly state: string }[]): string[] {
+  return [...new Set(rows.map(({ state }) => state))].sort((a, b) => stateRank(a) - stateRank(b));
+}
+
+async function backlogNow({ backlog: rows }: ReportData): Promise<Html | null> {
+  if (rows.length === 0) return null;
+  const states = statesOf(rows);
+  const shown = [...priorities, null].filter((one) => rows.some(({ priority }) => priority === one));
+  const topics = (one: string | null, state: string) =>
+    rows.find((row) => row.priority === one && row.state === state)?.topics ?? 0;
+  const series = states.map((state, index) => ({
+    name: plain(state),
+    color: stateColors[state] ?? colorAt(index + 3),
+    values: shown.map((one) => topics(one, state)),
+  }));
+  const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
+  return html`<h3>Open topics now, by priority and state</h3>${figure({
+    lead: null,
+    chart: await groupColumns('Open topics by priority and state', shown.map(plain), series),
+    series,
+    table: table(
+      'Open topics by priority and state',
+      ['priority', ...states.map((state) => `${plain(state)}#`), 'all#'],
+      shown.map((one) => [plain(one), ...states.map((state) => topics(one, state)), total(one)]),
+    ),
+  })}`;
+}
+
+async function growing({ growing: rows }: ReportData): Promise<Html> {
+  const [first] = rows;
+  if (!first) return quiet('No open topic got more messages in the last 7 days than in the 7 days before.');
+  return figure({
+    lead: `${counted(first.found, 'open topic')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
+    chart: await bars(
+      'Messages of the topics that grew most',
+      rows.map(({ title, topic_id, messages, before }) => ({
+        label: title ?? topic_id,
+        parts: [
+          { value: before, color: 'before' },
+          { value: messages - before, color: 'accent' },
+        ],
+        note: `${count(messages)}, was ${count(before)}`,
+      })),
+    ),
+    series: [
+      { name: 'as many as in the 7 days before', color: 'before' },
+      { name: 'more than before', color: 'accent' },
+    ],
+    table: table(
+      'Topics that grew most, by messages from outside',
+      ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
+      rows.map((row) => [
+        row.title ?? row.topic_id,
+        plain(row.priority),
+        row.messages,
+        row.before,
+        row.momentum,
+        row.companies,
+      ]),
+    ),
+  });
+}
+
+const buckets = ['< 1 day', '1–3 days', '3–7 days', '1–4 weeks', 'longer'] as const;
+
+async function waiting(data: ReportData): Promise<Html> {
+  const { waiting: rows, longestWaiting, totals } = data;
+  if (totals.waiting === 0) return html`${quiet('Nobody waits for a reply.')}${await responseTimes(data)}`;
+  const of = (index: number) =>
+    rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
+  const series = [
+    { name: 'a VIP waits', color: 'bad', values: buckets.map((_, index) => of(index).vip) },
+    { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
+  ];
+  return html`${figure({
+    lead: `${counted(totals.waiting, 'conversation')} ${totals.waiting === 1 ? 'waits' : 'wait'} for a reply from staff, ${count(totals.waiting_vip)} of them with a VIP. In ${count(totals.waiting_again)}, staff answered before and somebody wrote again.`,
+    chart: await groupColumns('Waiting conversations by how long they wait', buckets, series),
+    series,
+    table: table(
+      'Waiting conversations by how long they wait',
+      ['for', 'with a VIP#', 'others#', 'all#'],
+      buckets.map((name, index) => [name, of(index).vip, of(index).others, of(index).vip + of(index).others]),
+    ),
+  })}${table(
+    `VIPs and urgent topics first, then the longest wait${shownOf(longestWaiting)}`,
+    ['conversation', 'last message by', 'VIP', 'priority', 'waits', 'answered before', 'source'],
+    longestWaiting.map((row) => [
+      linked(row.title ?? row.group_id, row.url),
+      row.name,
+      row.is_vip ? 'VIP' : '',
+      plain(row.priority),
+      wait(row.hours),
+      row.was_answered_before ? 'yes' : 'never',
+      row.source,
+    ]),
+  )}${await responseTimes(data)}`;
+}
+
+async function responseTimes({ responseTimes: rows }: ReportData): Promise<Html | null> {
+  if (!rows.some(({ answered }) => answered > 0)) return null;
+  const title = 'Median time until staff replied, by month of the question';
+  return html`<h3>${title}</h3>${figure({
+    lead: null,
+    chart: await groupColumns(
+      title,
+      rows.map(({ month }) => monthName(month).replace(/ \d+$/, '')),
+      [{ name: 'hours', color: 'accent', values: rows.map(({ median_hours: hours }) => hours ?? 0) }],
+      (hours) => (hours === 0 ? 'none' : wait(hours)),
+    ),
+    series: [],
+    table: table(
+      'Time until staff replied, by month of the question',
+      ['month', 'questions#', 'answered#', 'median', '90 % within'],
+      rows.map((row) => [
+        monthName(row.month),
+        row.questions,
+        row.answered,
+        row.median_hours === null ? null : wait(row.median_hours),
+        row.p90_hours === null ? null : wait(row.p90_hours),
+      ]),
+    ),
+  })}`;
+}
+
+async function companies({ companies: rows }: ReportData): Promise<Html> {
+  const [first] = rows;
+  if (!first)
+    return quiet(
+      'No company writes much less than before while something of theirs is open, and no VIP waits for a reply.',
+    );
+  return figure({
+    lead: `${counted(first.found, 'company', 'companies')} ${first.found === 1 ? 'writes' : 'write'} much less than before, or no longer, while something of theirs is open, or ${first.found === 1 ? 'is a VIP that waits' : 'are VIPs that wait'} for a reply. ${most(rows, 'The most important ones:')}`,
+    chart: await bars(
+      'Messages of companies at risk',
+      rows.map(({ name, company_id, is_vip, messages, before }) => ({
+        label: `${name ?? company_id}${is_vip ? ' (VIP)' : ''}`,
+        parts: [
+          { value: messages, color: 'accent' },
+          { value: Math.max(0, before - messages), color: 'lost' },
+        ],
+        note: `${count(messages)}, was ${count(before)}`,
+      })),
+    ),
+    series: [
+      { name: 'messages in the last 28 days', color: 'accent' },
+      { name: 'fewer than in the 28 days before', color: 'lost' },
+    ],
+    table: table(
+      'Companies at risk',
+      ['company', 'VIP', 'trend', 'last 28 days#', '28 days before#', 'open topics#', 'urgent#', 'waiting#'],
+      rows.map((row) => [
+        row.name ?? row.company_id,
+        row.is_vip ? 'VIP' : '',
+        row.trend,
+        row.messages,
+        row.before,
+        row.open_topics,
+        row.urgent_topics,
+        row.waiting,
+      ]),
+    ),
+  });
+}
+
+/** A source of its own colour each; what is beyond them is one series. */
+const mostSources = 6;
+
+async function sources({ sources: rows }: ReportData): Promise<Html> {
+  if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
+  const totals = new Map<string, number>();
+  for (const { source, messages } of rows)
+    totals.set(source ?? 'unknown', (totals.get(source ?? 'unknown') ?? 0) + messages);
+  const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
+  const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
+  const shown = own.length < names.length ? [...own, 'all others'] : own;
+  const weeks = everyWeek(rows.map(({ week }) => week));
+  const values = new Map(shown.map((name) => [name, weeks.map(() => 0)]));
+  for (const { week, source, messages } of rows) {
+    const name = own.includes(source ?? 'unknown') ? (source ?? 'unknown') : 'all others';
+    const list = values.get(name);
+    const at = weeks.indexOf(week);
+    if (list) list[at] = (list[at] ?? 0) + messages;
+  }
+  const series = shown.map((name, index) => ({
+    name,
+    color: colorAt(index),
+    values: values.get(name) ?? [],
+  }));
+  const all = [...totals.values()].reduce((sum, one) => sum + one, 0);
+  const [largest] = names;
+  return figure({
+    lead: `${counted(all, 'message')} from outside in ${counted(weeks.length, 'week')}; ${Math.round((100 * (totals.get(largest ?? '') ?? 0)) / all)} % of them by ${largest}. The last week may not be over.`,
+    chart: await weeklyColumns('Messages from outside by week and source', weeks, series),
+    series,
+    table: weeklyTable('Messages from outside by week and source', weeks, series),
+  });
+}
+
+async function changes({ changes: rows, latestChanges }: ReportData): Promise<Html> {
+  const happened = rows.filter(({ times }) => times > 0);
+  const list = table(
+    `The latest changes of priority and state${shownOf(latestChanges)}`,
+    ['topic', 'what', 'from', 'to', 'by', 'on'],
+    latestChanges.map((row) => [
+      row.title ?? row.topic_id,
+      row.field,
+      plain(row.before),
+      plain(row.after),
+      row.changed_by,
+      day(row.changed_at),
+    ]),
+  );
+  if (happened.length === 0) return quiet('Nothing changed.');
+  return html`${figure({
+    lead: null,
+    chart: await bars(
+      'How often what happened',
+      rows.map(({ what, times }) => ({
+        label: what,
+        parts: [{ value: times, color: 'accent' }],
+        note: count(times),
+      })),
+    ),
+    series: [],
+    table: table(
+      'How often what happened',
+      ['what', 'times#'],
+      rows.map(({ what, times }) => [what, times]),
+    ),
+  })}${latestChanges.length > 0 ? list : null}`;
+}
+
+const statusColors: Readonly<Record<string, string>> = { applied: 'good', conflict: 'bad', failed: 'bad' };
+
+async function pushed({ pushed: rows, latestPushed }: ReportData): Promise<Html> {
+  if (rows.length === 0)
+    return html`<p class="quiet">No changes were queued or pushed. <code>signalhouse changes sheet</code> writes a spreadsheet
+to edit.</p>`;
+  return html`${figure({
+    lead: null,
+    chart: await bars(
+      'Changes by what became of them',
+      rows.map(({ status, changes: times }) => ({
+        label: plain(status),
+        parts: [{ value: times, color: statusColors[status] ?? 'accent' }],
+        note: count(times),
+      })),
+    ),
+    series: [],
+    table: table(
+      'Changes by what became of them',
+      ['status', 'changes#'],
+      rows.map(({ status, changes: times }) => [plain(status), times]),
+    ),
+  })}${table(
+    `The latest changes${shownOf(latestPushed)}`,
+    ['topic or company', 'what', 'from', 'to', 'status', 'by', 'on'],
+    latestPushed.map((row) => [
+      row.title ?? row.entity_id,
+      plain(row.field),
+      plain(row.before),
+      plain(row.after),
+      row.error === null ? plain(row.status) : `${plain(row.status)}: ${row.error}`,
+      row.requested_by,
+      day(row.changed_at),
+    ]),
+  )}`;
+}
+
+const stateOrder = ['open', 'in_progress', 'unknown', 'completed', 'dismissed'];
+
+const stateColors: Readonly<Record<string, string>> = {
+  open: 'accent',
+  in_progress: 's2',
+  unknown: 'before',
+};
+
+/** From urgent to not, as brightness: the order can be seen without telling colours apart. */
+const priorityColors: Readonly<Record<string, string>> = {
+  very_high: 'p1',
+  high: 'p2',
+  default: 'p3',
+  low: 'p4',
+  very_low: 'p5',
+  none: 's6',
+};
+
+function stateRank(state: string): number {
+  const at = stateOrder.indexOf(state);
+  return at === -1 ? stateOrder.length : at;
+}
+
+function colorAt(index: number): string {
+  return `s${(index % mostSources) + 1}`;
+}
