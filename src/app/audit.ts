@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { appendLine } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { osUser } from '../base/os-user.js';
-import { type AuditRecord, recordId } from '../warehouse/forget/forget.js';
+import { type AuditRecord, recordId } from '../warehouse/forget/records.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Setup } from './setup.js';
 

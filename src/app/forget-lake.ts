@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { LockedError } from '../base/errors.js';
-import { forgottenJournalPath } from '../warehouse/forget/forget.js';
+import { forgottenJournalPath } from '../warehouse/forget/records.js';
 import { type LakeAccess, lakeExpire, lakePublish } from './lake.js';
 import { withFullSnapshot } from './snapshot.js';
 import { withWarehouse } from './worker.js';

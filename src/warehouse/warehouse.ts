@@ -6,21 +6,18 @@ import type { Held } from './forget/apply.js';
 import { stripBatch } from './forget/batch.js';
 import { expireDeleted } from './forget/expire.js';
 import type { Fingerprints } from './forget/fingerprints.js';
+import { type ForgetPlan, planForget, removeAll, type Selection } from './forget/forget.js';
 import {
   type AuditRecord,
   appendForgotten,
-  type ForgetPlan,
   type JournalLine,
-  planForget,
   type Request,
   recordId,
-  removeAll,
-  type Selection,
   type Step,
   steps,
   storeFingerprints,
   storeRecord,
-} from './forget/forget.js';
+} from './forget/records.js';
 import type { Batch, Loaded } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';

@@ -3,7 +3,7 @@ import { sqlFile } from '../sql.js';
 import type { Session } from '../store/session.js';
 import { findDocuments, type Held, replaceDocuments } from './apply.js';
 import type { Fingerprints } from './fingerprints.js';
-import { recordId, storeRecord } from './forget.js';
+import { recordId, storeRecord } from './records.js';
 
 /**
  * Drops the content and the personal fields of messages and people that the API deleted before a time. The rows stay, with

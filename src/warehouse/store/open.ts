@@ -5,7 +5,7 @@ import { StorageError } from '../../base/errors.js';
 import { type Log, silentLog } from '../../base/log.js';
 import type { BusinessHours } from '../business-hours.js';
 import { Fingerprints } from '../forget/fingerprints.js';
-import { openForgotten } from '../forget/forget.js';
+import { openForgotten } from '../forget/records.js';
 import { modelProblems } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { onlyFullFile, type Publications } from '../publish.js';

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { appendLine } from '../../base/atomic-file.js';
+import { StorageError } from '../../base/errors.js';
+import type { Statements } from '../store/session.js';
+import { type Fingerprint, Fingerprints } from './fingerprints.js';
+
+/**
+ * What is kept of every request to forget: its row in ops.audit, its fingerprints in ops.forgotten, and both in a journal
+ * beside the database, which a restore from an older file does not undo.
+ */
+
+/** What the record of a request says. */
+export interface Request {
+  readonly requestedBy: string;
+  readonly reason: string | null;
+}
+
+/** The steps that follow the transaction, in their order. */
+export const steps = ['files', 'compact', 'publish', 'lake'] as const;
+export type Step = (typeof steps)[number];
+
+/** A row of ops.audit, as it is written and as the journal keeps it. */
+export interface AuditRecord {
+  readonly id: string;
+  readonly at: string;
+  readonly action: 'forget' | 'expire' | 'export';
+  readonly entityType: string | null;
+  readonly entities: number | null;
+  readonly requestedBy: string | null;
+  readonly reason: string | null;
+  readonly details: unknown;
+}
+
+/** A record's id: sorts by time. */
+export function recordId(now: Date): string {
+  return `${now.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
+}
+
+/** Writes a row of ops.audit, with the steps that are still to be done. */
+export async function storeRecord(
+  tx: Statements,
+  record: AuditRecord,
+  pending: readonly Step[],
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO ops.audit BY NAME SELECT $id AS id, $at::TIMESTAMPTZ AS "at", $action AS action,
+       $type AS entity_type, $entities::BIGINT AS entities, $by AS requested_by, $reason AS reason,
+       $details::JSON AS details, nullif($pending::VARCHAR[], []) AS pending,
+       CASE WHEN len($pending::VARCHAR[]) = 0 THEN $at::TIMESTAMPTZ END AS completed_at`,
+    {
+      ...{ id: record.id, at: record.at, action: record.action, type: record.entityType },
+      ...{ entities: record.entities, by: record.requestedBy, reason: record.reason },
+      ...{ details: JSON.stringify(record.details), pending },
+    },
+  );
+}
+
+/** Stores fingerprints that are not stored yet. */
+export async function storeFingerprints(
+  tx: Statements,
+  salt: string,
+  rows: readonly Fingerprint[],
+  auditId: string | null,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.run(
+    'CREATE OR REPLACE TEMP TABLE new_fingerprints (fingerprint VARCHAR, part VARCHAR, words BIGINT, prefix BIGINT)',
+  );
+  await tx.append(
+    { catalog: 'temp', table: 'new_fingerprints' },
+    ['text', 'text', 'integer', 'integer'],
+    rows.map((row) => [row.fingerprint, row.part, row.words, row.prefix]),
+  );
+  await tx.run(
+    `INSERT INTO ops.forgotten BY NAME
+       SELECT DISTINCT ON (fingerprint) *, $salt AS salt, $audit AS audit_id FROM new_fingerprints
+        WHERE fingerprint NOT IN (SELECT fingerprint FROM ops.forgotten)`,
+    { salt, audit: auditId },
+  );
+  await tx.run('DROP TABLE temp.new_fingerprints');
+}
+
+/** The fingerprints of a warehouse, with those of its journal. */
+async function readForgotten(session: Statements): Promise<Fingerprints> {
+  const rows = await session.all<Fingerprint & { salt: string }>(
+    'SELECT fingerprint, part, words, prefix, salt FROM ops.forgotten',
+  );
+  return new Fingerprints(rows[0]?.salt ?? newSalt(), rows);
+}
+
+function newSalt(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** A line of the journal: what one request added. */
+export interface JournalLine {
+  readonly salt: string;
+  readonly record: AuditRecord;
+  readonly fingerprints: readonly Fingerprint[];
+}
+
+/** The journal of a data directory: what was forgotten, without anything personal. */
+export function forgottenJournalPath(dataDir: string): string {
+  return join(dataDir, 'forgotten.journal');
+}
+
+/** Appends a request; it is on the disk when this returns. */
+export function appendForgotten(dataDir: string, line: JournalLine): void {
+  appendLine(forgottenJournalPath(dataDir), JSON.stringify(line));
+}
+
+/** The requests in the journal. A line that a kill cut off is skipped: nothing was removed because of it. */
+function readJournal(dataDir: string): JournalLine[] {
+  const path = forgottenJournalPath(dataDir);
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return line === '' ? [] : [JSON.parse(line) as JournalLine];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/**
+ * The fingerprints of a warehouse that was just opened, and what its journal has that it has not: the warehouse was
+ * restored from a file of the time before, or the program was killed. Raises StorageError when the two are of different warehouses.
+ */
+export async function openForgotten(
+  session: Statements,
+  dataDir: string,
+): Promise<{ forgotten: Fingerprints; missing: JournalLine[] }> {
+  const stored = await readForgotten(session);
+  const lines = readJournal(dataDir);
+  const [first] = lines;
+  if (!first) return { forgotten: stored, missing: [] };
+  const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);
+  const ids = new Set(known.map(({ id }) => id));
+  const missing = lines.filter(({ record }) => !ids.has(record.id));
+  if (!stored.isEmpty && lines.some(({ salt }) => salt !== stored.salt)) {
+    throw new StorageError(`${forgottenJournalPath(dataDir)} belongs to another warehouse`, {
+      hint: 'It keeps forgotten people from coming back. Put back the file that belongs to this worker.duckdb, or move it away if the warehouse has its own (ops.forgotten).',
+    });
+  }
+  const forgotten = stored.isEmpty ? new Fingerprints(first.salt) : stored;
+  for (const row of missing.flatMap(({ fingerprints }) => fingerprints)) forgotten.add(row);
+  return { forgotten, missing };
+}
