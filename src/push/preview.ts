@@ -6,7 +6,8 @@ import type { Change, Patch, Status } from './change.js';
 import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import { type ChangeFacts, withFacts } from './entities.js';
-import { compare, conflictPatch, notFoundPatch } from './reconcile.js';
+import type { Queue } from './queue/queue.js';
+import { type Comparison, compare, conflictPatch, notFoundPatch, type OnConflict } from './reconcile.js';
 import { readRemotes } from './remote.js';
 import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './report.js';
 import { unansweredDeliveries } from './resume.js';
@@ -34,54 +35,26 @@ export async function previewPush(
   observer: RunObserver,
 ): Promise<PushPreview> {
   const { config, api, changes } = parts;
-  const queue = {
-    withStatus: (...statuses: readonly Status[]) => changes.filter((it) => statuses.includes(it.status)),
+  const queue: Pick<Queue, 'withStatus'> = {
+    withStatus: (...statuses) => changes.filter((it) => statuses.includes(it.status)),
   };
   const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
-  const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
   let spent = 0;
   const count = () => {
     spent += 1;
   };
   api.events.on('attempt', count);
   const again = unansweredDeliveries({ queue });
-  const fresh: Delivery[] = [];
-  const conflicts: Change[] = [];
-  const failures: Change[] = [];
-  let unchanged = 0;
+  const compared: Compared[] = [];
   try {
-    for (const entityType of ['topic', 'company'] as const) {
-      const queued = queuedById({ queue }, entityType);
-      observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
-      const fieldsById = new Map([...queued].map(([id, changesOfId]) => [id, fieldsIn(changesOfId)]));
-      const { remotes, unread } = await readRemotes(reading, entityType, fieldsById);
-      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
-      const comparisons = [...queued].flatMap(([id, changesOfId]) => {
-        const remote = remotes.get(id);
-        if (remote) return compare(changesOfId, remote, onConflict);
-        const patch = { errorCode: 'not_read', error: unread.get(id) ?? null };
-        failures.push(...changesOfId.map((change) => settledAs(change, 'queued', patch)));
-        return [];
-      });
-      for (const comparison of comparisons) {
-        unchanged += comparison.unchanged.length;
-        for (const conflict of comparison.conflicts)
-          conflicts.push(settledAs(conflict.change, 'conflict', conflictPatch(conflict)));
-        const { notFound } = comparison;
-        if (notFound)
-          for (const change of notFound.changes)
-            failures.push(settledAs(change, 'failed', notFoundPatch(notFound)));
-        const delivery = entityType === 'topic' ? topicDelivery(comparison) : null;
-        if (delivery) fresh.push(delivery);
-      }
-      if (entityType === 'company') {
-        const portions = inRequests(comparisons, config.push.companiesPerRequest);
-        fresh.push(...portions.flatMap((part) => companyDelivery(part) ?? []));
-      }
-    }
+    for (const entityType of ['topic', 'company'] as const)
+      compared.push(await compareQueued(parts, { queue, entityType, onConflict }, observer));
   } finally {
     api.events.off('attempt', count);
   }
+  const conflicts = compared.flatMap(conflictsIn);
+  const failures = compared.flatMap(failuresIn);
+  const fresh = compared.flatMap((one) => deliveriesOf(one, config.push.companiesPerRequest));
   const deliveries = [...again, ...fresh];
   const about = deliveries.flatMap((delivery) => delivery.changes);
   const known = new Map((await withFacts(parts.store, about)).map((change) => [change.id, change]));
@@ -94,12 +67,67 @@ export async function previewPush(
   return {
     organization: parts.organization,
     requests,
-    unchanged,
+    unchanged: compared.flatMap(({ comparisons }) => comparisons.flatMap((one) => one.unchanged)).length,
     conflicts: (await withFacts(parts.store, conflicts)).map(changeResult),
     failures: (await withFacts(parts.store, failures)).map(changeResult),
     spent,
     minutes: minutesFor(requests.length, config),
   };
+}
+
+/** The queued changes of one type, compared with what the API has. */
+interface Compared {
+  readonly entityType: Change['entityType'];
+  readonly comparisons: readonly Comparison[];
+  /** The changes of what could not be read, as the push would leave them. */
+  readonly unread: readonly Change[];
+}
+
+async function compareQueued(
+  parts: PreviewParts,
+  {
+    queue,
+    entityType,
+    onConflict,
+  }: { queue: Pick<Queue, 'withStatus'>; entityType: Change['entityType']; onConflict: OnConflict },
+  observer: RunObserver,
+): Promise<Compared> {
+  const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
+  const queued = queuedById({ queue }, entityType);
+  observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
+  const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
+  const { remotes, unread } = await readRemotes(reading, entityType, fieldsById);
+  observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
+  const comparisons: Comparison[] = [];
+  const left: Change[] = [];
+  for (const [id, changes] of queued) {
+    const remote = remotes.get(id);
+    if (remote) comparisons.push(compare(changes, remote, onConflict));
+    else {
+      const patch = { errorCode: 'not_read', error: unread.get(id) ?? null };
+      left.push(...changes.map((change) => settledAs(change, 'queued', patch)));
+    }
+  }
+  return { entityType, comparisons, unread: left };
+}
+
+function conflictsIn({ comparisons }: Compared): Change[] {
+  return comparisons.flatMap(({ conflicts }) =>
+    conflicts.map((conflict) => settledAs(conflict.change, 'conflict', conflictPatch(conflict))),
+  );
+}
+
+function failuresIn({ comparisons, unread }: Compared): Change[] {
+  const notFound = comparisons.flatMap(({ notFound: found }) =>
+    found ? found.changes.map((change) => settledAs(change, 'failed', notFoundPatch(found))) : [],
+  );
+  return [...unread, ...notFound];
+}
+
+function deliveriesOf({ entityType, comparisons }: Compared, companiesPerRequest: number): Delivery[] {
+  return entityType === 'topic'
+    ? comparisons.flatMap((one) => topicDelivery(one) ?? [])
+    : inRequests(comparisons, companiesPerRequest).flatMap((part) => companyDelivery(part) ?? []);
 }
 
 function plannedRequest(delivery: Delivery, changes: readonly (Change & ChangeFacts)[]): PlannedRequest {

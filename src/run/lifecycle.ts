@@ -200,18 +200,25 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     });
     if (!kind.publishes) return { report, error, published: null };
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
-    await warehouse.trim(parts.config.retention, endedAt);
-    const { deletedContentDays } = parts.config.retention;
-    if (deletedContentDays !== undefined && deletedContentDays !== 'never') {
-      const before = new Date(endedAt.getTime() - deletedContentDays * 86_400_000);
-      await warehouse.expireDeleted(before, endedAt);
-    }
+    await trim(parts, endedAt);
     observer.phase('publish', null);
     const { path, bytes, ms, userViews } = await warehouse.publish();
     context.notes.push(...leftOutTexts(userViews));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
     return { report, error, published: { path, bytes, ms, userViews } };
   });
+}
+
+/** Deletes what is older than the settings of `retention` allow. */
+async function trim<Settings extends RunSettings>(
+  { warehouse, config: { retention } }: RunParts<Settings>,
+  endedAt: Date,
+): Promise<void> {
+  await warehouse.trim(retention, endedAt);
+  const { deletedContentDays } = retention;
+  if (deletedContentDays === undefined || deletedContentDays === 'never') return;
+  const before = new Date(endedAt.getTime() - deletedContentDays * 86_400_000);
+  await warehouse.expireDeleted(before, endedAt);
 }
 
 function contextOf<Settings extends RunSettings>(
