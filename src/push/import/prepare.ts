@@ -87,47 +87,22 @@ export async function prepareImport(
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
   const importId = randomUUID();
-  const parsed = parseRows(header, source.grid);
-  // Rows that ask for nothing are not looked up: most rows of a sheet with base columns.
-  const ids = parsed.flatMap(({ id, edits, problems }) =>
-    id === null || (problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
-  );
-  const stored = await storedEntities(store, entityType, [...new Set(ids)]);
-  const matched = matchRows(parsed, stored);
-  const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
-  const valid = matched.flatMap((one) => one.valid ?? []);
-  const following = isFollowing
-    ? followMerges(valid, stored)
-    : { rows: valid, texts: new Map<number, string>(), problems: [] };
-  const combined = combineRows(following.rows);
-  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const invalid = matched.filter(({ valid, id }) => valid === null && id !== null);
+  const { texts, ...edits } = await readEdits(store, source, header, isFollowing);
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
-  const found: ImportProblem[] = [
-    ...matched.flatMap((one) => one.problems),
-    ...invalid.flatMap(({ row, id }) => {
-      const entity = stored.get(survivorOf(id as string)?.id ?? (id as string));
-      if (blockedReason(entity) === null) return [];
-      return [{ row, ...blockedProblem(entity, header.id.header, id as string) }];
-    }),
-    ...following.problems,
-    ...combined.problems,
-  ];
-  const outcomes = combined.entities.flatMap((entity) => {
-    const earlier = changes.get(entity.id) ?? [];
-    const one = outcomeOf(entity, stored.get(entity.id), earlier, header, origin);
-    if ('problems' in one) found.push(...one.problems);
-    return 'problems' in one ? [] : [one];
-  });
+  const compared = edits.entities.map((entity) =>
+    outcomeOf(entity, edits.stored.get(entity.id), changes.get(entity.id) ?? [], header, origin),
+  );
+  const outcomes = compared.flatMap((one) => ('problems' in one ? [] : [one]));
+  const found = [...edits.problems, ...compared.flatMap((one) => ('problems' in one ? one.problems : []))];
 
   const problems = found.map((one) =>
     one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
   );
   const isRefused = problems.length > 0 && !skipInvalid;
   const rows = rowsOf(source, outcomes, problems, isRefused).map((row) => {
-    const text = following.texts.get(row.row);
+    const text = texts.get(row.row);
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
     return isExplained ? { ...row, text } : row;
   });
@@ -153,10 +128,52 @@ export async function prepareImport(
     problems: inOrder(problems, header),
     rows,
     notes: [
-      ...[...following.texts].map(([row, text]) => `Row ${row}: ${text}.`),
-      ...notesOf(source, header, combined.repeated, shown),
+      ...[...texts].map(([row, text]) => `Row ${row}: ${text}.`),
+      ...notesOf(source, header, edits.repeated, shown),
     ],
   };
+}
+
+/** What the rows of a file ask for, by the ids that they change. */
+interface Edits {
+  readonly entities: readonly EntityEdits[];
+  /** How many ids occur in several rows. */
+  readonly repeated: number;
+  /** What the warehouse has of the ids. */
+  readonly stored: ReadonlyMap<string, StoredEntity>;
+  /** What happened to rows whose id was merged, by row. */
+  readonly texts: ReadonlyMap<number, string>;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
+async function readEdits(
+  store: ImportParts['store'],
+  { grid }: ImportSource,
+  header: Header,
+  isFollowing: boolean,
+): Promise<Edits> {
+  const parsed = parseRows(header, grid);
+  // Rows that ask for nothing are not looked up: most rows of a sheet with base columns.
+  const ids = parsed.flatMap(({ id, edits, problems }) =>
+    id === null || (problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+  );
+  const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
+  const matched = matchRows(parsed, stored);
+  const valid = matched.flatMap((one) => one.valid ?? []);
+  const following = isFollowing
+    ? followMerges(valid, stored)
+    : { rows: valid, texts: new Map<number, string>(), problems: [] };
+  const { entities, repeated, problems } = combineRows(following.rows);
+  const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
+  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
+  const blocked = matched.flatMap(({ row, id, valid: isValid }) => {
+    if (isValid !== null || id === null) return [];
+    const entity = stored.get(survivorOf(id)?.id ?? id);
+    return blockedReason(entity) === null ? [] : [{ row, ...blockedProblem(entity, header.id.header, id) }];
+  });
+  const found = [...matched.flatMap((one) => one.problems), ...blocked, ...following.problems, ...problems];
+  return { entities, repeated, stored, texts: following.texts, problems: found };
 }
 
 function outcomeOf(
