@@ -91,10 +91,7 @@ export class Budget {
   /** Slots that can be taken at this moment; 0 during a pause. */
   available(): number {
     if (this.#clock.monotonic() < this.#pausedUntil) return 0;
-    return Math.max(
-      0,
-      Math.min(this.limit - this.#held(), this.#allowance?.left ?? Number.POSITIVE_INFINITY),
-    );
+    return Math.max(0, Math.min(this.limit - this.#held(), this.allowed));
   }
 
   /**
@@ -104,6 +101,11 @@ export class Budget {
   allow(attempts: number, onSpent: () => void): void {
     this.#allowance = { left: Math.max(0, attempts), onSpent };
     if (attempts <= 0) onSpent();
+  }
+
+  /** How many more attempts `allow` leaves; Infinity without it. */
+  get allowed(): number {
+    return this.#allowance?.left ?? Number.POSITIVE_INFINITY;
   }
 
   /**

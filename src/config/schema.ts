@@ -23,7 +23,7 @@ const api = section({
   keyFile: text.optional().describe('A file that holds the API key, for example a mounted secret.'),
   concurrency: positive
     .max(64)
-    .default(8)
+    .default(12)
     .describe('Maximum number of requests in flight; at most one for each 128 MB of memory.'),
   timeouts: section({
     connectMs: milliseconds.default(5_000).describe('Connect timeout.'),

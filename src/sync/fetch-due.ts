@@ -6,9 +6,9 @@ import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context } from './context.js';
-import { due, linesOf, type Task } from './due.js';
-import { GivenUp } from './failures.js';
-import { type ChildOutcome, fetchChild } from './fetch-child.js';
+import { byUrgency, due, linesOf, type Task } from './due.js';
+import { type EarlyFetches, keyOf, type TaskOutcome } from './early.js';
+import { fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { OrderedPhases } from './phases.js';
@@ -23,38 +23,50 @@ interface LeftDue {
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that is broken is given up while the others continue.
+ * and an endpoint that is broken is given up while the others continue. Goes on with what `early` has begun.
  */
-export async function fetchDue(context: Context, children: readonly Child[]): Promise<LeftDue> {
-  const givenUp = new GivenUp();
+export async function fetchDue(
+  context: Context,
+  children: readonly Child[],
+  early: EarlyFetches,
+): Promise<LeftDue> {
   try {
-    return await fetchRounds(context, children, givenUp);
+    return await fetchRounds(context, children, early);
   } finally {
-    context.failures.push(...givenUp.failures());
+    context.failures.push(...early.givenUp.failures());
   }
 }
 
-async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<LeftDue> {
+async function fetchRounds(
+  context: Context,
+  children: readonly Child[],
+  early: EarlyFetches,
+): Promise<LeftDue> {
+  const { givenUp } = early;
   const tried = new Set<string>();
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
-    const tasks: Task[] = [];
     const { added } = context.batcher;
     const all = await due(context.store, children, context.config, now);
+    await rememberConversations(context, all);
+    // Until here the early fetches went on; some of what is due was fetched meanwhile.
+    const begun = isFirst ? early.stop() : [];
+    const isBegun = new Set(begun.map(keyOf));
+    const tasks: Task[] = [];
     for (const task of all) {
-      if (tried.has(keyOf(task))) continue;
+      if (tried.has(keyOf(task)) || isBegun.has(keyOf(task))) continue;
       if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
-    if (tasks.length === 0) {
+    if (tasks.length === 0 && begun.length === 0) {
       await pruneStale(context);
       return { lines: linesOf(all, children), added };
     }
-    await rememberConversations(context, tasks);
-    const tracker = new PhaseTracker(context.observer, tasks);
+    const tracker = new PhaseTracker(context.observer, [...begun, ...tasks].sort(byUrgency));
+    if (isFirst) early.follow((task, outcome) => tracker.done(task, outcome));
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const concurrency = context.api.concurrency + 2;
@@ -76,7 +88,8 @@ async function fetchRounds(context: Context, children: readonly Child[], givenUp
         onLeft: ({ task }) => tracker.done(task, 'left'),
       },
     );
-    await work.finally(() => tracker.end());
+    await work.then(() => early.settled()).finally(() => tracker.end());
+    for (const task of early.failed) tried.add(keyOf(task));
   }
 }
 
@@ -110,10 +123,6 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
     observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
 }
 
-function keyOf(task: Task): string {
-  return `${task.child.name}\n${task.entityId}`;
-}
-
 const staleSql = sqlFile('sync/stale');
 
 /**
@@ -144,9 +153,6 @@ export async function pruneStale(context: Context): Promise<void> {
   }
   await context.batcher.add(landing);
 }
-
-/** How a task ended; `left` when its endpoint was given up before. */
-type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
 
 interface Tasks {
   readonly total: number;

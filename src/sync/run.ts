@@ -10,6 +10,7 @@ import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { clampCoverage, countDue, sweepReport } from './due.js';
+import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
@@ -38,8 +39,13 @@ export async function runSync(
       async work() {
         await clampCoverage(context);
         await landOrganization(context, parts.identity);
-        await readLists(context, selection.lists, scans, { settles: true });
-        const { lines, added } = await fetchDue(context, selection.children);
+        const early = new EarlyFetches(context, selection);
+        const { lines, added } = await readLists(context, selection.lists, scans, {
+          settles: true,
+          follower: early,
+        })
+          .then(() => fetchDue(context, selection.children, early))
+          .finally(() => early.end());
         await resolveMerges(context);
         // With hundreds of thousands of children, looking once more takes seconds.
         if (context.batcher.added === added) left = lines;

@@ -55,9 +55,24 @@ function priorityOf({ resources }: Context, { name }: List): number {
   return Priority.essential + 1 - place / resources.lists.length;
 }
 
-/** Reads a list to its end and lands what it returns, once `beforeLanding` has settled. */
-export function readList(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
-  return readers[list.reads](context, list, beforeLanding);
+/** How a list is read. */
+export interface ReadingOptions {
+  /** Nothing lands before it has settled. */
+  readonly beforeLanding?: Promise<void> | undefined;
+  readonly follower?: ListFollower | undefined;
+}
+
+/** Is told of each page of a list. */
+export interface ListFollower {
+  /** A page has arrived; `pages` is how many the list has, if it says so. */
+  arrived(list: List, pages: number | null): void;
+  /** The items of a page were added to the batches. */
+  landed(list: List, ids: readonly string[]): void;
+}
+
+/** Reads a list to its end and lands what it returns. */
+export function readList(context: Context, list: List, options: ReadingOptions = {}): Promise<ListRead> {
+  return readers[list.reads](context, list, options);
 }
 
 const readers = { pages: readPages, buckets: readBuckets };
@@ -66,12 +81,12 @@ const readers = { pages: readPages, buckets: readBuckets };
  * Reads every page, and reads the list again (up to `sync.scanAttempts` times) until it verifies: pages shift while they
  * are read, and no page returns an item that moved from one not yet read to one already read.
  */
-async function readPages(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
+async function readPages(context: Context, list: List, options: ReadingOptions): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   let previous: Reading | undefined;
   let pagesRead = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await readOnce(context, list, beforeLanding);
+    const reading = await readOnce(context, list, options);
     pagesRead += reading.pages;
     const verified = isVerified(reading, previous);
     // What was left out is too large the next time as well.
@@ -94,7 +109,11 @@ async function readPages(context: Context, list: List, beforeLanding?: Promise<v
   }
 }
 
-async function readOnce(context: Context, list: List, beforeLanding?: Promise<void>): Promise<Reading> {
+async function readOnce(
+  context: Context,
+  list: List,
+  { beforeLanding, follower }: ReadingOptions,
+): Promise<Reading> {
   const reading: Reading = {
     ids: new Set(),
     items: 0,
@@ -112,16 +131,17 @@ async function readOnce(context: Context, list: List, beforeLanding?: Promise<vo
   const ahead = context.api.paging.settings.pagesAhead;
   const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
+    const size = page.limit ?? page.items.length;
+    const hasEnd = page.totalCount !== null && size > 0;
+    follower?.arrived(list, hasEnd ? Math.ceil((page.totalCount ?? 0) / size) : null);
     await beforeLanding;
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
     for (const error of page.leftOut) landing.rejectAnswer(list.name, { id: null, parentId: null }, error);
     reading.leftOut += page.leftOut.length;
-    for (const item of page.items) {
-      const id = nameOf(item, list.key);
-      if (id === null) reading.withoutId += 1;
-      else reading.ids.add(id);
-    }
+    const ids = page.items.flatMap((item) => nameOf(item, list.key) ?? []);
+    for (const id of ids) reading.ids.add(id);
+    reading.withoutId += page.items.length - ids.length;
     reading.items += page.items.length;
     if (reading.pages === 0) {
       reading.firstTotal = page.totalCount;
@@ -134,6 +154,7 @@ async function readOnce(context: Context, list: List, beforeLanding?: Promise<vo
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
     await context.batcher.add(landing);
+    follower?.landed(list, ids);
     context.observer.progress(reading.items, page.totalCount);
   }
   return reading;
@@ -218,7 +239,11 @@ const otherBuckets: readonly {
  * Reads the stories. A bucket returns at most 100 and has no pages, so the others are read only where the counts say
  * that they hold more than `everything` returned. A missing story is never taken for gone.
  */
-async function readBuckets(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
+async function readBuckets(
+  context: Context,
+  list: List,
+  { beforeLanding, follower }: ReadingOptions,
+): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   await beforeLanding;
   const read = new Map<string, Record<string, unknown>>();
@@ -232,6 +257,8 @@ async function readBuckets(context: Context, list: List, beforeLanding?: Promise
     requests += other.requests;
     isWhole &&= other.isWhole;
   }
+  follower?.arrived(list, requests);
+  follower?.landed(list, [...read.keys()]);
   const { everythingCount } = first.counts;
   const total = typeof everythingCount === 'number' ? everythingCount : null;
   const isCut = total !== null && total > read.size;
