@@ -69,25 +69,21 @@ export async function serveAssistant(options: AssistantOptions, stop: AbortSigna
 
 function assistant(options: AssistantOptions): McpServer {
   const server = new McpServer({ name: 'signalhouse', version: options.version }, { instructions });
-  const { maxRows } = options;
   const run = runner(options);
-  const rowsWanted = (most: number, usual: number) =>
-    z
-      .number()
-      .int()
-      .min(1)
-      .max(most)
-      .default(Math.min(usual, most))
-      .describe(`Maximum number of rows, at most ${most}`);
-  const cellWanted = z
-    .number()
-    .int()
-    .min(20)
-    .max(10_000)
-    .default(defaultCell)
-    .describe('Longest text of one value, in characters');
-  const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+  addCatalogTools(server, run);
+  addDataTools(server, run, options);
+  for (const recipe of recipesIn(options.cookbook)) {
+    server.registerPrompt(recipe.name, { title: recipe.question, description: recipe.question }, () => ({
+      messages: [{ role: 'user', content: { type: 'text', text: promptOf(recipe) } }],
+    }));
+  }
+  return server;
+}
 
+const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+
+/** The tools that say what there is to query: their answers are texts of Signalhouse. */
+function addCatalogTools(server: McpServer, run: Run): void {
   server.registerTool(
     'list_tables',
     {
@@ -115,6 +111,26 @@ function assistant(options: AssistantOptions): McpServer {
     },
     ({ table }, { signal }) => run(signal, (snapshot) => describeTable(snapshot, table)),
   );
+}
+
+/** The tools whose answers hold texts from outside. */
+function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
+  const { maxRows } = options;
+  const rowsWanted = (most: number, usual: number) =>
+    z
+      .number()
+      .int()
+      .min(1)
+      .max(most)
+      .default(Math.min(usual, most))
+      .describe(`Maximum number of rows, at most ${most}`);
+  const cellWanted = z
+    .number()
+    .int()
+    .min(20)
+    .max(10_000)
+    .default(defaultCell)
+    .describe('Longest text of one value, in characters');
 
   server.registerTool(
     'query',
@@ -175,13 +191,6 @@ function assistant(options: AssistantOptions): McpServer {
         return dataAhead + (await tableText(found, { rows, cell }));
       }),
   );
-
-  for (const recipe of recipesIn(options.cookbook)) {
-    server.registerPrompt(recipe.name, { title: recipe.question, description: recipe.question }, () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: promptOf(recipe) } }],
-    }));
-  }
-  return server;
 }
 
 interface ToolResult {
@@ -191,10 +200,11 @@ interface ToolResult {
 }
 
 /** Runs the work of one tool: after the others, within its time, and with its error as an answer. */
-function runner({ withSnapshot, querySeconds, log }: AssistantOptions) {
+type Run = (signal: AbortSignal, work: (snapshot: Snapshot) => Promise<string>) => Promise<ToolResult>;
+
+function runner({ withSnapshot, querySeconds, log }: AssistantOptions): Run {
   const inTurn = oneAtATime();
-  return (signal: AbortSignal, work: (snapshot: Snapshot) => Promise<string>): Promise<ToolResult> =>
-    inTurn(() => answer(signal, work));
+  return (signal, work) => inTurn(() => answer(signal, work));
 
   async function answer(
     signal: AbortSignal,
