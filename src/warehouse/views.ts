@@ -34,7 +34,8 @@ export async function createViews(session: Session, target: string, parts: ViewP
  * Writes a database with the views, and nothing else, to the folder `dist` of the program. The build calls it. The name of
  * the file says which SQL files and which DuckDB it was made from.
  */
-export async function prepareViews(dist: string, viewsDir: string = join(sqlDir, 'views')): Promise<void> {
+export async function prepareViews(dist: string): Promise<void> {
+  const viewsDir = join(sqlDir, 'views');
   const database = await DuckDBInstance.create(':memory:');
   const session = await Session.on(database, dist);
   try {

@@ -199,7 +199,6 @@ export async function findOtherRows(
   session: Statements,
   models: Models,
   forgotten: Fingerprints,
-  expired?: Expired,
 ): Promise<OtherRow[]> {
   const projected = new Set([...models.documents, ...models.derived].map(({ table }) => `main.${table}`));
   const all = await session.all<{ schema: string; table: string; name: string; type: string }>(
@@ -221,7 +220,7 @@ export async function findOtherRows(
       from,
     )) {
       for (const row of rows) {
-        const values = strippedRow(forgotten, name, texts, row, expired);
+        const values = strippedRow(forgotten, name, texts, row);
         if (Object.keys(values).length > 0) found.push({ schema, table, rid: Number(row.rid), values });
       }
     }
@@ -248,7 +247,6 @@ function strippedRow(
   table: string,
   columns: readonly { readonly name: string; readonly type: string }[],
   row: TextRow,
-  expired: Expired | undefined,
 ): Record<string, string | null> {
   const values: Record<string, string | null> = {};
   const set = (name: string, value: string | null) => {
@@ -261,12 +259,10 @@ function strippedRow(
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
   }
   const versions = ofEntity[table.replace('main.', '')];
-  if (versions) {
-    const id = row[versions.key];
-    const isExpired = versions.part === 'person' && expired?.people.has(String(id)) === true;
-    if (isExpired || forgotten.has(versions.part, id)) for (const field of versions.fields) set(field, null);
+  if (versions && forgotten.has(versions.part, row[versions.key])) {
+    for (const field of versions.fields) set(field, null);
   }
-  if (table === 'ops.rejected_records') stripRejection(forgotten, row, set, expired);
+  if (table === 'ops.rejected_records') stripRejection(forgotten, row, set);
   if (table === 'ops.requests' || table === 'ops.change_attempts') {
     if (typeof row.path === 'string') set('path', stripPath(forgotten, values.path ?? row.path));
   }
@@ -308,13 +304,12 @@ function stripRejection(
   forgotten: Fingerprints,
   row: TextRow,
   set: (name: string, value: string | null) => void,
-  expired: Expired | undefined,
 ): void {
   const endpoint = String(row.endpoint);
   const id = typeof row.id === 'string' ? row.id : '';
   const parentId = typeof row.parent_id === 'string' ? row.parent_id : null;
   const body = typeof row.body === 'string' ? row.body : 'null';
-  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body }, expired);
+  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body });
   if (stripped) set('body', stripped.body);
   if (id !== '') set('id', documentId(forgotten, endpoint, id, parentId));
 }

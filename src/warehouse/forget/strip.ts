@@ -129,13 +129,11 @@ export function mayConcern(
 export function stripDocument(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
-  expired?: Expired,
 ): Stripped | null {
-  if (expired === undefined && !mayConcern(forgotten, document)) return null;
-  return stripConcerned(forgotten, document, expired);
+  return mayConcern(forgotten, document) ? stripConcerned(forgotten, document) : null;
 }
 
-/** `stripDocument` of a document that `mayConcern`. */
+/** `stripDocument` of a document that `mayConcern`; also without what has `expired`. */
 export function stripConcerned(
   forgotten: Fingerprints,
   document: DocumentKey & { readonly body: string },
