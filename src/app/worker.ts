@@ -138,6 +138,7 @@ export function hasWarehouse(dataDir: string): boolean {
   return [worker, published, recovery].some((path) => existsSync(path));
 }
 
+/** Throws StorageError when nothing was synced into the directory yet. */
 export function refuseWithoutWarehouse(dataDir: string): void {
   if (!hasWarehouse(dataDir)) throw noWarehouse(dataDir);
 }

@@ -124,6 +124,7 @@ function isSealed(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, magic.length)).equals(magic);
 }
 
+/** The error for an encrypted file where the settings name no key. */
 export function noKey(path: string, cause?: unknown): UsageError {
   return wrongKey(`${path} is encrypted, and there is no key`, {
     problem: 'is not set; it names the file that holds the key',
@@ -132,6 +133,7 @@ export function noKey(path: string, cause?: unknown): UsageError {
   });
 }
 
+/** The error for a file that the key in the settings does not open. */
 export function otherKey(path: string, cause?: unknown): UsageError {
   return wrongKey(`${path} is encrypted with another key`, {
     problem: 'names a file that holds another key',

@@ -20,6 +20,7 @@ export interface ErrorDetail {
   readonly cause?: unknown;
 }
 
+/** An expected error. Its class says how to recover from it; any other error is a fault of the program. */
 export abstract class SignalhouseError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly hint: string | undefined;

@@ -38,6 +38,7 @@ export interface Group {
   readonly examples: readonly (readonly [command: string, what: string])[];
 }
 
+/** Whether an entry has commands of its own. */
 export function isGroup(entry: Command | Group): entry is Group {
   return 'commands' in entry;
 }

@@ -67,6 +67,7 @@ const fail = (
 /** The failure to fix first decides: the settings, then the key, then the lock, then everything else. */
 const order: readonly ExitCode[] = [ExitCode.usage, ExitCode.refused, ExitCode.locked, ExitCode.failed];
 
+/** The exit code of the failure to fix first; 0 when no check failed. */
 export function exitCodeOf(checks: readonly Check[]): ExitCode {
   const failed = new Set(checks.filter(({ state }) => state === 'fail').map(({ exitCode }) => exitCode));
   return order.find((code) => failed.has(code)) ?? ExitCode.done;

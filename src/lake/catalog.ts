@@ -54,6 +54,7 @@ export interface Catalog {
   readonly hasViews: boolean;
 }
 
+/** The catalog of the format that the settings choose. */
 export function catalogOf(place: LakePlace, secrets: LakeSecrets): Catalog {
   return place.kind === 'iceberg' ? iceberg(place, secrets) : ducklake(place, secrets);
 }

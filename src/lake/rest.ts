@@ -30,6 +30,7 @@ interface TableMetadata {
 /** Longer than any catalog takes for one table. */
 const timeoutMs = 60_000;
 
+/** A client of one Iceberg REST catalog. It logs in when it is first needed. Every call throws LakeError. */
 export class RestCatalog {
   readonly #place: LakePlace;
   readonly #secrets: LakeSecrets;

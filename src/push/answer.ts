@@ -93,6 +93,7 @@ export type AfterSending =
   /** A field has a third value: somebody else changed it. */
   | 'other';
 
+/** Compares what the API has after a request with what the change wants and with what was there before. */
 export function afterSending(
   { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
   remote: Remote,

@@ -24,6 +24,7 @@ export type Status = keyof typeof transitions;
 
 export const statuses = Object.keys(transitions) as Status[];
 
+/** Whether a change may go from one status to another. */
 export function mayBecome(from: Status, to: Status): boolean {
   return (transitions[from] as readonly Status[]).includes(to);
 }

@@ -33,6 +33,7 @@ export type StoredCounts = Readonly<Record<EntityType, number>>;
 
 const storedCountsSql = sqlFile('push/stored_counts');
 
+/** Counts the topics and companies that are not deleted. */
 export async function storedCounts(store: Pick<Warehouse, 'all'>): Promise<StoredCounts> {
   const [row] = await store.all<{ topic: number | string; company: number | string }>(storedCountsSql);
   return { topic: Number(row?.topic ?? 0), company: Number(row?.company ?? 0) };

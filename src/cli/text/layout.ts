@@ -157,6 +157,7 @@ export function sections(parts: readonly (readonly [heading: string, body: strin
     .join('\n\n');
 }
 
+/** Indents every line that is not empty by two spaces. */
 export function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }

@@ -58,6 +58,7 @@ export function idColumn({ id }: SheetTable): QueryColumn {
   return { key: id, type: 'text', width: 10, faint: true, sql: 'editable.id' };
 }
 
+/** A column to read, beside those to edit. */
 export function contextColumn(column: SheetColumn): QueryColumn {
   return { ...column, sql: `editable.${identifier(column.key)}` };
 }

@@ -37,6 +37,7 @@ export interface ChangeAttempt {
   readonly run_id: string | null;
 }
 
+/** Whether a change meets every condition of a filter. */
 export function matches(change: Change, filter: ChangeFilter): boolean {
   const { status, topic, company, source, by, since } = filter;
   const isOf = (type: EntityType, id: string | undefined) =>

@@ -38,6 +38,7 @@ export type Handler<N extends EndpointName> = (call: Call<N>) => Answer;
 /** A handler for every endpoint of the contract; a missing one fails to compile. */
 export type Handlers = { readonly [N in EndpointName]: Handler<N> };
 
+/** An answer with a value as JSON. */
 export function answer(value: unknown, touched: readonly Touched[] = []): Answer {
   return { json: JSON.stringify(value), touched };
 }

@@ -54,6 +54,7 @@ export function historyOf(world: World, type: EntityType, id: string): readonly 
   return world.history.get(`${type}:${id}`) ?? [];
 }
 
+/** Adds a record to the history of an entity, at the time of the world. */
 export function record(
   world: World,
   type: EntityType,
@@ -82,6 +83,7 @@ export function record(
   });
 }
 
+/** Records a merge: once for the organization, and in the histories of the sources and of the target. */
 export function recordMerge(
   world: World,
   type: EntityType,

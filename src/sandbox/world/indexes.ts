@@ -39,6 +39,7 @@ export interface Indexes {
 
 const built = new WeakMap<World, Indexes>();
 
+/** The indexes of a world, built when they are first asked for. */
 export function indexesOf(world: World): Indexes {
   let indexes = built.get(world);
   if (indexes === undefined) {
@@ -96,6 +97,7 @@ export function invalidateMessage(world: World, message: StoredMessage): void {
   if (companyId !== null && companyId !== undefined) indexes.companies.delete(companyId);
 }
 
+/** Adds a conversation that is new or has moved here. */
 export function indexGroup(
   world: World,
   group: { id: string; channelId: string; topicId: string | null },
@@ -107,6 +109,7 @@ export function indexGroup(
   if (group.topicId !== null) indexes.topics.delete(group.topicId);
 }
 
+/** Removes a conversation. Call it while the group still names its channel and topic. */
 export function unindexGroup(
   world: World,
   group: { id: string; channelId: string; topicId: string | null },

@@ -24,12 +24,14 @@ export function personName(random: Random): string {
   return familyFirst.has(names) ? `${family}${given}` : `${given} ${family}`;
 }
 
+/** A name of a company, in four of five cases an English one. */
 export function companyName(random: Random): string {
   const names = random.chance(0.8) ? en : random.pick([de, fr, es, pl]);
   names.seed(random.bits());
   return names.company.name();
 }
 
+/** A job title, always English. */
 export function jobTitle(random: Random): string {
   en.seed(random.bits());
   return en.person.jobTitle();

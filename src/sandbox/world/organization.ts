@@ -11,6 +11,7 @@ export const productDomain = 'lumenfold.example';
 /** The name of the service's own agent; the document leaves out its exact value (Story). */
 export const agentName = 'Signals Agent';
 
+/** The organization; the seed decides its id. */
 export function makeOrganization(seed: number): StoredOrganization {
   return { id: `org_${new Random(seed, 'organization').digits(10)}`, name: product, slug: 'lumenfold' };
 }

@@ -18,6 +18,7 @@ const headers = {
   'cache-control': 'no-store',
 } as const;
 
+/** Sets the headers that keep other sites from framing, reading or caching an answer. */
 export function secure(reply: FastifyReply): void {
   reply.headers(headers);
 }

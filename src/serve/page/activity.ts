@@ -69,6 +69,7 @@ function percent({ done, total }: NonNullable<LiveRun['progress']>): string {
   return total === null || total <= 0 ? '' : `, ${Math.floor((Math.min(done, total) / total) * 100)} %`;
 }
 
+/** The jobs that run or wait now; null when there are none. */
 export function nowSection({ running, waiting }: ScheduleView, times: Times): Html | null {
   const runs = [
     ...(running ? [['running', running] as const] : []),
@@ -102,6 +103,7 @@ function bar({ phase, done, total }: NonNullable<LiveRun['progress']>): Html {
   return html`<div class="progress"><progress aria-label="${phase}"${extent}></progress> <span>${text}</span></div>`;
 }
 
+/** The jobs with their next run, the soonest first; null when there are none. */
 export function jobsSection({ jobs }: ScheduleView, times: Times): Html | null {
   if (jobs.length === 0) return null;
   const rows = upcoming(jobs).map((job): Piece[] => [

@@ -232,6 +232,7 @@ function rejected({ contents }: Facts): Attention[] {
   ];
 }
 
+/** What needs attention, each with its commands; null when nothing does. `link` links to the page of a run. */
 export function attentionSection(
   items: readonly Attention[],
   link: (runId: string) => Html | null,

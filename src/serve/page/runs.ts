@@ -33,10 +33,12 @@ const tones: Readonly<Record<string, Tone>> = {
   skipped: 'quiet',
 };
 
+/** How good or bad an outcome of a run is. */
 export function outcomeTone(outcome: string): Tone {
   return tones[outcome] ?? 'quiet';
 }
 
+/** An outcome in the colour of its tone. */
 export function outcomeBadge(outcome: string): Html {
   return badge(outcomeTone(outcome), outcome);
 }
@@ -110,6 +112,7 @@ const columns: readonly Column[] = [
   { name: 'Removed', number: true },
 ];
 
+/** Runs as a table. `link` makes the address of a page that keeps the chosen time zone. */
 export function runsTable(lines: readonly RunLine[], times: Times, link: (path: string) => string): Html {
   const rows = lines.map((line): Piece[] => {
     const { id, command, job, trigger, stored, message } = line;

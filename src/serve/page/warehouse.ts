@@ -22,6 +22,7 @@ const queueTones: Readonly<Record<string, Tone>> = {
   failed: 'bad',
 };
 
+/** How many changes are in which status; null when there are none. */
 export function queueSection({ queue }: Facts): Html | null {
   const entries = Object.entries(queue).filter(([, changes]) => changes > 0);
   if (entries.length === 0) return null;
@@ -42,6 +43,7 @@ export function failingSection({ contents }: Facts): Html | null {
   return details('failing', 'Failed when last requested', columns, rows);
 }
 
+/** Records that are still rejected, by endpoint; null when there are none. */
 export function rejectedSection({ contents }: Facts, times: Times): Html | null {
   const rows = (contents?.rejected ?? []).map(({ endpoint, records, last_seen_at, example }): Piece[] => [
     endpoint,
@@ -58,6 +60,7 @@ export function rejectedSection({ contents }: Facts, times: Times): Html | null 
   return details('rejected', 'Rejected records', columns, rows);
 }
 
+/** Where the answers of the API differ from its documentation; null when they do not. */
 export function driftSection({ contents }: Facts, times: Times): Html | null {
   const rows = (contents?.drift ?? []).map(
     ({ endpoint, path, kind, occurrences, first_seen_at }): Piece[] => [

@@ -146,6 +146,7 @@ export interface Counts {
   readonly removed: number;
 }
 
+/** The sum of two counts, of which the first may be missing. */
 export function plusCounts(a: Counts | undefined, b: Counts): Counts {
   return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }

@@ -87,6 +87,7 @@ export interface DocumentKinds {
   readonly within: readonly string[];
 }
 
+/** Which kinds of documents hold what is known of an entity of this kind. */
 export function documentKinds({ lists, children, embedded }: Resources, kind: EntityKind): DocumentKinds {
   const list = lists.find(({ name }) => name === kinds[kind].list);
   if (!list) {
@@ -123,6 +124,7 @@ export interface Presence {
   readonly scanTotal: number | null;
 }
 
+/** Whether an entity still exists, by its list; null for conversations, which have no list. */
 export async function presenceOf(
   snapshot: Snapshot,
   { lists }: Resources,
@@ -182,6 +184,7 @@ export interface EntityRun {
   readonly documents: number;
 }
 
+/** The runs that requested something about an entity or changed what is stored of it, newest first, at most 50. */
 export function runsOf(
   snapshot: Snapshot,
   id: string,
@@ -206,6 +209,7 @@ export interface EntityRejection {
   readonly runId: string;
 }
 
+/** The records of an entity that were rejected, also those that are stored by now. */
 export function rejectionsOf(
   snapshot: Snapshot,
   id: string,
@@ -250,10 +254,12 @@ export interface EntityMerge {
   readonly runId: string;
 }
 
+/** An entity's records in the API's own history. */
 export function historyOf(snapshot: Snapshot, kind: EntityKind, id: string): Promise<HistoryRecord[]> {
   return snapshot.all(sqlFile('explain/history'), { entity_type: kind, id });
 }
 
+/** The merges in which an entity took part. */
 export function mergesOf(snapshot: Snapshot, kind: EntityKind, id: string): Promise<EntityMerge[]> {
   return snapshot.all(sqlFile('explain/merges'), { entity_type: kind, id });
 }
@@ -267,6 +273,7 @@ export interface MessageDay {
   readonly authors: readonly string[];
 }
 
+/** The messages of a conversation, by day. */
 export function messageDaysOf(snapshot: Snapshot, id: string): Promise<MessageDay[]> {
   return snapshot.all(sqlFile('explain/messages'), { id });
 }
@@ -293,6 +300,7 @@ export interface LastSync {
   readonly failedResources: readonly string[] | null;
 }
 
+/** The last sync that ended; null before the first one. */
 export async function lastSync(snapshot: Snapshot): Promise<LastSync | null> {
   const [last = null] = await snapshot.all<LastSync>(sqlFile('explain/last_sync'), {});
   return last;

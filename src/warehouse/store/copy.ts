@@ -69,6 +69,7 @@ export async function hasLongTexts(session: Session): Promise<boolean> {
   return false;
 }
 
+/** Every table of an attached database, with an estimate of its rows. */
 export async function tablesOf(session: Session, database: string): Promise<Table[]> {
   return session.all<Table>(
     `SELECT schema_name AS schema, table_name AS "table",

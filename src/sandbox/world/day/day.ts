@@ -62,6 +62,7 @@ export function startDay(world: World, shape: DayShape, counts: DayCounts): Day 
   };
 }
 
+/** Counts of a day on which nothing happened. */
 export function zeroCounts(): DayCounts {
   return {
     activeTopics: 0,
