@@ -14,7 +14,7 @@ import {
   type Publication,
   publications,
 } from './publications.js';
-import { ensureSchema, schemaDigest } from './schema.js';
+import { ensureSchema, type SchemaChanges, schemaDigest } from './schema.js';
 import { digest, rowsSql, type SourceTable } from './source.js';
 import { writeLake } from './transaction.js';
 import type { ViewChanges } from './views.js';
@@ -125,7 +125,7 @@ function reportOf({ parts, namespace, snapshot }: OpenLake, started: number): La
     tables: {},
     created: [],
     addedColumns: [],
-    views: { created: [], leftOut: [], changed: false },
+    views: noViews,
     attempts: 1,
     get seconds() {
       return Math.round(performance.now() - started) / 1000;
@@ -151,6 +151,8 @@ async function placeOf({ parts, namespace, org, session }: OpenLake): Promise<st
   return digest([kind, withoutLogin(catalog), warehouse, namespace, org, row?.version]);
 }
 
+const noViews: ViewChanges = { created: [], leftOut: [], changed: false };
+
 /** One attempt: finds what has changed, and sends it in one transaction. */
 async function publishOnce(
   open: OpenLake,
@@ -163,43 +165,25 @@ async function publishOnce(
   const schema = schemaDigest(open);
   const stored = await readMarker(session, place);
   const last = await lastPublicationIfAny(open);
-  const marker =
-    stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema
-      ? stored
-      : null;
-  const nothing = {
-    changed: false,
-    tables: {},
-    created: [],
-    addedColumns: [],
-    views: { created: [], leftOut: [], changed: false },
-  };
+  const isKnown = stored !== null && stored.publicationId === last?.publicationId && stored.schema === schema;
+  const marker = isKnown ? stored : null;
   if (marker?.snapshot === snapshot.identity && !compare) {
-    return { ...nothing, mode: 'none', publicationId: last?.publicationId ?? null };
+    const publicationId = last?.publicationId ?? null;
+    const nothing = { changed: false, tables: {}, created: [], addedColumns: [], views: noViews };
+    return { ...nothing, mode: 'none', publicationId };
   }
   const changes =
     marker === null
       ? await ensureSchema(open)
-      : { existing: [], created: [], added: [], columns: marker.columns, views: nothing.views };
+      : { existing: [], created: [], added: [], columns: marker.columns, views: noViews };
   const isIncremental = marker !== null && !compare;
   // An attempt of this call was committed, though no answer said so: what follows only finds that nothing is missing.
   const resolved = last?.publicationId === attempted.id ? attempted.sent : null;
   const mode = resolved?.mode ?? (last === null ? 'first' : isIncremental ? 'incremental' : 'compared');
-  const fresh = new Map<string, string>();
   const sent = await writeLake(open, async (tx, written) => {
     const now = last === null ? null : await lastPublication(open, tx);
     if (now?.publicationId !== last?.publicationId) throw changedMeanwhile(open);
-    const tables: Record<string, TableChanges> = {};
-    for (const table of snapshot.tables) {
-      const found = await publishTable(open, tx, table, changes.columns[table.name] ?? [], isIncremental);
-      if (found.isFresh) fresh.set(table.name, found.hashes);
-      const { inserted, updated, deleted } = found;
-      if (inserted + updated + deleted > 0) tables[table.name] = { inserted, updated, deleted };
-    }
-    for (const name of snapshot.leftOut.filter((one) => changes.existing.includes(one))) {
-      const deleted = await emptyTable(open, tx, name);
-      if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
-    }
+    const { tables, fresh } = await sendTables(open, tx, changes, isIncremental);
     const rows = totalOf(tables);
     const isNew = rows.inserted + rows.updated + rows.deleted > 0 || !isSame(last, open);
     throwWhenStopped(open.parts);
@@ -209,15 +193,11 @@ async function publishOnce(
       attempted.sent = { mode, tables };
       committing();
     }
-    return { tables, isNew };
+    return { tables, fresh, isNew };
   });
   const publicationId = sent.isNew || last === null ? attempted.id : last.publicationId;
-  await writeMarker(
-    session,
-    place,
-    { publicationId, snapshot: snapshot.identity, schema, columns: changes.columns },
-    fresh,
-  );
+  const published = { publicationId, snapshot: snapshot.identity, schema, columns: changes.columns };
+  await writeMarker(session, place, published, sent.fresh);
   return {
     changed: sent.isNew || resolved !== null,
     mode,
@@ -227,6 +207,29 @@ async function publishOnce(
     addedColumns: changes.added,
     views: changes.views,
   };
+}
+
+/** Sends what differs in every table. `fresh` names the tables whose hashes changed, and where the new ones are. */
+async function sendTables(
+  open: OpenLake,
+  tx: Statements,
+  { columns, existing }: Pick<SchemaChanges, 'columns' | 'existing'>,
+  isIncremental: boolean,
+): Promise<{ tables: Record<string, TableChanges>; fresh: Map<string, string> }> {
+  const { snapshot } = open;
+  const tables: Record<string, TableChanges> = {};
+  const fresh = new Map<string, string>();
+  for (const table of snapshot.tables) {
+    const found = await publishTable(open, tx, table, columns[table.name] ?? [], isIncremental);
+    if (found.isFresh) fresh.set(table.name, found.hashes);
+    const { inserted, updated, deleted } = found;
+    if (inserted + updated + deleted > 0) tables[table.name] = { inserted, updated, deleted };
+  }
+  for (const name of snapshot.leftOut.filter((one) => existing.includes(one))) {
+    const deleted = await emptyTable(open, tx, name);
+    if (deleted > 0) tables[name] = { inserted: 0, updated: 0, deleted };
+  }
+  return { tables, fresh };
 }
 
 function changedMeanwhile(open: OpenLake): LakeError {
