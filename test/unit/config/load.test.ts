@@ -73,7 +73,7 @@ describe('where a setting comes from', () => {
       env: {},
       configFile: file('api:\n  # all of it commented out\nsync:\n  scanAttempts:\n'),
     });
-    expect(config.api.concurrency).toBe(8);
+    expect(config.api.concurrency).toBe(12);
     expect(config.sync.scanAttempts).toBe(3);
   });
 });
