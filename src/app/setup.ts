@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { Attempt } from '../api/attempt.js';
 import { Api } from '../api/client.js';
 import { type Clock, systemClock } from '../base/clock.js';
+import { machineMemory } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { Config, Credentials } from '../config/load.js';
-import { machineMemory, memoryBounds, sizeText } from '../warehouse/store/memory.js';
+import { memoryBounds, sizeText } from '../warehouse/store/memory.js';
 
 /** What a command starts with, and what follows from its settings alone: the client, and the limits of DuckDB. */
 

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { EncryptionKey } from '../base/encryption.js';
+import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
 import type { BusinessHours } from './business-hours.js';
 import type { Held } from './forget/apply.js';
@@ -27,7 +28,7 @@ import { type Publications, type Published, publish } from './publish.js';
 import { type CompactWhen, compact, compactNow, encryptFile, freeHeldMemory } from './store/compact.js';
 import { hasLongTexts, longText, rowGroupText } from './store/copy.js';
 import { filesOf, type Limits, logOf, makePrivate, neverFold } from './store/engine.js';
-import { bytesOf, collectGarbageWhenTight, releaseMemory, withMemoryHeadroom } from './store/memory.js';
+import { bytesOf, releaseMemory, withMemoryHeadroom } from './store/memory.js';
 import type { Restored } from './store/restore.js';
 import {
   finishRun,

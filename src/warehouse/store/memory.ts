@@ -1,32 +1,6 @@
-import { totalmem } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbageWhenTight, machineMemory } from '../../base/heap.js';
 import { isInvalidating, outOfMemory } from './faults.js';
 import type { Session } from './session.js';
-
-/** The memory of this machine in bytes, or of its container (cgroup v2 or v1) if that has less. */
-export function machineMemory(): number {
-  // libuv reads the cgroup; without a limit it returns 0 or a number beyond every machine.
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-}
-
-/** After a batch, garbage is collected when this process takes more than this share of the machine's memory. */
-const tightShare = 0.65;
-
-let collectNow: (() => void) | undefined;
-
-/**
- * Collects JavaScript's garbage when this process takes more than that share of the memory. V8 waits until its own limit,
- * half of a container's memory, is near, and knows nothing of what DuckDB takes. Takes about 100 ms when memory is tight.
- */
-export function collectGarbageWhenTight(share: number = tightShare): void {
-  if (process.memoryUsage.rss() < machineMemory() * share) return;
-  if (!collectNow) {
-    setFlagsFromString('--expose-gc');
-    collectNow = runInNewContext('gc') as () => void;
-  }
-  collectNow();
-}
 
 /** Memory limits of DuckDB in bytes. */
 export interface MemoryBounds {

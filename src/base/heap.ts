@@ -1,0 +1,58 @@
+import { totalmem } from 'node:os';
+import { PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** The memory of this machine in bytes, or of its container (cgroup v2 or v1) if that has less. */
+export function machineMemory(): number {
+  // libuv reads the cgroup; without a limit it returns 0 or a number beyond every machine.
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
+
+/** From this much memory on, new objects get the larger space. */
+const plentiful = 2_000_000_000;
+/** The bytes from which on the space for new objects grows no more: both of its halves. */
+const enoughForNew = 16_000_000;
+
+/**
+ * Sets how V8's heap grows, for a process that reads many large answers and keeps none. Call it once, before anything is
+ * read.
+ *
+ * - The heap may grow by a quarter, instead of doubling, before what is old is collected: that takes 100 MB off the peak of
+ *   a pull of 100,000 messages, for a tenth of its processor time.
+ * - New objects have a space of 1 MB, which V8 would let grow to 32 MB (Node 24: 192 MB), and shrink again while it waits
+ *   for DuckDB. Where memory is scarce it does not grow: an import of 20,000 rows takes 230 MB instead of 320. Elsewhere
+ *   it grows to 32 MB at once and no further: with 1 MB, objects were collected 2,300 times in a pull of 50,000 messages
+ *   instead of 110 times, 8 s of the main thread's 25 s.
+ */
+export function shapeHeap(memory: number = machineMemory()): void {
+  setFlagsFromString('--heap-growing-percent=25');
+  setFlagsFromString('--semi-space-growth-factor=1');
+  if (memory < plentiful) return;
+  const growUntilEnough = () => {
+    const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+    const factor = (space?.space_size ?? 0) < enoughForNew ? 16 : 1;
+    setFlagsFromString(`--semi-space-growth-factor=${factor}`);
+  };
+  growUntilEnough();
+  new PerformanceObserver(growUntilEnough).observe({ entryTypes: ['gc'] });
+}
+
+/** Garbage is collected when this process takes more than this share of the machine's memory. */
+const tightShare = 0.65;
+
+let collectNow: (() => void) | undefined;
+
+/**
+ * Collects JavaScript's garbage when this process takes more than that share of the memory. V8 waits until its own limit,
+ * half of a container's memory, is near, and knows nothing of what DuckDB takes. Takes about 100 ms when memory is tight;
+ * otherwise 0.4 ms while DuckDB works.
+ */
+export function collectGarbageWhenTight(share: number = tightShare): void {
+  if (process.memoryUsage.rss() < machineMemory() * share) return;
+  if (!collectNow) {
+    setFlagsFromString('--expose-gc');
+    collectNow = runInNewContext('gc') as () => void;
+  }
+  collectNow();
+}
