@@ -250,13 +250,8 @@ async function differencesOf(
 }
 
 /** Runs a program to its end, and returns what it printed; rejects unless it ends well. */
-export async function run(
-  command: string,
-  args: readonly string[],
-  stdin = '',
-  env: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  const child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } });
+async function run(command: string, args: readonly string[], stdin = ''): Promise<string> {
+  const child = spawn(command, args, { stdio: 'pipe' });
   const { code, stdout, stderr } = await endOf(child, stdin);
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr.slice(-2_000)}`);
   return stdout;

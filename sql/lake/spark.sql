@@ -1,0 +1,1349 @@
+-- The analysts' views for Spark 4.0, over the tables of a lake: the same answers as the views of signals.duckdb. They are for
+-- a namespace of one organization; docs/lake.md says how to run this file, which views are left out, and why.
+-- The time zone of the session has to be UTC, when they are created and when they are read.
+-- There is no WINDOW clause, because Spark does not find it in a view of an Iceberg catalog.
+
+-- From sql/views/01_data_as_of.sql sha256:c9b33c8d5023e045
+CREATE OR REPLACE VIEW data_as_of
+COMMENT 'How recent are the data? One row; the ages and trends in the other views count back from as_of.'
+AS
+SELECT
+  max(latest) AS as_of,
+  (SELECT max(last_sync_at) FROM publications) AS last_sync_at
+FROM (
+  -- The clock of the service: topics move with every message, histories with every change. A time without an end is none.
+  SELECT max(updated_at) AS latest FROM topics WHERE updated_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  UNION ALL
+  SELECT max(changed_at) FROM history WHERE changed_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  UNION ALL
+  -- Messages have the time of their source, which may be wrong: one written after it was fetched does not count.
+  SELECT max(created_at) FROM messages WHERE created_at <= synced_at
+) AS clocks;
+
+-- From sql/views/02_final_ids.sql sha256:8a61f500a09a6a68
+CREATE OR REPLACE VIEW final_ids
+COMMENT 'Into what was a topic, company or person finally merged, after any number of merges? One row per merged one.'
+AS
+-- Without recursion, which Spark 4.0 does not have: each one is followed through a map of the merges, at most 20 steps
+-- and not back to itself.
+WITH named AS (
+  SELECT 'topic' AS entity_type, id, merged_into_id, CAST(NULL AS timestamp) AS merged_at, true AS is_stored
+  FROM topics
+  UNION ALL
+  SELECT 'company', id, merged_into_id, NULL, true FROM companies
+  UNION ALL
+  SELECT 'person', id, merged_into_id, NULL, true FROM people
+  UNION ALL
+  SELECT entity_type, source_id, target_id, merged_at, false FROM merges
+),
+merged AS (
+  SELECT
+    entity_type,
+    id,
+    -- Merged before the first sync: only the history of the survivor still has it.
+    if(
+      bool_or(is_stored),
+      max(merged_into_id) FILTER (WHERE is_stored),
+      max_by(merged_into_id, struct(merged_at IS NULL, coalesce(merged_at, TIMESTAMP '1970-01-01 00:00:00 UTC'), merged_into_id))
+    ) AS merged_into_id
+  FROM named
+  GROUP BY entity_type, id
+),
+-- The maps have only those that something was merged into: a lookup reads a whole map.
+targets AS (
+  SELECT merged.entity_type, map_from_entries(collect_list(struct(merged.id, merged.merged_into_id))) AS target_of
+  FROM merged
+  LEFT SEMI JOIN merged AS earlier ON earlier.entity_type = merged.entity_type AND earlier.merged_into_id = merged.id
+  WHERE merged.merged_into_id IS NOT NULL
+  GROUP BY merged.entity_type
+)
+SELECT
+  merged.entity_type,
+  merged.id,
+  aggregate(
+    sequence(2, 20),
+    merged.merged_into_id,
+    (reached, step) -> if(
+      try_element_at(targets.target_of, reached) <> merged.id, try_element_at(targets.target_of, reached), reached
+    )
+  ) AS final_id
+FROM merged
+LEFT JOIN targets ON targets.entity_type = merged.entity_type
+WHERE merged.merged_into_id IS NOT NULL;
+
+-- From sql/views/03_person_roles.sql sha256:245948347314a18e
+CREATE OR REPLACE VIEW person_roles
+COMMENT 'Who is staff, who is a bot, who is a VIP, and whose company is which? One row per person, without merged and deleted ones.'
+AS
+WITH in_topics AS (
+  SELECT
+    person_id,
+    max_by(display_name, struct(synced_at, topic_id)) FILTER (WHERE display_name IS NOT NULL) AS display_name,
+    max_by(is_staff, struct(synced_at, topic_id)) FILTER (WHERE is_staff IS NOT NULL) AS is_staff,
+    max_by(is_bot, struct(synced_at, topic_id)) FILTER (WHERE is_bot IS NOT NULL) AS is_bot,
+    max_by(is_vip, struct(synced_at, topic_id)) FILTER (WHERE is_vip IS NOT NULL) AS is_vip,
+    max_by(company_id, struct(synced_at, topic_id)) FILTER (WHERE company_id IS NOT NULL) AS company_id,
+    max_by(company_name, struct(synced_at, topic_id)) FILTER (WHERE company_name IS NOT NULL) AS company_name,
+    coalesce(bool_or(company_is_org_company), false) AS is_of_org_company
+  FROM topic_people
+  GROUP BY person_id
+),
+known AS (
+  SELECT
+    coalesce(people.id, in_topics.person_id) AS person_id,
+    coalesce(people.display_name, in_topics.display_name) AS display_name,
+    coalesce(people.company_id, in_topics.company_id) AS company_id,
+    coalesce(people.company_name, in_topics.company_name) AS company_name,
+    in_topics.is_staff,
+    in_topics.is_bot,
+    coalesce(people.is_vip, in_topics.is_vip) AS is_vip,
+    in_topics.is_of_org_company
+  FROM people
+  FULL JOIN in_topics ON in_topics.person_id = people.id
+  WHERE people.deleted_at IS NULL
+),
+followed AS (
+  SELECT
+    known.person_id,
+    known.display_name,
+    coalesce(final_ids.final_id, known.company_id) AS company_id,
+    known.company_name,
+    known.is_staff,
+    known.is_bot,
+    known.is_vip,
+    known.is_of_org_company
+  FROM known
+  LEFT JOIN final_ids ON final_ids.entity_type = 'company' AND final_ids.id = known.company_id
+)
+SELECT
+  followed.person_id,
+  followed.display_name,
+  followed.company_id,
+  coalesce(companies.name, followed.company_name) AS company_name,
+  coalesce(followed.is_staff, companies.is_org_company, followed.is_of_org_company, false) AS is_staff,
+  coalesce(followed.is_bot, false) AS is_bot,
+  coalesce(followed.is_vip, false) AS is_vip,
+  coalesce(companies.is_vip, false) AS is_company_vip
+FROM followed
+LEFT JOIN companies ON companies.id = followed.company_id;
+
+-- From sql/views/04_author_people.sql sha256:450dd1ac5f3987ad
+CREATE OR REPLACE VIEW author_people
+COMMENT 'Which person is behind an account that writes messages? One row per author.'
+AS
+WITH linked AS (
+  SELECT
+    person_identities.platform,
+    person_identities.platform_id,
+    coalesce(final_ids.final_id, person_identities.person_id) AS person_id,
+    person_roles.display_name,
+    person_roles.company_id,
+    person_roles.is_staff,
+    person_roles.is_bot,
+    person_roles.is_vip,
+    person_roles.is_company_vip,
+    -- If two people have the same account: the one that is not deleted, then the one synced last.
+    row_number() OVER (
+      PARTITION BY person_identities.platform, person_identities.platform_id
+      ORDER BY person_roles.person_id IS NOT NULL DESC, person_identities.synced_at DESC, person_identities.person_id DESC
+    ) AS choice
+  FROM person_identities
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = person_identities.person_id
+  LEFT JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, person_identities.person_id)
+)
+SELECT
+  authors.id AS author_id,
+  linked.person_id,
+  coalesce(linked.display_name, authors.display_name) AS display_name,
+  linked.company_id,
+  coalesce(linked.is_staff, false) AS is_staff,
+  coalesce(authors.is_bot, false) OR coalesce(linked.is_bot, false) AS is_bot,
+  coalesce(linked.is_vip, false) AS is_vip,
+  coalesce(linked.is_company_vip, false) AS is_company_vip
+FROM authors
+LEFT JOIN linked
+  ON linked.platform = authors.source_name AND linked.platform_id = authors.source_author_id AND linked.choice = 1;
+
+-- From sql/views/05_message_senders.sql sha256:9499964b5e3a6f2c
+CREATE OR REPLACE VIEW message_senders
+COMMENT 'Who wrote which message, and on which side? One row per message that was not deleted: the basis of all counts of messages by week, person, company or side.'
+AS
+SELECT
+  messages.id AS message_id,
+  messages.group_id,
+  messages.created_at,
+  CAST(date_trunc('week', messages.created_at) AS date) AS week,
+  messages.source_name,
+  messages.author_id,
+  author_people.person_id,
+  coalesce(author_people.person_id, messages.author_id) AS sender_id,
+  author_people.company_id,
+  CASE
+    WHEN author_people.is_bot THEN 'bot'
+    WHEN author_people.is_staff OR messages.is_internal THEN 'staff'
+    ELSE 'external'
+  END AS side,
+  coalesce(messages.is_internal, false) AS is_internal,
+  coalesce(author_people.is_vip OR author_people.is_company_vip, false) AS is_vip
+FROM messages
+LEFT JOIN author_people ON author_people.author_id = messages.author_id
+WHERE messages.deleted_at IS NULL;
+
+-- From sql/views/06_conversation_topics.sql sha256:573fdce920911773
+CREATE OR REPLACE VIEW conversation_topics
+COMMENT 'Which topic does a conversation count for? One row per conversation that is in a topic: the most urgent one where there are several, without deleted ones.'
+AS
+WITH chosen AS (
+  SELECT
+    topic_groups.group_id,
+    min_by(
+      topics.id,
+      struct(
+        coalesce(nullif(array_position(array('very_high', 'high', 'default', 'low', 'very_low'), topics.priority), 0), 6),
+        topics.id
+      )
+    ) AS topic_id
+  FROM topic_groups
+  JOIN topics ON topics.id = topic_groups.topic_id
+  WHERE topics.deleted_at IS NULL
+  GROUP BY topic_groups.group_id
+)
+SELECT chosen.group_id, chosen.topic_id, topics.title, topics.priority, topics.lifecycle_state
+FROM chosen
+JOIN topics ON topics.id = chosen.topic_id;
+
+-- From sql/views/07_business_hours.sql sha256:ce6ddd838ef1c188
+CREATE OR REPLACE VIEW business_hours
+COMMENT 'When are we at work? One row: the setting analysis.businessHours.'
+AS
+-- Write your own here (analysis.businessHours): the lake does not have the settings of the worker.
+SELECT
+  'UTC' AS timezone,
+  array(1, 2, 3, 4, 5) AS days,
+  '09:00:00' AS opens,
+  '17:00:00' AS closes;
+
+-- From sql/views/08_conversation_turns.sql sha256:c44cc9be66a2b0a8
+CREATE OR REPLACE VIEW conversation_turns
+COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
+AS
+WITH spoken AS (
+  SELECT
+    group_id,
+    message_id,
+    created_at,
+    side,
+    source_name,
+    lag(side) OVER (PARTITION BY group_id ORDER BY created_at, message_id) IS DISTINCT FROM side AS is_first,
+    lead(side) OVER (PARTITION BY group_id ORDER BY created_at, message_id) IS DISTINCT FROM side AS is_last,
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at, message_id) AS position,
+    count(CASE WHEN is_vip THEN 1 END) OVER (PARTITION BY group_id ORDER BY created_at, message_id) AS vip_messages
+  FROM message_senders
+  -- Bots do not answer, and an internal note is not seen by the other side.
+  WHERE side <> 'bot' AND NOT is_internal AND created_at IS NOT NULL
+),
+edges AS (
+  SELECT
+    group_id,
+    message_id,
+    created_at,
+    side,
+    source_name,
+    is_first,
+    position,
+    if(is_last, message_id, lead(message_id) OVER (PARTITION BY group_id ORDER BY position)) AS last_message_id,
+    if(is_last, created_at, lead(created_at) OVER (PARTITION BY group_id ORDER BY position)) AS ended_at,
+    if(is_last, position, lead(position) OVER (PARTITION BY group_id ORDER BY position)) AS last_position,
+    coalesce(lag(vip_messages) OVER (PARTITION BY group_id ORDER BY position), 0) AS vip_messages_before,
+    if(is_last, vip_messages, lead(vip_messages) OVER (PARTITION BY group_id ORDER BY position)) AS vip_messages_after
+  FROM spoken
+  WHERE is_first OR is_last
+),
+turns AS (
+  SELECT
+    group_id,
+    row_number() OVER (PARTITION BY group_id ORDER BY position) AS turn,
+    side,
+    created_at AS began_at,
+    message_id AS first_message_id,
+    ended_at,
+    last_message_id,
+    source_name,
+    last_position - position + 1 AS messages,
+    vip_messages_after > vip_messages_before AS is_vip,
+    lead(created_at) OVER (PARTITION BY group_id ORDER BY position) AS answered_at
+  FROM edges
+  WHERE is_first
+),
+-- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
+-- working days of its week before its day, and what its day had by then.
+hours AS (
+  SELECT
+    timezone,
+    size(days) AS days_a_week,
+    transform(sequence(1, 7), day -> size(filter(days, other -> other < day))) AS days_before,
+    transform(sequence(1, 7), day -> array_contains(days, day)) AS is_working,
+    opens,
+    closes - opens AS length
+  FROM (
+    SELECT
+      timezone,
+      days,
+      split_part(opens, ':', 1) * 3600 + split_part(opens, ':', 2) * 60 AS opens,
+      split_part(closes, ':', 1) * 3600 + split_part(closes, ':', 2) * 60 AS closes
+    FROM business_hours
+  ) AS setting
+),
+-- As seconds since a Monday, on the clocks of that time zone.
+clocks AS (
+  SELECT
+    turns.*,
+    hours.days_a_week,
+    hours.days_before,
+    hours.is_working,
+    hours.opens,
+    hours.length,
+    unix_micros(from_utc_timestamp(turns.began_at, hours.timezone)) / 1e6 - 345600 AS began,
+    unix_micros(from_utc_timestamp(turns.answered_at, hours.timezone)) / 1e6 - 345600 AS answered
+  FROM turns
+  CROSS JOIN hours
+),
+days AS (
+  SELECT
+    clocks.*,
+    1 + CAST(floor(began / 86400) - 7 * floor(began / 604800) AS integer) AS began_on,
+    began - 86400 * floor(began / 86400) AS began_second,
+    1 + CAST(floor(answered / 86400) - 7 * floor(answered / 604800) AS integer) AS answered_on,
+    answered - 86400 * floor(answered / 86400) AS answered_second
+  FROM clocks
+)
+SELECT
+  group_id,
+  turn,
+  side,
+  -- Sides alternate. The first turn from outside may follow one of staff, who wrote without being asked.
+  CASE WHEN side = 'external' THEN if(turn <= 2, 'first', 'next') END AS answer,
+  source_name,
+  began_at,
+  ended_at,
+  answered_at,
+  (unix_micros(answered_at) - unix_micros(began_at)) / 3600e6 AS hours_to_answer,
+  (
+    (floor(answered / 604800) - floor(began / 604800)) * days_a_week * length
+    + element_at(days_before, answered_on) * length
+    + if(element_at(is_working, answered_on), least(greatest(answered_second - opens, 0), length), 0)
+    - element_at(days_before, began_on) * length
+    - if(element_at(is_working, began_on), least(greatest(began_second - opens, 0), length), 0)
+  ) / 3600 AS business_hours_to_answer,
+  messages,
+  is_vip,
+  first_message_id,
+  last_message_id
+FROM days;
+
+-- From sql/views/09_topic_states.sql sha256:d97405c04431eb5e
+CREATE OR REPLACE VIEW topic_states
+COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
+AS
+WITH
+-- A version has the time of the worker, everything else that of the service. If the clock of the worker is behind, versions
+-- would seem to be older than what they show: then only the history counts.
+clocks AS (
+  SELECT coalesce((SELECT as_of FROM data_as_of) <= max(synced_at) + INTERVAL '1' HOUR, true) AS agree
+  FROM topics
+),
+-- A field that an event says nothing about is NULL. What it says is in an array: it may say NULL.
+fields AS (
+  SELECT
+    id,
+    entity_id AS topic_id,
+    changed_at,
+    operation,
+    changes,
+    previous_values,
+    coalesce(array_contains(json_object_keys(changes), 'title'), false) AS has_title,
+    coalesce(array_contains(json_object_keys(previous_values), 'title'), false) AS had_title,
+    coalesce(array_contains(json_object_keys(changes), 'priority'), false) AS has_priority,
+    coalesce(array_contains(json_object_keys(previous_values), 'priority'), false) AS had_priority,
+    coalesce(array_contains(json_object_keys(changes), 'lifecycleState'), false) AS has_lifecycle_state,
+    coalesce(array_contains(json_object_keys(previous_values), 'lifecycleState'), false) AS had_lifecycle_state,
+    coalesce(array_contains(json_object_keys(changes), 'graphStatus'), false) AS has_graph_status,
+    coalesce(array_contains(json_object_keys(previous_values), 'graphStatus'), false) AS had_graph_status,
+    coalesce(array_contains(json_object_keys(changes), 'archivedAt'), false) AS has_archived_at,
+    coalesce(array_contains(json_object_keys(previous_values), 'archivedAt'), false) AS had_archived_at,
+    get_json_object(changes, '$.archivedAt') AS archived_text,
+    get_json_object(previous_values, '$.archivedAt') AS archived_text_before,
+    try_cast(get_json_object(changes, '$.archivedAt') AS double) AS archived_number,
+    try_cast(get_json_object(previous_values, '$.archivedAt') AS double) AS archived_number_before,
+    coalesce(array_contains(json_object_keys(changes), 'archived'), false) AS has_archived
+  FROM history
+  WHERE entity_type = 'topic' AND changed_at IS NOT NULL
+),
+recorded AS (
+  SELECT
+    topic_id,
+    changed_at AS happened_at,
+    id,
+    CASE WHEN has_title THEN array(get_json_object(changes, '$.title')) END AS title,
+    CASE
+      WHEN had_title THEN array(get_json_object(previous_values, '$.title'))
+      WHEN has_title THEN array(CAST(NULL AS string))
+    END AS title_before,
+    CASE WHEN has_priority THEN array(get_json_object(changes, '$.priority')) END AS priority,
+    CASE
+      WHEN had_priority THEN array(get_json_object(previous_values, '$.priority'))
+      WHEN has_priority THEN array(CAST(NULL AS string))
+    END AS priority_before,
+    CASE WHEN has_lifecycle_state THEN array(get_json_object(changes, '$.lifecycleState')) END AS lifecycle_state,
+    CASE
+      WHEN had_lifecycle_state THEN array(get_json_object(previous_values, '$.lifecycleState'))
+      WHEN has_lifecycle_state THEN array(CAST(NULL AS string))
+    END AS lifecycle_state_before,
+    CASE WHEN has_graph_status THEN array(get_json_object(changes, '$.graphStatus')) END AS graph_status,
+    CASE
+      WHEN had_graph_status THEN array(get_json_object(previous_values, '$.graphStatus'))
+      WHEN has_graph_status THEN array(CAST(NULL AS string))
+    END AS graph_status_before,
+    CASE
+      -- ISO 8601, or seconds or milliseconds since 1970.
+      WHEN has_archived_at THEN array(
+        coalesce(
+          timestamp_micros(CAST(CASE WHEN abs(archived_number) < 1e11 THEN archived_number * 1e6 WHEN abs(archived_number) < 1e14 THEN archived_number * 1e3 END AS bigint)),
+          -- Spark does not read a time without seconds before a zone.
+          try_cast(regexp_replace(archived_text, '([T ][0-9][0-9]:[0-9][0-9])(Z|[-+].*)$', '$1:00$2') AS timestamp)
+        )
+      )
+      WHEN has_archived THEN array(if(get_json_object(changes, '$.archived') = 'true', changed_at, NULL))
+    END AS archived_at,
+    CASE
+      WHEN had_archived_at THEN array(
+        coalesce(
+          timestamp_micros(CAST(CASE WHEN abs(archived_number_before) < 1e11 THEN archived_number_before * 1e6 WHEN abs(archived_number_before) < 1e14 THEN archived_number_before * 1e3 END AS bigint)),
+          -- Spark does not read a time without seconds before a zone.
+          try_cast(regexp_replace(archived_text_before, '([T ][0-9][0-9]:[0-9][0-9])(Z|[-+].*)$', '$1:00$2') AS timestamp)
+        )
+      )
+      WHEN has_archived_at OR has_archived THEN array(CAST(NULL AS timestamp))
+    END AS archived_at_before,
+    -- Any later record shows that it was brought back.
+    array(if(operation = 'DELETE', changed_at, NULL)) AS deleted_at
+  FROM fields
+),
+merged AS (
+  SELECT source_id AS topic_id, max(merged_at) AS happened_at, max_by(target_id, merged_at) AS merged_into_id
+  FROM merges
+  WHERE entity_type = 'topic' AND merged_at IS NOT NULL
+  GROUP BY source_id
+),
+-- The topic itself says since when it is archived or superseded, also where its history cannot be read.
+dated AS (
+  SELECT
+    id AS topic_id,
+    graph_status,
+    archived_at,
+    if(graph_status = 'superseded', superseded_at, archived_at) AS happened_at
+  FROM topics
+  WHERE graph_status IN ('superseded', 'archived')
+),
+created AS (
+  SELECT
+    topics.id AS topic_id,
+    coalesce(
+      max(topics.created_at),
+      min(recorded.happened_at),
+      max(topics.time_range_start),
+      max(topics.synced_at)
+    ) AS happened_at
+  FROM topics
+  LEFT JOIN recorded ON recorded.topic_id = topics.id
+  GROUP BY topics.id
+),
+events AS (
+  SELECT
+    topic_id,
+    happened_at,
+    0 AS rank,
+    CAST(NULL AS string) AS id,
+    CAST(NULL AS array<string>) AS title,
+    CAST(NULL AS array<string>) AS title_before,
+    CAST(NULL AS array<string>) AS priority,
+    CAST(NULL AS array<string>) AS priority_before,
+    CAST(NULL AS array<string>) AS lifecycle_state,
+    CAST(NULL AS array<string>) AS lifecycle_state_before,
+    CAST(NULL AS array<string>) AS graph_status,
+    CAST(NULL AS array<string>) AS graph_status_before,
+    CAST(NULL AS array<timestamp>) AS archived_at,
+    CAST(NULL AS array<timestamp>) AS archived_at_before,
+    CAST(NULL AS array<string>) AS detail_unavailable_reason,
+    CAST(NULL AS array<string>) AS detail_unavailable_reason_before,
+    CAST(NULL AS array<timestamp>) AS deleted_at,
+    CAST(NULL AS array<string>) AS merged_into_id,
+    CAST(NULL AS boolean) AS is_version
+  FROM created
+  UNION ALL
+  SELECT
+    topic_id,
+    happened_at,
+    1,
+    id,
+    title,
+    title_before,
+    priority,
+    priority_before,
+    lifecycle_state,
+    lifecycle_state_before,
+    graph_status,
+    graph_status_before,
+    archived_at,
+    archived_at_before,
+    NULL,
+    NULL,
+    deleted_at,
+    NULL,
+    NULL
+  FROM recorded
+  UNION ALL
+  SELECT
+    topic_id,
+    happened_at,
+    2,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    array(happened_at),
+    array(merged_into_id),
+    NULL
+  FROM merged
+  UNION ALL
+  SELECT
+    topic_id,
+    happened_at,
+    2,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    array(graph_status),
+    array(CAST('active' AS string)),
+    if(archived_at = happened_at, array(archived_at), NULL),
+    if(archived_at = happened_at, array(CAST(NULL AS timestamp)), NULL),
+    NULL, NULL, NULL, NULL, NULL
+  FROM dated
+  WHERE happened_at IS NOT NULL
+  UNION ALL
+  SELECT
+    topic_id,
+    valid_from,
+    3,
+    NULL,
+    array(title),
+    array(title),
+    array(priority),
+    array(priority),
+    array(lifecycle_state),
+    array(lifecycle_state),
+    -- Only the detail of the topic has these and the last one, and it may not have been fetched yet.
+    if(graph_status IS NULL, NULL, array(graph_status)),
+    if(graph_status IS NULL, NULL, array(graph_status)),
+    if(graph_status IS NULL AND archived_at IS NULL, NULL, array(archived_at)),
+    if(graph_status IS NULL AND archived_at IS NULL, NULL, array(archived_at)),
+    if(graph_status IS NULL AND detail_unavailable_reason IS NULL, NULL, array(detail_unavailable_reason)),
+    if(graph_status IS NULL AND detail_unavailable_reason IS NULL, NULL, array(detail_unavailable_reason)),
+    array(deleted_at),
+    array(merged_into_id),
+    true
+  FROM topic_versions
+  CROSS JOIN clocks
+  WHERE clocks.agree
+  UNION ALL
+  -- What it is now, if nothing says when it became so: after everything else.
+  SELECT
+    id,
+    TIMESTAMP '9999-12-31 00:00:00 UTC',
+    9,
+    NULL,
+    NULL,
+    array(title),
+    NULL,
+    array(priority),
+    NULL,
+    array(lifecycle_state),
+    NULL,
+    array(graph_status),
+    NULL,
+    array(archived_at),
+    NULL,
+    array(detail_unavailable_reason),
+    NULL, NULL, NULL
+  FROM topics
+),
+ordered AS (
+  SELECT
+    events.topic_id,
+    created.happened_at AS opened_at,
+    -- Nothing happens to a topic before it exists.
+    greatest(events.happened_at, created.happened_at) AS happened_at,
+    row_number() OVER (
+      PARTITION BY events.topic_id
+      ORDER BY greatest(events.happened_at, created.happened_at), events.rank, events.id NULLS LAST
+    ) AS step,
+    events.title,
+    events.title_before,
+    events.priority,
+    events.priority_before,
+    events.lifecycle_state,
+    events.lifecycle_state_before,
+    events.graph_status,
+    events.graph_status_before,
+    events.archived_at,
+    events.archived_at_before,
+    events.detail_unavailable_reason,
+    events.detail_unavailable_reason_before,
+    events.deleted_at,
+    events.merged_into_id,
+    events.is_version
+  FROM events
+  JOIN created ON created.topic_id = events.topic_id
+),
+-- Each field keeps the value of the last event that has it. Before the first such event it had the value that the next one
+-- names as the earlier one.
+filled AS (
+  SELECT
+    topic_id,
+    opened_at,
+    happened_at,
+    coalesce(
+      last_value(title) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(title_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS title,
+    coalesce(
+      last_value(priority) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(priority_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS priority,
+    coalesce(
+      last_value(lifecycle_state) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(lifecycle_state_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS lifecycle_state,
+    coalesce(
+      last_value(graph_status) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(graph_status_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS graph_status,
+    coalesce(
+      last_value(archived_at) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(archived_at_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS archived_at,
+    coalesce(
+      last_value(detail_unavailable_reason) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step),
+      first_value(detail_unavailable_reason_before) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+    ) AS detail_unavailable_reason,
+    last_value(deleted_at) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step) AS deleted_at,
+    last_value(merged_into_id) IGNORE NULLS OVER (PARTITION BY topic_id ORDER BY step) AS merged_into_id,
+    coalesce(bool_or(is_version) OVER (PARTITION BY topic_id ORDER BY step), false) AS is_version,
+    lead(happened_at) OVER (PARTITION BY topic_id ORDER BY step) AS next_at
+  FROM ordered
+),
+periods AS (
+  SELECT
+    topic_id,
+    opened_at,
+    happened_at,
+    if(next_at < TIMESTAMP '9999-12-31 00:00:00 UTC', next_at, NULL) AS valid_to,
+    title[0] AS title,
+    priority[0] AS priority,
+    lifecycle_state[0] AS lifecycle_state,
+    graph_status[0] AS graph_status,
+    archived_at[0] AS archived_at,
+    detail_unavailable_reason[0] AS detail_unavailable_reason,
+    deleted_at[0] AS deleted_at,
+    merged_into_id[0] AS merged_into_id,
+    is_version
+  FROM filled
+  WHERE next_at > happened_at
+)
+SELECT
+  topic_id,
+  happened_at AS valid_from,
+  valid_to,
+  title,
+  priority,
+  nullif(array_position(array('very_high', 'high', 'default', 'low', 'very_low'), priority), 0) AS priority_rank,
+  lifecycle_state,
+  graph_status,
+  opened_at,
+  archived_at,
+  deleted_at,
+  merged_into_id,
+  detail_unavailable_reason,
+  deleted_at IS NULL
+  AND archived_at IS NULL
+  AND merged_into_id IS NULL
+  AND coalesce(graph_status, 'active') = 'active'
+  AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
+  AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration' AS is_open,
+  if(is_version, 'versions', 'history') AS based_on
+FROM periods;
+
+-- From sql/views/10_backlog.sql sha256:43d19a2e33d8f20b
+CREATE OR REPLACE VIEW backlog
+COMMENT 'What is open, how urgent is it, whom does it affect, and is it growing? One row per open topic: not deleted, archived, merged, superseded, completed or dismissed. Bots are not counted, staff is counted separately.'
+AS
+WITH open_topics AS (
+  SELECT *
+  FROM topics
+  WHERE deleted_at IS NULL
+    AND archived_at IS NULL
+    AND merged_into_id IS NULL
+    AND coalesce(graph_status, 'active') = 'active'
+    AND coalesce(lifecycle_state, 'unknown') NOT IN ('completed', 'dismissed')
+    -- Archived in the migration: still listed, but 404 by id.
+    AND detail_unavailable_reason IS DISTINCT FROM 'archived_in_v1_to_v2_migration'
+),
+taking_part AS (
+  SELECT DISTINCT
+    topic_people.topic_id,
+    coalesce(final_ids.final_id, topic_people.person_id) AS person_id
+  FROM topic_people
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
+),
+reach AS (
+  SELECT
+    taking_part.topic_id,
+    count(*) FILTER (WHERE NOT is_staff) AS people,
+    count(DISTINCT company_id) FILTER (WHERE NOT is_staff) AS companies,
+    count(*) FILTER (WHERE NOT is_staff AND is_vip) AS vip_people,
+    count(DISTINCT company_id) FILTER (WHERE NOT is_staff AND is_company_vip) AS vip_companies,
+    count(*) FILTER (WHERE is_staff) AS staff
+  FROM taking_part
+  JOIN person_roles ON person_roles.person_id = taking_part.person_id
+  WHERE NOT is_bot
+  GROUP BY taking_part.topic_id
+),
+activity AS (
+  SELECT
+    topic_groups.topic_id,
+    max(message_senders.created_at) AS last_message_at,
+    count(*) FILTER (WHERE message_senders.created_at > as_of - INTERVAL '7' DAY) AS messages_last_7_days,
+    count(*) FILTER (WHERE message_senders.created_at > as_of - INTERVAL '14' DAY AND message_senders.created_at <= as_of - INTERVAL '7' DAY)
+      AS messages_7_days_before
+  FROM message_senders
+  JOIN topic_groups ON topic_groups.group_id = message_senders.group_id
+  CROSS JOIN data_as_of
+  WHERE side = 'external' AND message_senders.created_at <= as_of
+  GROUP BY topic_groups.topic_id
+)
+SELECT
+  t.id AS topic_id,
+  t.title,
+  t.issue_type,
+  t.priority,
+  nullif(array_position(array('very_high', 'high', 'default', 'low', 'very_low'), t.priority), 0) AS priority_rank,
+  t.lifecycle_state,
+  t.lifecycle_state_confidence,
+  coalesce(t.created_at, t.time_range_start) AS opened_at,
+  (unix_micros(as_of) - unix_micros(coalesce(t.created_at, t.time_range_start))) / 86400e6 AS age_days,
+  coalesce(reach.people, 0) AS people,
+  coalesce(reach.companies, 0) AS companies,
+  coalesce(reach.vip_people, 0) AS vip_people,
+  coalesce(reach.vip_companies, 0) AS vip_companies,
+  coalesce(reach.staff, 0) AS staff,
+  t.total_group_count AS conversations,
+  t.total_group_count - t.staff_response_group_count AS conversations_without_staff,
+  t.message_count AS messages,
+  activity.last_message_at,
+  coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
+  coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
+  coalesce(activity.messages_last_7_days - activity.messages_7_days_before, 0) AS momentum,
+  t.sources,
+  t.linked_ticket_display_name,
+  t.linked_ticket_url,
+  t.updated_at
+FROM open_topics AS t
+CROSS JOIN data_as_of
+LEFT JOIN reach ON reach.topic_id = t.id
+LEFT JOIN activity ON activity.topic_id = t.id;
+
+-- From sql/views/11_topic_weekly_activity.sql sha256:19bef3946c249f4a
+CREATE OR REPLACE VIEW topic_weekly_activity
+COMMENT 'How many messages did a topic get each week, and from how many people? One row per topic and ISO week (UTC) with any message; counted from the messages themselves.'
+AS
+SELECT
+  topics.id AS topic_id,
+  topics.title,
+  message_senders.week,
+  count(*) FILTER (WHERE side = 'external') AS messages,
+  count(DISTINCT sender_id) FILTER (WHERE side = 'external') AS people,
+  count(DISTINCT company_id) FILTER (WHERE side = 'external') AS companies,
+  count(DISTINCT message_senders.group_id) AS conversations,
+  count(*) FILTER (WHERE side = 'staff') AS staff_messages,
+  count(*) FILTER (WHERE side = 'bot') AS bot_messages
+FROM message_senders
+JOIN topic_groups ON topic_groups.group_id = message_senders.group_id
+JOIN topics ON topics.id = topic_groups.topic_id
+WHERE topics.deleted_at IS NULL AND message_senders.week IS NOT NULL
+GROUP BY topics.id, topics.title, message_senders.week;
+
+-- From sql/views/12_company_weekly_activity.sql sha256:8a3f536d7f2b3e8a
+CREATE OR REPLACE VIEW company_weekly_activity
+COMMENT 'How much did a company\'s people write each week? One row per company and ISO week (UTC) in which they wrote; counted from the messages themselves, without staff and bots.'
+AS
+SELECT
+  companies.id AS company_id,
+  companies.name,
+  message_senders.week,
+  count(*) AS messages,
+  count(DISTINCT sender_id) AS people,
+  count(DISTINCT message_senders.group_id) AS conversations
+FROM message_senders
+JOIN companies ON companies.id = message_senders.company_id
+WHERE side = 'external' AND companies.deleted_at IS NULL AND message_senders.week IS NOT NULL
+GROUP BY companies.id, companies.name, message_senders.week;
+
+-- From sql/views/13_unanswered_groups.sql sha256:e333763753dabaf3
+CREATE OR REPLACE VIEW unanswered_groups
+COMMENT 'Who has never got an answer? One row per conversation in which somebody from outside wrote and staff never answered. Those who were answered and wrote again are in awaiting_reply. Archived conversations are left out. Messages of bots and internal notes do not count as answers.'
+AS
+WITH opened AS (
+  SELECT
+    message_senders.*,
+    min(CASE WHEN side = 'external' THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS asker_id,
+    first_value(CASE WHEN side = 'external' THEN message_id END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS first_message_id
+  FROM message_senders
+),
+unanswered AS (
+  SELECT
+    group_id,
+    max(opened_at) AS opened_at,
+    max(created_at) FILTER (WHERE side = 'external') AS last_message_at,
+    count(*) FILTER (WHERE side = 'external') AS messages,
+    count(DISTINCT sender_id) FILTER (WHERE side = 'external') AS people,
+    count(DISTINCT company_id) FILTER (WHERE side = 'external') AS companies,
+    coalesce(bool_or(is_vip) FILTER (WHERE side = 'external'), false) AS is_vip,
+    count(*) FILTER (WHERE is_internal) AS internal_notes,
+    count(*) FILTER (WHERE side = 'external' AND sender_id <> asker_id) AS community_answers,
+    max(first_message_id) AS first_message_id
+  FROM opened
+  GROUP BY group_id
+  -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
+  HAVING count(*) FILTER (WHERE side = 'external') > 0
+    AND NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened_at), false)
+)
+SELECT
+  unanswered.group_id,
+  groups.title,
+  topic.topic_id,
+  topic.title AS topic_title,
+  topic.priority AS topic_priority,
+  topic.lifecycle_state AS topic_lifecycle_state,
+  unanswered.opened_at,
+  unanswered.last_message_at,
+  (unix_micros(as_of) - unix_micros(unanswered.opened_at)) / 3600e6 AS waiting_hours,
+  unanswered.messages,
+  unanswered.people,
+  unanswered.companies,
+  unanswered.is_vip,
+  unanswered.community_answers,
+  unanswered.internal_notes,
+  messages.source_name,
+  messages.source_url
+FROM unanswered
+CROSS JOIN data_as_of
+JOIN groups ON groups.id = unanswered.group_id
+JOIN messages ON messages.id = unanswered.first_message_id
+LEFT JOIN conversation_topics AS topic ON topic.group_id = unanswered.group_id
+WHERE groups.archived_at IS NULL;
+
+-- From sql/views/14_company_health.sql sha256:82f8f74b472374ce
+CREATE OR REPLACE VIEW company_health
+COMMENT 'How active is each company: how much do its people write, more or less than before, and what are they waiting for? One row per company, without our own and deleted ones. Bots are not counted.'
+AS
+WITH activity AS (
+  SELECT
+    m.company_id,
+    count(*) FILTER (WHERE m.created_at <= as_of) AS messages,
+    count(DISTINCT m.sender_id) FILTER (WHERE m.created_at <= as_of) AS people,
+    count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '28' DAY AND m.created_at <= as_of) AS messages_last_28_days,
+    count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '56' DAY AND m.created_at <= as_of - INTERVAL '28' DAY)
+      AS messages_28_days_before,
+    max(m.created_at) FILTER (WHERE m.created_at <= as_of) AS last_message_at,
+    count(DISTINCT unanswered_groups.group_id) AS unanswered_groups
+  FROM message_senders AS m
+  CROSS JOIN data_as_of
+  LEFT JOIN unanswered_groups ON unanswered_groups.group_id = m.group_id
+  WHERE m.side = 'external'
+  GROUP BY m.company_id
+),
+concerned AS (
+  SELECT
+    person_roles.company_id,
+    count(DISTINCT backlog.topic_id) AS open_topics,
+    count(DISTINCT backlog.topic_id) FILTER (WHERE backlog.priority_rank <= 2) AS urgent_topics
+  FROM topic_people
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
+  JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
+  JOIN backlog ON backlog.topic_id = topic_people.topic_id
+  WHERE NOT person_roles.is_bot AND NOT person_roles.is_staff
+  GROUP BY person_roles.company_id
+)
+SELECT
+  c.id AS company_id,
+  c.name,
+  c.primary_domain,
+  coalesce(c.is_vip, false) AS is_vip,
+  c.person_count AS people,
+  coalesce(activity.people, 0) AS people_who_wrote,
+  coalesce(activity.messages, 0) AS messages,
+  coalesce(activity.messages_last_28_days, 0) AS messages_last_28_days,
+  coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
+  activity.last_message_at,
+  (unix_micros(as_of) - unix_micros(activity.last_message_at)) / 86400e6 AS days_silent,
+  coalesce(concerned.open_topics, 0) AS open_topics,
+  coalesce(concerned.urgent_topics, 0) AS urgent_topics,
+  coalesce(activity.unanswered_groups, 0) AS unanswered_groups,
+  CASE
+    WHEN coalesce(activity.messages_last_28_days, 0) = 0 THEN 'silent'
+    WHEN activity.messages_28_days_before = 0 THEN 'new'
+    WHEN activity.messages_last_28_days >= activity.messages_28_days_before * 1.5 THEN 'growing'
+    WHEN activity.messages_last_28_days * 1.5 <= activity.messages_28_days_before THEN 'fading'
+    ELSE 'steady'
+  END AS trend
+FROM companies AS c
+CROSS JOIN data_as_of
+LEFT JOIN activity ON activity.company_id = c.id
+LEFT JOIN concerned ON concerned.company_id = c.id
+WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
+
+-- From sql/views/15_top_helpers.sql sha256:4eec48e96cf4dd98
+CREATE OR REPLACE VIEW top_helpers
+COMMENT 'Who helps most? One row per person who answered in a conversation that somebody else opened, staff and community alike (is_staff tells them apart). Bots and internal notes are left out.'
+AS
+WITH opened AS (
+  SELECT
+    person_id,
+    group_id,
+    message_id,
+    created_at,
+    sender_id,
+    side,
+    is_internal,
+    min(CASE WHEN side = 'external' AND sender_id IS NOT NULL THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS asker_id
+  FROM message_senders
+),
+answers AS (
+  SELECT
+    person_id,
+    group_id,
+    asker_id,
+    opened_at,
+    message_id,
+    created_at,
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at, message_id) = 1 AS is_first
+  FROM opened
+  WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id AND created_at >= opened_at
+),
+thanks AS (
+  SELECT message_id, sum(count) AS reactions
+  FROM message_reactions
+  GROUP BY message_id
+)
+SELECT
+  answers.person_id,
+  max(person_roles.display_name) AS display_name,
+  max(person_roles.is_staff) AS is_staff,
+  max(person_roles.company_id) AS company_id,
+  max(person_roles.company_name) AS company_name,
+  count(DISTINCT answers.group_id) AS conversations_helped,
+  count(DISTINCT answers.asker_id) AS people_helped,
+  count(*) AS answers,
+  count(*) FILTER (WHERE is_first) AS first_answers,
+  median(CASE WHEN is_first THEN (unix_micros(answers.created_at) - unix_micros(answers.opened_at)) / 60e6 END) AS median_minutes_to_first_answer,
+  coalesce(sum(thanks.reactions), 0) AS reactions,
+  max(answers.created_at) AS last_helped_at
+FROM answers
+JOIN person_roles ON person_roles.person_id = answers.person_id
+LEFT JOIN thanks ON thanks.message_id = answers.message_id
+GROUP BY answers.person_id;
+
+-- From sql/views/16_source_mix.sql sha256:1abfc20d0c3c7f7c
+CREATE OR REPLACE VIEW source_mix
+COMMENT 'Where do people talk to us, and how does that change? One row per ISO week (UTC) and source system, without staff and bots.'
+AS
+SELECT
+  week,
+  source_name,
+  count(*) AS messages,
+  count(DISTINCT sender_id) AS people,
+  count(DISTINCT company_id) AS companies,
+  count(DISTINCT group_id) AS conversations,
+  count(*) / sum(count(*)) OVER (PARTITION BY week) AS share
+FROM message_senders
+WHERE side = 'external' AND week IS NOT NULL
+GROUP BY week, source_name;
+
+-- From sql/views/17_lifecycle_transitions.sql sha256:a2bb7fc04633a7bb
+CREATE OR REPLACE VIEW lifecycle_transitions
+COMMENT 'How do topics move from open to done, who moves them, and how long does it take? One row per recorded change of a topic\'s lifecycle state; deleted topics are left out.'
+AS
+WITH recorded AS (
+  SELECT
+    id,
+    entity_id AS topic_id,
+    changed_at,
+    changed_by,
+    user_name,
+    get_json_object(changes, '$.lifecycleState') AS to_state,
+    coalesce(
+      get_json_object(previous_values, '$.lifecycleState'),
+      lag(get_json_object(changes, '$.lifecycleState')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    ) AS from_state
+  FROM history
+  WHERE entity_type = 'topic' AND operation <> 'DELETE' AND coalesce(array_contains(json_object_keys(changes), 'lifecycleState'), false)
+),
+existing AS (
+  SELECT recorded.*, topics.title
+  FROM recorded
+  LEFT JOIN topics ON topics.id = recorded.topic_id
+  WHERE recorded.from_state IS DISTINCT FROM recorded.to_state AND topics.deleted_at IS NULL
+)
+SELECT
+  id AS history_id,
+  topic_id,
+  title,
+  changed_at,
+  changed_by,
+  user_name,
+  from_state,
+  to_state,
+  (unix_micros(changed_at) - unix_micros(lag(changed_at) OVER (PARTITION BY topic_id ORDER BY changed_at NULLS LAST, id))) / 86400e6
+    AS days_in_from_state
+FROM existing;
+
+-- From sql/views/18_priority_transitions.sql sha256:f985bb08bfc1d464
+CREATE OR REPLACE VIEW priority_transitions
+COMMENT 'Which topics got a higher or lower priority, when and from whom? One row per recorded change of a topic\'s priority; deleted topics are left out.'
+AS
+WITH recorded AS (
+  SELECT
+    id,
+    entity_id AS topic_id,
+    changed_at,
+    changed_by,
+    user_name,
+    get_json_object(changes, '$.priority') AS to_priority,
+    coalesce(
+      get_json_object(previous_values, '$.priority'),
+      lag(get_json_object(changes, '$.priority')) OVER (PARTITION BY entity_id ORDER BY changed_at NULLS LAST, id)
+    ) AS from_priority
+  FROM history
+  WHERE entity_type = 'topic' AND operation <> 'DELETE' AND coalesce(array_contains(json_object_keys(changes), 'priority'), false)
+),
+ranked AS (
+  SELECT
+    recorded.*,
+    nullif(array_position(array('very_low', 'low', 'default', 'high', 'very_high'), from_priority), 0) AS from_rank,
+    nullif(array_position(array('very_low', 'low', 'default', 'high', 'very_high'), to_priority), 0) AS to_rank
+  FROM recorded
+)
+SELECT
+  ranked.id AS history_id,
+  ranked.topic_id,
+  topics.title,
+  ranked.changed_at,
+  ranked.changed_by,
+  ranked.user_name,
+  ranked.from_priority,
+  ranked.to_priority,
+  CASE WHEN to_rank > from_rank THEN 'raised' WHEN to_rank < from_rank THEN 'lowered' END AS direction
+FROM ranked
+LEFT JOIN topics ON topics.id = ranked.topic_id
+WHERE ranked.from_priority IS DISTINCT FROM ranked.to_priority AND topics.deleted_at IS NULL;
+
+-- From sql/views/23_awaiting_reply.sql sha256:837d4e759f81e5ce
+CREATE OR REPLACE VIEW awaiting_reply
+COMMENT 'Who is waiting for a reply from us, and since when? One row per conversation in which somebody from outside wrote last, never answered (also in unanswered_groups) or answered before. Archived conversations are left out. Messages of bots and internal notes do not count.'
+AS
+SELECT
+  waiting.group_id,
+  groups.title,
+  topic.topic_id,
+  topic.title AS topic_title,
+  topic.priority AS topic_priority,
+  topic.lifecycle_state AS topic_lifecycle_state,
+  waiting.began_at AS waiting_since,
+  (unix_micros(as_of) - unix_micros(waiting.began_at)) / 3600e6 AS waiting_hours,
+  waiting.ended_at AS last_message_at,
+  waiting.last_message_id,
+  messages.author_id AS last_author_id,
+  author.person_id AS last_person_id,
+  author.display_name AS last_name,
+  author.company_id AS last_company_id,
+  waiting.side,
+  waiting.is_vip,
+  waiting.answer = 'next' AS was_answered_before,
+  waiting.messages,
+  messages.source_name,
+  messages.source_url
+FROM conversation_turns AS waiting
+CROSS JOIN data_as_of
+JOIN groups ON groups.id = waiting.group_id
+JOIN messages ON messages.id = waiting.last_message_id
+LEFT JOIN author_people AS author ON author.author_id = messages.author_id
+LEFT JOIN conversation_topics AS topic ON topic.group_id = waiting.group_id
+WHERE waiting.answered_at IS NULL AND waiting.side = 'external' AND groups.archived_at IS NULL;
+
+-- From sql/views/24_response_times.sql sha256:ffcf9b7567b29521
+CREATE OR REPLACE VIEW response_times
+COMMENT 'How fast does staff answer? One row per month, source system, priority of the topic, and first or next answer. The turns themselves, for other groups, are in conversation_turns.'
+AS
+SELECT
+  CAST(date_trunc('month', turns.began_at) AS date) AS month,
+  turns.source_name,
+  topic.priority,
+  turns.answer,
+  count(*) AS questions,
+  count(turns.answered_at) AS answered,
+  median(turns.hours_to_answer) AS median_hours,
+  avg(turns.hours_to_answer) AS average_hours,
+  percentile(turns.hours_to_answer, 0.9) AS p90_hours,
+  median(turns.business_hours_to_answer) AS median_business_hours,
+  percentile(turns.business_hours_to_answer, 0.9) AS p90_business_hours
+FROM conversation_turns AS turns
+LEFT JOIN conversation_topics AS topic ON topic.group_id = turns.group_id
+WHERE turns.side = 'external'
+GROUP BY CAST(date_trunc('month', turns.began_at) AS date), turns.source_name, topic.priority, turns.answer;
+
+-- From sql/views/25_topic_momentum.sql sha256:d575d82538e68f8e
+CREATE OR REPLACE VIEW topic_momentum
+COMMENT 'Which topics grow, and how fast? One row per topic that is not deleted. Counts back from data_as_of.as_of, from the messages themselves, without staff and bots.'
+AS
+WITH activity AS (
+  SELECT
+    topic_groups.topic_id,
+    count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '7' DAY) AS messages_last_7_days,
+    count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '14' DAY AND m.created_at <= as_of - INTERVAL '7' DAY)
+      AS messages_7_days_before,
+    count(*) FILTER (WHERE m.created_at > as_of - INTERVAL '28' DAY) AS messages_last_28_days,
+    count(*) FILTER (WHERE m.created_at <= as_of - INTERVAL '28' DAY) AS messages_28_days_before,
+    count(DISTINCT m.sender_id) FILTER (WHERE m.created_at > as_of - INTERVAL '28' DAY) AS people_last_28_days,
+    count(DISTINCT m.sender_id) FILTER (WHERE m.created_at <= as_of - INTERVAL '28' DAY) AS people_28_days_before,
+    count(DISTINCT m.company_id) FILTER (WHERE m.created_at > as_of - INTERVAL '28' DAY) AS companies_last_28_days,
+    count(DISTINCT m.company_id) FILTER (WHERE m.created_at <= as_of - INTERVAL '28' DAY) AS companies_28_days_before
+  FROM message_senders AS m
+  JOIN topic_groups ON topic_groups.group_id = m.group_id
+  CROSS JOIN data_as_of
+  WHERE m.side = 'external' AND m.created_at <= as_of AND m.created_at > as_of - INTERVAL '56' DAY
+  GROUP BY topic_groups.topic_id
+)
+SELECT
+  topics.id AS topic_id,
+  topics.title,
+  topics.priority,
+  topics.lifecycle_state,
+  backlog.topic_id IS NOT NULL AS is_open,
+  coalesce(activity.messages_last_7_days, 0) AS messages_last_7_days,
+  coalesce(activity.messages_7_days_before, 0) AS messages_7_days_before,
+  activity.messages_last_7_days / nullif(activity.messages_7_days_before, 0) AS growth_7_days,
+  coalesce(activity.messages_last_28_days, 0) AS messages_last_28_days,
+  coalesce(activity.messages_28_days_before, 0) AS messages_28_days_before,
+  activity.messages_last_28_days / nullif(activity.messages_28_days_before, 0) AS growth_28_days,
+  coalesce(activity.messages_last_28_days >= 2 * activity.messages_28_days_before AND activity.messages_28_days_before > 0, false) AS has_doubled,
+  coalesce(activity.messages_last_28_days > 0 AND activity.messages_28_days_before = 0, false) AS is_new,
+  coalesce(activity.people_last_28_days, 0) AS people_last_28_days,
+  coalesce(activity.people_28_days_before, 0) AS people_28_days_before,
+  coalesce(activity.companies_last_28_days, 0) AS companies_last_28_days,
+  coalesce(activity.companies_28_days_before, 0) AS companies_28_days_before
+FROM topics
+LEFT JOIN activity ON activity.topic_id = topics.id
+LEFT JOIN backlog ON backlog.topic_id = topics.id
+WHERE topics.deleted_at IS NULL;
+
+-- From sql/views/26_company_topics.sql sha256:77b571abd91bacb5
+CREATE OR REPLACE VIEW company_topics
+COMMENT 'Which topics concern which companies, and how large are these? One row per topic and company whose people take part in it or wrote in its conversations; without our own company, bots, and what is deleted. sum(employees) by topic weighs topics by the size of the companies.'
+AS
+WITH taking_part AS (
+  SELECT DISTINCT
+    topic_people.topic_id,
+    person_roles.company_id,
+    person_roles.person_id
+  FROM topic_people
+  LEFT JOIN final_ids ON final_ids.entity_type = 'person' AND final_ids.id = topic_people.person_id
+  JOIN person_roles ON person_roles.person_id = coalesce(final_ids.final_id, topic_people.person_id)
+  WHERE NOT person_roles.is_staff AND NOT person_roles.is_bot AND person_roles.company_id IS NOT NULL
+),
+concerned AS (
+  SELECT topic_id, company_id, count(*) AS people
+  FROM taking_part
+  GROUP BY topic_id, company_id
+),
+written AS (
+  SELECT
+    topic_groups.topic_id,
+    message_senders.company_id,
+    count(*) AS messages,
+    max(message_senders.created_at) AS last_message_at
+  FROM message_senders
+  JOIN topic_groups ON topic_groups.group_id = message_senders.group_id
+  WHERE message_senders.side = 'external' AND message_senders.company_id IS NOT NULL
+  GROUP BY topic_groups.topic_id, message_senders.company_id
+),
+employed AS (
+  SELECT
+    coalesce(final_ids.final_id, company_employees.company_id) AS company_id,
+    count(DISTINCT company_employees.person_id) AS employees
+  FROM company_employees
+  LEFT JOIN final_ids ON final_ids.entity_type = 'company' AND final_ids.id = company_employees.company_id
+  GROUP BY coalesce(final_ids.final_id, company_employees.company_id)
+),
+both_sides AS (
+  SELECT
+    coalesce(concerned.topic_id, written.topic_id) AS topic_id,
+    coalesce(concerned.company_id, written.company_id) AS company_id,
+    coalesce(concerned.people, 0) AS people,
+    coalesce(written.messages, 0) AS messages,
+    written.last_message_at
+  FROM concerned
+  FULL JOIN written ON written.topic_id = concerned.topic_id AND written.company_id = concerned.company_id
+)
+SELECT
+  companies.id AS company_id,
+  companies.name AS company_name,
+  coalesce(companies.is_vip, false) AS is_vip,
+  coalesce(companies.person_count, employed.employees, 0) AS employees,
+  topics.id AS topic_id,
+  topics.title,
+  topics.priority,
+  topics.lifecycle_state,
+  backlog.topic_id IS NOT NULL AS is_open,
+  both_sides.people,
+  both_sides.people / nullif(coalesce(companies.person_count, employed.employees), 0) AS share_of_employees,
+  both_sides.messages,
+  both_sides.last_message_at
+FROM both_sides
+JOIN topics ON topics.id = both_sides.topic_id
+JOIN companies ON companies.id = both_sides.company_id
+LEFT JOIN employed ON employed.company_id = companies.id
+LEFT JOIN backlog ON backlog.topic_id = topics.id
+WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
+
+-- From sql/views/31_backlog_weekly.sql sha256:4a42015bc65cfd71
+CREATE OR REPLACE VIEW backlog_weekly
+COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
+AS
+WITH periods AS (
+  SELECT
+    topic_id,
+    valid_to,
+    priority,
+    lifecycle_state,
+    is_open,
+    lag(is_open) OVER (PARTITION BY topic_id ORDER BY valid_from) AS was_open,
+    CAST(date_trunc('week', valid_from) AS date) AS first_week
+  FROM topic_states
+),
+weeks AS (
+  SELECT
+    periods.topic_id,
+    periods.priority,
+    periods.lifecycle_state,
+    periods.is_open,
+    periods.first_week,
+    -- The last week at whose end it was so.
+    if(
+      periods.valid_to IS NULL,
+      greatest(periods.first_week, coalesce(CAST(date_trunc('week', data_as_of.as_of) AS date), periods.first_week)),
+      CAST(date_trunc('week', periods.valid_to) AS date) - INTERVAL '7' DAY
+    ) AS last_week
+  FROM periods
+  CROSS JOIN data_as_of
+),
+at_week_end AS (
+  SELECT
+    weeks.topic_id,
+    explode(sequence(weeks.first_week, weeks.last_week, INTERVAL '7' DAY)) AS week,
+    weeks.priority,
+    weeks.lifecycle_state,
+    weeks.is_open
+  FROM weeks
+  WHERE weeks.first_week <= weeks.last_week
+),
+moved AS (
+  SELECT
+    topic_id,
+    first_week AS week,
+    count(*) FILTER (WHERE was_open IS NULL) AS opened,
+    count(*) FILTER (WHERE is_open AND NOT was_open) AS reopened,
+    -- One that was never open, as far as is known, is closed at once.
+    count(*) FILTER (WHERE NOT is_open AND coalesce(was_open, true)) AS closed
+  FROM periods
+  WHERE is_open IS DISTINCT FROM was_open
+  GROUP BY topic_id, first_week
+)
+SELECT
+  at_week_end.week,
+  at_week_end.priority,
+  at_week_end.lifecycle_state,
+  count(*) FILTER (WHERE at_week_end.is_open) AS open,
+  coalesce(sum(moved.opened), 0) AS new,
+  coalesce(sum(moved.reopened), 0) AS reopened,
+  coalesce(sum(moved.closed), 0) AS closed
+FROM at_week_end
+LEFT JOIN moved ON moved.topic_id = at_week_end.topic_id AND moved.week = at_week_end.week
+WHERE at_week_end.is_open OR moved.topic_id IS NOT NULL
+GROUP BY at_week_end.week, at_week_end.priority, at_week_end.lifecycle_state;
+
+-- From sql/views/32_lifecycle_funnel.sql sha256:908ca0d4a33a03fc
+CREATE OR REPLACE VIEW lifecycle_funnel
+COMMENT 'How many topics get how far, and how long does it take? One row per step: created, and each lifecycle state that a topic has had (topic_states). Deleted topics are left out.'
+AS
+WITH existing AS (
+  SELECT topic_states.topic_id, topic_states.opened_at, topic_states.valid_from, topic_states.lifecycle_state
+  FROM topic_states
+  JOIN topics ON topics.id = topic_states.topic_id
+  WHERE topics.deleted_at IS NULL
+),
+moves AS (
+  SELECT
+    topic_id,
+    opened_at,
+    valid_from,
+    lifecycle_state,
+    lag(lifecycle_state) OVER (PARTITION BY topic_id ORDER BY valid_from) IS DISTINCT FROM lifecycle_state AS is_move
+  FROM existing
+),
+stays AS (
+  SELECT
+    topic_id,
+    lifecycle_state,
+    (unix_micros(valid_from) - unix_micros(opened_at)) / 86400e6 AS days_to_reach,
+    (unix_micros(lead(valid_from) OVER (PARTITION BY topic_id ORDER BY valid_from)) - unix_micros(valid_from)) / 86400e6
+      AS days_in_state,
+    row_number() OVER (PARTITION BY topic_id, lifecycle_state ORDER BY valid_from) = 1 AS is_first,
+    row_number() OVER (PARTITION BY topic_id ORDER BY valid_from DESC) = 1 AS is_last
+  FROM moves
+  WHERE is_move
+),
+-- The first period of an unassessed topic is no move, because NULL is not distinct from nothing before it.
+steps AS (
+  SELECT 'created' AS step, CAST(0 AS double) AS days_to_reach, CAST(NULL AS double) AS days_in_state, true AS is_first, false AS is_last
+  FROM (SELECT DISTINCT topic_id FROM existing) AS topics_created
+  UNION ALL
+  SELECT lifecycle_state, days_to_reach, days_in_state, is_first, is_last
+  FROM stays
+  WHERE lifecycle_state IS NOT NULL
+)
+SELECT
+  nullif(array_position(array('created', 'unknown', 'open', 'in_progress', 'completed', 'dismissed'), step), 0) AS position,
+  step,
+  count(*) FILTER (WHERE is_first) AS topics,
+  count(*) FILTER (WHERE is_first) / (SELECT count(DISTINCT topic_id) FROM existing) AS share,
+  median(CASE WHEN is_first THEN days_to_reach END) AS median_days_to_reach,
+  median(days_in_state) AS median_days_in_state,
+  count(*) FILTER (WHERE is_last) AS topics_now
+FROM steps
+GROUP BY step;
