@@ -6,6 +6,9 @@ import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import type { ListFollower } from './scan.js';
 import type { Selection } from './selection.js';
 
+/** Most nights little is due: so often nothing may be found before all lists are read, and it is not looked again. */
+const mostLooksInVain = 3;
+
 /** How a task ended; `left` when its endpoint was given up before. */
 export type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
 
@@ -20,8 +23,8 @@ export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): st
  * what leaves late in the first window leaves late in each one after it: 1.3 of the 3.8 s that the first 119 requests of a
  * first pull took.
  *
- * Lists keep their right of way: their requests have the higher priority, nothing is looked up while one waits, and a run
- * that may make few requests spends none that its lists may need. An item of an earlier run is left alone until its
+ * Lists keep their right of way: their requests have the higher priority, nothing is looked up while one waits (but for the
+ * first pages), and a run that may make few requests spends none that its lists may need. An item of an earlier run is left alone until its
  * list has returned it again, because its child would be due again when the list shows a change. The sweep waits, and so
  * do conversations: what other lists find gone takes its own away with it (see SeenContent).
  */
@@ -38,6 +41,8 @@ export class EarlyFetches implements ListFollower {
   readonly #landed = new Set<string>();
   /** The first page of a list has landed, and nobody has looked at it yet. */
   #hasFirstPage = false;
+  /** How often nothing was found due. */
+  #looksInVain = 0;
   readonly #begun = new Map<string, Task>();
   readonly #outcomes: [Task, TaskOutcome][] = [];
   #onOutcome: (task: Task, outcome: TaskOutcome) => void = () => undefined;
@@ -116,7 +121,9 @@ export class EarlyFetches implements ListFollower {
 
   #mayBegin(): boolean {
     const { api, config, stop } = this.#context;
-    if (this.#isOver || stop.aborted || (api.waiting > 0 && !this.#hasFirstPage)) return false;
+    if (this.#isOver || stop.aborted) return false;
+    if (api.waiting > 0 && (this.#looksInVain > 0 || !this.#hasFirstPage)) return false;
+    if (this.#looksInVain >= mostLooksInVain) return false;
     const allowed = api.budget.allowed;
     if (allowed === Number.POSITIVE_INFINITY) return true;
     // A list that changes is read again, up to `sync.scanAttempts` times.
@@ -129,19 +136,22 @@ export class EarlyFetches implements ListFollower {
     const returned = new Map(this.#unread);
     this.#unread.clear();
     this.#hasFirstPage = false;
-    await batcher.flush();
     // Where a cap leaves something unfetched, only what comes first in any case is fetched before all is known.
     const isCapped = api.budget.allowed < Number.POSITIVE_INFINITY;
     const children = this.#selection.children
       .slice(0, isCapped ? 1 : undefined)
       .filter(({ list, answer }) => returned.has(list.name) && answer.form !== 'conversations');
-    const tasks = await due(store, children, config, new Date(clock.now()));
-    return tasks.filter(
+    if (children.length === 0) return [];
+    await batcher.flush();
+    const all = await due(store, children, config, new Date(clock.now()));
+    const tasks = all.filter(
       (task) =>
         (task.reason === 'never' || (task.reason === 'changed' && !isCapped)) &&
         returned.get(task.child.list.name)?.has(task.entityId) &&
         !this.#begun.has(keyOf(task)),
     );
+    if (tasks.length === 0) this.#looksInVain += 1;
+    return tasks;
   }
 
   async #fetch(task: Task): Promise<string | null> {
