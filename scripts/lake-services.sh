@@ -6,7 +6,6 @@
 #   scripts/lake-services.sh down [FOLDER]    stops all of it and removes FOLDER, with the data in it
 #   scripts/lake-services.sh install          only fills the cache
 #   scripts/lake-services.sh extensions       only gets DuckDB's extensions, and prints their folder
-#   scripts/lake-services.sh extensions       only DuckDB's extensions; prints their folder
 #
 # FOLDER holds data, logs and process ids; default: the folder `run` of the cache. LAKE_CACHE names another cache than
 # ~/.cache/signalhouse-lake. LAKE_S3_PORT, LAKE_POSTGRES_PORT and LAKE_CATALOG_PORT give ports; otherwise free ones are taken.
@@ -278,6 +277,5 @@ case $action in
   down) down ;;
   install) install ;;
   extensions) mkdir -p "$cache" && extensions >&2 && echo "$cache/extensions/v$duckdb" ;;
-  extensions) extensions >&2 && echo "$cache/extensions/v$duckdb" ;;
   *) say 'usage: scripts/lake-services.sh up|down|install|extensions [FOLDER]' && exit 2 ;;
 esac

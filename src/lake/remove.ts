@@ -111,7 +111,7 @@ export async function expireLake(parts: LakeParts): Promise<Expired> {
       if (existing.includes(publications.name)) await lastPublication(open, session);
       if (parts.place.kind === 'iceberg') {
         return {
-          left: `Earlier snapshots of ${namespace} still have the rows: compact the tables and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`,
+          left: `Earlier snapshots of ${namespace} still have the rows: compact the tables (rewrite-all) and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`,
         };
       }
       await removeHistory(session, namespace, existing);
