@@ -17,6 +17,28 @@ export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): st
   return `${child.name}\n${entityId}`;
 }
 
+/** How many pages of a list have arrived, and how many it has. */
+export interface ListPages {
+  readonly read: number;
+  readonly all: number;
+}
+
+/**
+ * How many requests may be sent beside the lists, so that none of theirs has to wait for the next window, and a cap is not
+ * spent that they may need: a list that changes is read again, up to `attempts` times. 0 or less while a list (null) has not
+ * answered yet: nobody knows how long it is.
+ */
+export function roomBeside(
+  lists: readonly (ListPages | null)[],
+  { free, allowed, attempts }: { readonly free: number; readonly allowed: number; readonly attempts: number },
+): number {
+  const known = lists.filter((list) => list !== null);
+  if (known.length < lists.length) return 0;
+  const left = known.reduce((sum, { read, all }) => sum + Math.max(0, all - read), 0);
+  const all = known.reduce((sum, list) => sum + list.all, 0);
+  return Math.min(free - left, allowed - attempts * all);
+}
+
 /**
  * Fetches what is due of the items that this run's lists have returned so far, while other lists and pages are still being
  * read, compared and stored. Without this, nothing is in flight from the last page until all that is due is known, and
@@ -24,7 +46,7 @@ export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): st
  * first pull took.
  *
  * Lists keep their right of way: their requests have the higher priority, nothing is looked up while one waits (but for the
- * first pages), and a run that may make few requests spends none that its lists may need. An item of an earlier run is left alone until its
+ * first pages), and they are left the slots of the window, and of a cap, that they may need. An item of an earlier run is left alone until its
  * list has returned it again, because its child would be due again when the list shows a change. The sweep waits, and so
  * do conversations: what other lists find gone takes its own away with it (see SeenContent).
  */
@@ -35,8 +57,7 @@ export class EarlyFetches implements ListFollower {
   readonly #selection: Selection;
   /** The ids that a list has returned and nobody has looked at yet, by the name of the list. */
   readonly #unread = new Map<string, Set<string>>();
-  /** How many pages each list has; where it does not say so, one more than were read. */
-  readonly #pages = new Map<string, number>();
+  readonly #pages = new Map<string, ListPages>();
   /** The lists of which a page has landed. */
   readonly #landed = new Set<string>();
   /** The first page of a list has landed, and nobody has looked at it yet. */
@@ -57,7 +78,9 @@ export class EarlyFetches implements ListFollower {
   }
 
   arrived({ name }: List, pages: number | null): void {
-    this.#pages.set(name, pages ?? (this.#pages.get(name) ?? 1) + 1);
+    const read = (this.#pages.get(name)?.read ?? 0) + 1;
+    // A list that does not say how many there are is taken to have one more.
+    this.#pages.set(name, { read, all: pages ?? read + 1 });
   }
 
   landed({ name }: List, ids: readonly string[]): void {
@@ -101,8 +124,9 @@ export class EarlyFetches implements ListFollower {
   async #work(): Promise<void> {
     this.#isWorking = true;
     try {
-      while (this.#unread.size > 0 && this.#mayBegin()) {
-        const entities = (await this.#due()).map((task) => ({
+      while (this.#unread.size > 0 && this.#mayLook() && this.#room() > 0) {
+        const due = await this.#due();
+        const entities = due.slice(0, this.#room()).map((task) => ({
           endpoint: task.child.name,
           entityId: task.entityId,
           task,
@@ -119,16 +143,20 @@ export class EarlyFetches implements ListFollower {
     this.#isWorking = false;
   }
 
-  #mayBegin(): boolean {
-    const { api, config, stop } = this.#context;
-    if (this.#isOver || stop.aborted) return false;
-    if (api.waiting > 0 && (this.#looksInVain > 0 || !this.#hasFirstPage)) return false;
-    if (this.#looksInVain >= mostLooksInVain) return false;
-    const allowed = api.budget.allowed;
-    if (allowed === Number.POSITIVE_INFINITY) return true;
-    // A list that changes is read again, up to `sync.scanAttempts` times.
-    const pages = this.#selection.lists.map(({ name }) => this.#pages.get(name) ?? Number.POSITIVE_INFINITY);
-    return allowed > config.sync.scanAttempts * pages.reduce((sum, count) => sum + count, 0);
+  #mayLook(): boolean {
+    const { api, stop } = this.#context;
+    if (this.#isOver || stop.aborted || this.#looksInVain >= mostLooksInVain) return false;
+    return api.waiting === 0 || (this.#looksInVain === 0 && this.#hasFirstPage);
+  }
+
+  #room(): number {
+    const { api, config } = this.#context;
+    const lists = this.#selection.lists.map(({ name }) => this.#pages.get(name) ?? null);
+    return roomBeside(lists, {
+      free: api.budget.available(),
+      allowed: api.budget.allowed,
+      attempts: config.sync.scanAttempts,
+    });
   }
 
   async #due(): Promise<Task[]> {
