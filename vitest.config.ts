@@ -1,13 +1,36 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = fileURLToPath(new URL('./', import.meta.url));
 
 /** A folder for the run; and dist, which integration tests run as it is shipped, is what src says. */
 const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
 
+/**
+ * What takes minutes starts first: vitest starts the largest files first where it has not seen how long they take, and a
+ * small file that starts last leaves the other workers idle.
+ */
+const longest = [
+  ...['lake/faults', 'lake/organizations', 'lake/commands', 'thorough/outage', 'thorough/faults-first-half'],
+  ...['thorough/faults-second-half', 'thorough/large-items', 'thorough/cookbook', 'thorough/forget'],
+  ...['thorough/encryption', 'thorough/alerts', 'thorough/left-out-documents', 'thorough/recovery-matrix'],
+  ...['thorough/recovery-disk', 'thorough/explain'],
+].map((name) => `/test/${name}.test.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const place = longest.findIndex((end) => moduleId.endsWith(end));
+      return place === -1 ? longest.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => placeOf(one) - placeOf(other));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Some tests wait for programs that they start: two more than the cores of the smallest machine that runs them.
     maxWorkers: 4,
     // Only what hangs fails by these, on a busy machine as well.
