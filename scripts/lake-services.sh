@@ -215,7 +215,8 @@ start_catalog() {
   program=$(java 21) && [ -s "$cache/nessie-quarkus-$nessie-runner.jar" ] && [ -n "${postgres:-}" ] && [ -n "${s3:-}" ] || return 1
   port=$(port catalog "${LAKE_CATALOG_PORT:-}")
   management=$(port management '')
-  runs catalog || start catalog "$program" -Xmx768m \
+  # It lives for minutes: compiling it well and collecting in parallel would take processor time from the tests.
+  runs catalog || start catalog "$program" -Xmx768m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC \
     -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port="$port" \
     -Dquarkus.management.host=127.0.0.1 -Dquarkus.management.port="$management" \
     -Dnessie.version.store.type=JDBC -Dnessie.version.store.persist.jdbc.datasource=postgresql \
