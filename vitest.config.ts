@@ -73,7 +73,6 @@ export default defineConfig({
           name: 'thorough',
           include: ['test/thorough/**/*.test.ts'],
           globalSetup,
-          provide: { asProcesses: true },
           testTimeout: 900_000,
         },
       },

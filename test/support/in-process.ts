@@ -4,7 +4,7 @@ import type { Ran, RunOptions } from './signalhouse.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether every command runs as a process of its own, as in `npm run test:thorough`. */
+    /** Whether every command runs as a process of its own, as in the project `processes`. */
     asProcesses?: boolean;
   }
 }
@@ -22,10 +22,12 @@ const longLived = ['demo', 'serve', 'sandbox'];
 
 /**
  * Whether a command can run within the process of the test, from the same dist: a process for each command would cost a
- * second of CPU time for loading the program. What reads stdin, and what runs beside another command, gets a process.
+ * second of CPU time for loading the program. What reads stdin, what runs beside another command, and what gives Node options
+ * of its own, gets a process.
  */
-export function canRunInProcess(args: readonly string[], { stdin }: RunOptions): boolean {
-  return !inject('asProcesses') && !isBusy && stdin === undefined && !longLived.includes(args[0] ?? '');
+export function canRunInProcess(args: readonly string[], { stdin, env }: RunOptions): boolean {
+  if (inject('asProcesses') || isBusy || longLived.includes(args[0] ?? '')) return false;
+  return stdin === undefined && env?.NODE_OPTIONS === undefined;
 }
 
 /** Runs one command line to its exit code with its own environment and folder, and takes what it writes. */
