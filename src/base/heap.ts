@@ -9,26 +9,34 @@ export function machineMemory(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** From this much memory on, new objects get the larger space. */
-const plentiful = 2_000_000_000;
-/** The bytes from which on the space for new objects grows no more: both of its halves. */
-const enoughForNew = 16_000_000;
-
 /**
- * Sets how V8's heap grows, for a process that reads many large answers and keeps none. Call it once, before anything is
- * read.
+ * Sets how V8's heap grows, for a process that reads large answers and sheets and keeps none. Call it once, before anything
+ * is read.
  *
  * - The heap may grow by a quarter, instead of doubling, before what is old is collected: that takes 100 MB off the peak of
  *   a pull of 100,000 messages, for a tenth of its processor time.
- * - New objects have a space of 1 MB, which V8 would let grow to 32 MB (Node 24: 192 MB), and shrink again while it waits
- *   for DuckDB. Where memory is scarce it does not grow: an import of 20,000 rows takes 230 MB instead of 320. Elsewhere
- *   it grows to 32 MB at once and no further: with 1 MB, objects were collected 2,300 times in a pull of 50,000 messages
- *   instead of 110 times, 8 s of the main thread's 25 s.
+ * - The space for new objects stays at 1 MB, which V8 would let grow to 32 MB (Node 24: 192 MB): an import of 20,000 rows
+ *   takes 230 MB instead of 320.
  */
-export function shapeHeap(memory: number = machineMemory()): void {
+export function shapeHeap(): void {
   setFlagsFromString('--heap-growing-percent=25');
   setFlagsFromString('--semi-space-growth-factor=1');
-  if (memory < plentiful) return;
+}
+
+/** From this much memory on, a pull has the larger space for new objects. */
+const plentiful = 2_000_000_000;
+/** The bytes from which on that space grows no more: both of its halves. */
+const enoughForNew = 16_000_000;
+let isObserved = false;
+
+/**
+ * Where memory is plenty, lets the space for new objects grow to 32 MB at once and no further, for a process that reads
+ * thousands of answers. V8 shrinks it again while the process waits for DuckDB. With 1 MB, new objects were collected
+ * 2,300 times in a pull of 50,000 messages instead of 110 times: 8 s of the main thread's 25 s. Call it as often as you like.
+ */
+export function makeRoomForNew(memory: number = machineMemory()): void {
+  if (memory < plentiful || isObserved) return;
+  isObserved = true;
   const growUntilEnough = () => {
     const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
     const factor = (space?.space_size ?? 0) < enoughForNew ? 16 : 1;

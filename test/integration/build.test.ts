@@ -32,8 +32,9 @@ it('the program can be called by its name', async () => {
 function newSpace(memory: number): number {
   const program = `
     import { getHeapSpaceStatistics } from 'node:v8';
-    import { shapeHeap } from ${JSON.stringify(pathToFileURL(join(root, 'dist/base/heap.js')).href)};
-    shapeHeap(${memory});
+    import { makeRoomForNew, shapeHeap } from ${JSON.stringify(pathToFileURL(join(root, 'dist/base/heap.js')).href)};
+    shapeHeap();
+    makeRoomForNew(${memory});
     const kept = [];
     for (let round = 0; round < 300; round += 1) {
       kept[round % 100] = Array.from({ length: 2_000 }, (_, n) => ({ n, round }));
@@ -45,7 +46,7 @@ function newSpace(memory: number): number {
   );
 }
 
-it('the space for new objects stays small where memory is scarce, and has a bound where there is plenty', () => {
+it('the space for new objects stays small where memory is scarce, and a pull has a bounded one where there is plenty', () => {
   expect(newSpace(512e6)).toBeLessThan(4e6);
   const plenty = newSpace(16e9);
   expect(plenty).toBeGreaterThan(16e6);
