@@ -1,5 +1,16 @@
-import { copyFileSync, cpSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { Pulling, startTown } from '../../support/pulling.js';
 import { Folders, type Ran, type Running, start } from '../../support/signalhouse.js';
@@ -24,9 +35,9 @@ export interface Organization {
 const folders = new Folders();
 const organizations = new Map<number, Promise<Organization>>();
 
-/** An organization of which two days were pulled; the same one for everybody who names the same seed. */
+/** An organization of which two days were pulled; the same one for every test of the run that names the same seed. */
 export function organization(seed: number): Promise<Organization> {
-  const made = organizations.get(seed) ?? pulled(seed);
+  const made = organizations.get(seed) ?? pulledOnce(seed);
   organizations.set(seed, made);
   return made;
 }
@@ -36,16 +47,39 @@ export function removeOrganizations(): void {
   folders.remove();
 }
 
-async function pulled(seed: number): Promise<Organization> {
+/** Pulled by the first file that needs it; the others, in this process or in another, wait for that. */
+async function pulledOnce(seed: number): Promise<Organization> {
+  const folder = join(inject('runFolder'), `organization-${seed}`);
+  const made = join(folder, 'made.json');
+  while (!existsSync(made)) {
+    try {
+      mkdirSync(folder);
+    } catch {
+      await delay(50);
+      continue;
+    }
+    try {
+      writeFileSync(`${made}.part`, JSON.stringify(await pulled(seed, folder)));
+      renameSync(`${made}.part`, made);
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      throw error;
+    }
+  }
+  return JSON.parse(readFileSync(made, 'utf8')) as Organization;
+}
+
+async function pulled(seed: number, folder: string): Promise<Organization> {
   const sandbox = await startTown({ sizes: { seed } });
   try {
-    const pulling = Pulling.into(folders, sandbox);
+    const today = join(folder, 'today');
+    const pulling = new Pulling(sandbox, today);
     await synced(pulling);
-    const yesterday = join(folders.make(), 'data');
-    cpSync(pulling.dataDir, yesterday, { recursive: true });
+    const yesterday = join(folder, 'yesterday');
+    cpSync(today, yesterday, { recursive: true });
     sandbox.advance(1);
     await synced(pulling);
-    return { id: sandbox.world.organization.id, yesterday, today: pulling.dataDir };
+    return { id: sandbox.world.organization.id, yesterday, today };
   } finally {
     await sandbox.stop();
   }
