@@ -1,7 +1,6 @@
 import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
-import { makeRoomForNew } from '../base/heap.js';
 import type { RunObserver } from '../base/observer.js';
 import { duration } from '../base/units.js';
 import type { Resources } from '../contract/resources.js';
@@ -31,7 +30,6 @@ export async function runSync(
   observer: RunObserver,
 ): Promise<SyncReport> {
   const selection = selectResources(options.only, parts.resources);
-  makeRoomForNew();
   const kind = { command: 'sync', publishes: true } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);

@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,29 +25,4 @@ it('the program can be called by its name', async () => {
   const program = join(root, bin.signalhouse);
   await expect(access(program, constants.X_OK)).resolves.toBeUndefined();
   expect(await readFile(program, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
-});
-
-/** The bytes of V8's space for new objects after some of them lived through a few collections. */
-function newSpace(memory: number): number {
-  const program = `
-    import { getHeapSpaceStatistics } from 'node:v8';
-    import { makeRoomForNew, shapeHeap } from ${JSON.stringify(pathToFileURL(join(root, 'dist/base/heap.js')).href)};
-    shapeHeap();
-    makeRoomForNew(${memory});
-    const kept = [];
-    for (let round = 0; round < 300; round += 1) {
-      kept[round % 100] = Array.from({ length: 2_000 }, (_, n) => ({ n, round }));
-      if (round % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    console.log(getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space').space_size);`;
-  return Number(
-    execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }),
-  );
-}
-
-it('the space for new objects stays small where memory is scarce, and a pull has a bounded one where there is plenty', () => {
-  expect(newSpace(512e6)).toBeLessThan(4e6);
-  const plenty = newSpace(16e9);
-  expect(plenty).toBeGreaterThan(16e6);
-  expect(plenty).toBeLessThan(40e6);
 });

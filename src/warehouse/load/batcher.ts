@@ -11,7 +11,7 @@ export interface BatchLimits {
 
 /** The share of the machine's memory above which an answer does not wait for the next batch to free garbage. */
 const nearlyFull = 0.8;
-/** After so many characters, memory is looked at: looking at each answer took 5 % of the time of a pull. */
+/** After so many characters, memory is looked at: a look takes 0.4 ms while DuckDB works. */
 const charactersToLook = 500_000;
 
 /** What one answer adds to a batch; a landing is one. */
