@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 const executablePath = [
   process.env.CHROMIUM_PATH,
@@ -11,8 +12,14 @@ const executablePath = [
 /** Why a test that needs a browser is skipped. */
 export const noChromium = 'no Chromium here: install the package chromium, or set CHROMIUM_PATH';
 
-/** Where to leave pictures for somebody to look at. */
-export const pictures = process.env.SIGNALHOUSE_SCREENSHOTS;
+/**
+ * Leaves a picture of the whole page in the folder SIGNALHOUSE_SCREENSHOTS, for somebody to look at. Without that variable
+ * none is made: a busy machine's Chromium sometimes answers "Unable to capture screenshot".
+ */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  const folder = process.env.SIGNALHOUSE_SCREENSHOTS;
+  if (folder) await page.screenshot({ fullPage: true, path: join(folder, `${name}.png`) });
+}
 
 /** A real Chromium; undefined when none is installed. */
 export async function launchChromium(): Promise<Browser | undefined> {

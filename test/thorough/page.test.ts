@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import type { Facts } from '../../src/base/facts.js';
 import { type RunningServer, startServer } from '../../src/serve/http/server.js';
 import type { ScheduleView } from '../../src/serve/schedule/view.js';
-import { faint, launchChromium, noChromium, pictures } from '../support/chromium.js';
+import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
 import {
   muchFacts,
   muchSchedule,
@@ -89,8 +88,7 @@ describe('the status page in a browser', () => {
       await page.setViewportSize({ width, height: 900 });
       expect(await page.evaluate(faint)).toEqual([]);
       expect(await page.evaluate(tooWide)).toEqual([]);
-      const picture = pictures ? { path: join(pictures, `${name}-${colorScheme}-${width}.png`) } : {};
-      expect((await page.screenshot({ fullPage: true, ...picture })).length).toBeGreaterThan(10_000);
+      await keepPicture(page, `${name}-${colorScheme}-${width}`);
     }
     expect([complaints, strangers]).toEqual([[], []]);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { reportPage } from '../../../src/report/page.js';
-import { faint, launchChromium, noChromium, pictures } from '../../support/chromium.js';
+import { faint, keepPicture, launchChromium, noChromium } from '../../support/chromium.js';
 import { someReport } from './some-report.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'signalhouse-report-'));
@@ -48,8 +48,7 @@ it.each([
   for (const { textSize } of shown) expect(textSize).toBeGreaterThanOrEqual(11);
   await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
   expect(await page.evaluate(faint)).toEqual([]);
-  const picture = pictures ? { path: join(pictures, `report-${colorScheme}-${width}.png`) } : {};
-  expect((await page.screenshot({ fullPage: true, ...picture })).length).toBeGreaterThan(10_000);
+  await keepPicture(page, `report-${colorScheme}-${width}`);
   expect(complaints).toEqual([]);
   await page.context().close();
 });
