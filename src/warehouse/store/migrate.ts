@@ -58,24 +58,29 @@ export async function pendingMigrations(
  * Brings the tables up to date; returns the names of the applied migrations. Each migration is one transaction, which
  * records itself first and is followed by a checkpoint: kills between DDL and checkpoint have left databases that DuckDB
  * could not open again.
+ *
+ * A new file gets all of them in one transaction: a checkpoint for each took 0.4 s, in which no request could leave. A kill
+ * before its checkpoint leaves a file without tables, or one whose log has them all; there are no data yet that could be lost.
  */
 export async function migrate(session: Session, migrations: readonly Migration[]): Promise<string[]> {
   const pending = await pendingMigrations(session, migrations);
-  if (pending.length === 0) return [];
-  for (const migration of pending) {
+  const [first] = pending;
+  if (first === undefined) return [];
+  const steps = first.version === 1 ? [pending] : pending.map((migration) => [migration]);
+  for (const step of steps) {
     await session.transaction(async (tx) => {
-      await tx.run('CREATE SCHEMA IF NOT EXISTS ops');
-      await tx.run(
-        'CREATE TABLE IF NOT EXISTS ops.migrations (version INTEGER, name VARCHAR, checksum VARCHAR, applied_at TIMESTAMPTZ)',
-      );
-      await tx.run('INSERT INTO ops.migrations VALUES ($1, $2, $3, now())', [
-        migration.version,
-        migration.name,
-        migration.checksum,
-      ]);
-      await tx.run(migration.sql);
+      for (const migration of step) await apply(tx, migration);
     });
     await session.run('CHECKPOINT');
   }
   return pending.map(({ name }) => name);
+}
+
+async function apply(tx: Statements, { version, name, checksum, sql }: Migration): Promise<void> {
+  await tx.run('CREATE SCHEMA IF NOT EXISTS ops');
+  await tx.run(
+    'CREATE TABLE IF NOT EXISTS ops.migrations (version INTEGER, name VARCHAR, checksum VARCHAR, applied_at TIMESTAMPTZ)',
+  );
+  await tx.run('INSERT INTO ops.migrations VALUES ($1, $2, $3, now())', [version, name, checksum]);
+  await tx.run(sql);
 }

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -17,7 +17,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockedError, StoppedError, StorageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
-import { removeLeftovers } from '../../../../src/warehouse/store/engine.js';
+import { openFile, removeLeftovers } from '../../../../src/warehouse/store/engine.js';
+import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
 import { openWarehouse } from '../../../../src/warehouse/store/open.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from '../support.js';
 
@@ -206,6 +207,9 @@ describe('the lock', () => {
   });
 });
 
+const tablesSql = `SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns()
+   WHERE NOT internal AND database_name = current_database() ORDER BY ALL`;
+
 describe('migrations', () => {
   /** The project's SQL with one more migration. */
   function withOneMore(sql: string): string {
@@ -241,6 +245,35 @@ describe('migrations', () => {
     expect(await warehouse.all('SELECT * FROM ops.more')).toEqual([]);
     await warehouse.close();
   });
+
+  test.each([0.3, 0.999, 1])(
+    'of a new file survive a kill before their checkpoint, with %d of the log written',
+    async (share) => {
+      const [dir, copy] = [emptyDir(), emptyDir()];
+      const session = await openFile(join(dir, 'worker.duckdb'), {
+        ...limits,
+        access: 'write',
+        dataDir: dir,
+      });
+      const run = session.run.bind(session);
+      session.run = async (sql, params) => {
+        // By another process: one that closes a handle of the file in this process would free its lock.
+        if (sql === 'CHECKPOINT') execFileSync('cp', ['-r', `${dir}/.`, copy]);
+        return run(sql, params);
+      };
+      await migrate(session, readMigrations());
+      await session.close();
+      const log = join(copy, 'worker.duckdb.wal');
+      const written = readFileSync(log);
+      expect(written.length).toBeGreaterThan(10_000);
+      writeFileSync(log, written.subarray(0, Math.floor(written.length * share)));
+      const warehouse = await open(copy);
+      expect(warehouse.restored).toBeNull();
+      expect(warehouse.migrated).toHaveLength(share < 1 ? readMigrations().length : 0);
+      expect(await warehouse.all(tablesSql)).toEqual(await (await open()).all(tablesSql));
+      await warehouse.close();
+    },
+  );
 
   test('have numbers without a gap', async () => {
     const folder = emptyDir();
