@@ -1,20 +1,20 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { basename, extname, join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
-import { type DataDir, type EncryptionKey, fromStored } from '../base/encryption.js';
-import { SignalhouseError, UsageError } from '../base/errors.js';
+import type { DataDir } from '../base/encryption.js';
+import { SignalhouseError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
 import { Journal, journalPath } from '../push/queue/journal.js';
-import { Zip } from '../sheet/zip.js';
-import { endedChange, stripPath, withoutStrings } from '../warehouse/forget/apply.js';
+import { endedChange, withoutStrings } from '../warehouse/forget/apply.js';
 import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { stripJson } from '../warehouse/forget/strip.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
+import { holds } from './forget-search.js';
 import type { Setup } from './setup.js';
 
 /** What has to follow a request to forget once the tables are done: the files of the data directory. */
@@ -54,11 +54,6 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
     return false;
   }
 }
-
-/** Text files, in which words can be searched. Anything else in these folders is a workbook. */
-const textFiles: ReadonlySet<string> = new Set([
-  ...['.json', '.ndjson', '.jsonl', '.csv', '.tsv', '.txt', '.html', '.htm', '.svg', '.md', '.xml', '.log'],
-]);
 
 /**
  * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
@@ -128,55 +123,6 @@ function journalLine(forgotten: Fingerprints, line: string): string {
     forgotten,
     JSON.stringify({ ...change, ...Object.fromEntries(values), ...ended, body: null }),
   );
-}
-
-const inFile = { isFile: true };
-
-/** Whether a file holds any of it. What cannot be searched, such as Parquet, may. */
-async function holds(
-  path: string,
-  key: EncryptionKey | undefined,
-  forgotten: Fingerprints,
-): Promise<boolean> {
-  if (['.parquet', '.duckdb'].includes(extname(path).toLowerCase())) return true;
-  const bytes = Buffer.from(fromStored(readFileSync(path), key, path));
-  try {
-    for await (const text of textsOf(path, bytes)) {
-      const plain = withoutEntities(text);
-      if (forgotten.redact(plain, inFile) !== plain || stripPath(forgotten, plain) !== plain) return true;
-    }
-    return false;
-  } catch (error) {
-    // A file that is no workbook after all: its bytes are searched as they are.
-    if (!(error instanceof UsageError)) throw error;
-    const text = bytes.toString('latin1');
-    return forgotten.redact(text, inFile) !== text;
-  }
-}
-
-/** The texts of a file; of a workbook, those of each of its parts. */
-async function* textsOf(path: string, bytes: Buffer): AsyncGenerator<string> {
-  if (textFiles.has(extname(path).toLowerCase()) || bytes.subarray(0, 2).toString('latin1') !== 'PK') {
-    yield bytes.toString('utf8');
-    return;
-  }
-  const zip = await Zip.open(bytes, basename(path));
-  for (const part of zip.paths()) {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of zip.chunks(part)) chunks.push(chunk);
-    yield Buffer.concat(chunks).toString('utf8');
-  }
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** Text of HTML or XML without its entities; tags stay. */
-function withoutEntities(text: string): string {
-  return text.replace(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (found, decimal, hex, name) => {
-    if (name !== undefined) return entities[name] ?? found;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : found;
-  });
 }
 
 function namesIn(folder: string): string[] {

@@ -18,7 +18,7 @@ const maxRowChars = 500 * maxCellChars;
  * most frequent one in the first row outside quotes, or the one in Excel's `sep=;` on the first line.
  */
 export async function readDelimited(bytes: Uint8Array, name: string): Promise<Grid> {
-  const { text, note } = decode(bytes);
+  const { text, note } = textOfBytes(bytes);
   refuseOtherFormats(text, name);
   const builder = new GridBuilder(name);
   if (note !== undefined) builder.note(note);
@@ -55,7 +55,7 @@ export async function readDelimited(bytes: Uint8Array, name: string): Promise<Gr
  * Decodes UTF-8 (with or without a byte order mark) and UTF-16 (with one). Anything that is not valid UTF-8 is read as
  * Windows-1252, which Excel writes as "CSV" in western countries and which fits any bytes; the note then says so.
  */
-function decode(bytes: Uint8Array): { readonly text: string; readonly note?: string } {
+export function textOfBytes(bytes: Uint8Array): { readonly text: string; readonly note?: string } {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text: new TextDecoder('utf-16le').decode(bytes) };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text: new TextDecoder('utf-16be').decode(bytes) };
   try {

@@ -39,7 +39,7 @@ export interface TextOptions {
   readonly isName?: boolean;
   /** It is all of what somebody else wrote: the same sentence is theirs, too. */
   readonly isWhole?: boolean;
-  /** It is a file, in which nothing stands alone. */
+  /** It is a file: what stands alone in a cell of it is no word of a sentence. */
   readonly isFile?: boolean;
   /** The conversation that it belongs to, whose quotes are removed. */
   readonly conversation?: string;
@@ -128,23 +128,28 @@ export class Fingerprints {
     let count = 0;
     let hash = this.#seed;
     let isIn = false;
+    let isOwn = false;
     for (let at = 0; at <= lower.length; at += 1) {
       const code = at < lower.length ? lower.charCodeAt(at) : 0;
-      if (isWordCode(code)) {
+      const kind = kindOfCode(code);
+      if (kind === letter && !isOwn) {
         hash = Math.imul(hash ^ code, 16777619);
         isIn = true;
         continue;
       }
-      if (!isIn) continue;
-      const word = hash >>> 0;
-      hash = this.#seed;
-      isIn = false;
-      count += 1;
-      if (this.#passes(of1(word))) return true;
-      if (count > 1 && this.#passes(of2(second, word))) return true;
-      if (count > 2 && this.#passes(of3(third, second, word))) return true;
-      third = second;
-      second = word;
+      if (isIn) {
+        const word = hash >>> 0;
+        count += 1;
+        if (this.#passes(of1(word))) return true;
+        if (count > 1 && this.#passes(of2(second, word))) return true;
+        if (count > 2 && this.#passes(of3(third, second, word))) return true;
+        third = second;
+        second = word;
+      }
+      isIn = kind !== gap;
+      isOwn = kind === wordOfItsOwn;
+      hash = isIn ? Math.imul(this.#seed ^ code, 16777619) : this.#seed;
+      if (code === percent && isEncodedGap(lower, at)) at += 2;
     }
     return false;
   }
@@ -159,7 +164,7 @@ export class Fingerprints {
     let result = '';
     let from = 0;
     for (let index = 0; index < words.length; index += 1) {
-      const found = this.#longestAt(words, hashes, index, options);
+      const found = this.#longestAt(words, hashes, index, options, text);
       if (found === 0) continue;
       const [first, last] = [words[index], words[index + found - 1]];
       if (!first || !last) continue;
@@ -181,6 +186,7 @@ export class Fingerprints {
     hashes: readonly number[],
     index: number,
     { isName = false, isWhole = false, isFile = false, conversation = '' }: TextOptions,
+    text: string,
   ): number {
     let longest = 0;
     for (let length = 1; length <= prefixWords && index + length <= words.length; length += 1) {
@@ -190,7 +196,8 @@ export class Fingerprints {
           continue;
         if (!textParts.has(part) || (isName && part === 'name')) continue;
         // A name of one word, such as Mark or Grace, is a word of other sentences too.
-        if (count === 1 && part === 'name' && words.length > 1) continue;
+        const isAlone = words.length === 1 || (isFile && isCell(text, words[index]));
+        if (count === 1 && part === 'name' && !isAlone) continue;
         if (part === 'line' && !isFile && (isWhole || count < words.length)) continue;
         if (part === 'quote' && (conversation === '' || (isWhole && count === words.length))) continue;
         const found = words.slice(index, index + count).map(({ word }) => word);
@@ -243,32 +250,66 @@ export function wordsOf(text: string): Word[] {
   const lower = text.toLowerCase();
   const same = lower.length === text.length ? lower : text;
   const words: Word[] = [];
+  const add = (from: number, to: number) =>
+    words.push({ word: same.slice(from, to).toLowerCase(), from, to });
   let from = -1;
   for (let at = 0; at <= same.length; at += 1) {
-    const isWord = at < same.length && isWordCode(same.charCodeAt(at));
-    if (isWord && from < 0) from = at;
-    if (!isWord && from >= 0) {
-      words.push({ word: same.slice(from, at).toLowerCase(), from, to: at });
-      from = -1;
+    const code = at < same.length ? same.charCodeAt(at) : 0;
+    const kind = kindOfCode(code);
+    if (kind === letter) {
+      if (from < 0) from = at;
+      continue;
     }
+    if (from >= 0) add(from, at);
+    from = -1;
+    if (kind === wordOfItsOwn) add(at, at + 1);
+    if (code === percent && isEncodedGap(same, at)) at += 2;
   }
   return words;
 }
 
-/** Letters, digits and marks of any script; both halves of a pair of surrogates count. */
-function isWordCode(code: number): boolean {
+/** A character of a script that puts no blank between words, or none between a name and what follows it. */
+export const noBlanks =
+  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+const [gap, letter, wordOfItsOwn] = [0, 1, 2];
+const percent = 37;
+
+/**
+ * What a character is: letters, digits and marks of any script make words, and both halves of a pair of surrogates do. In
+ * scripts that put no blank between words, each character is one, so that a name in a sentence is found.
+ */
+function kindOfCode(code: number): number {
   if (code < 128) {
-    return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
+    const isWord = (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
+    return isWord ? letter : gap;
   }
-  const known = wordCodes[code];
-  if (known !== undefined && known !== 0) return known === 1;
-  const isWord = (code >= 0xd800 && code <= 0xdfff) || /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code));
-  wordCodes[code] = isWord ? 1 : 2;
-  return isWord;
+  const known = kindsOfCodes[code];
+  if (known !== undefined && known !== 0) return known - 1;
+  const character = String.fromCharCode(code);
+  const isHalf = code >= 0xd800 && code <= 0xdfff;
+  const isLetter = isHalf || /[\p{L}\p{N}\p{M}]/u.test(character);
+  const kind = noBlanks.test(character) ? wordOfItsOwn : isLetter ? letter : gap;
+  kindsOfCodes[code] = kind + 1;
+  return kind;
 }
 
-/** 0: not looked up yet; 1: part of a word; 2: not. */
-const wordCodes = new Uint8Array(65_536);
+/** 0: not looked up yet; otherwise the kind and 1. */
+const kindsOfCodes = new Uint8Array(65_536);
+
+/** Whether the percent sign begins an encoded character that is no part of a word, such as %40 or %20 in a link. */
+function isEncodedGap(text: string, at: number): boolean {
+  const code = Number.parseInt(text.slice(at + 1, at + 3), 16);
+  return code < 128 && /^%[0-7][0-9a-f]/i.test(text.slice(at, at + 3)) && kindOfCode(code) === gap;
+}
+
+/** Whether nothing else is in the cell of a table, or between the commas of a line, in which a word stands. */
+function isCell(text: string, word: Word | undefined): boolean {
+  if (!word) return false;
+  const before = text.slice(Math.max(0, word.from - 8), word.from).replace(/ +$/, '');
+  const after = text.slice(word.to, word.to + 8).replace(/^ +/, '');
+  return /(?:^|[>,;|"\t\r\n])$/.test(before) && /^(?:$|[<,;|"\t\r\n])/.test(after);
+}
 
 /** The hash of one to three words. */
 function combined(hashes: readonly number[]): number {
@@ -292,7 +333,7 @@ const of3 = (one: number, two: number, three: number): number =>
   finished(mixed(mixed(mixed(3, one), two), three));
 
 /** JSON text without its escapes, as far as words are concerned. */
-function unescaped(json: string): string {
+export function unescaped(json: string): string {
   return json.replace(/\\(?:u([0-9a-fA-F]{4})|.)/gs, (found, code: string | undefined) =>
     code === undefined ? (found[1] === '\\' ? '\\' : ' ') : String.fromCharCode(Number.parseInt(code, 16)),
   );

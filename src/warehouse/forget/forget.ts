@@ -12,7 +12,7 @@ import {
   replaceDocuments,
   replaceOtherRows,
 } from './apply.js';
-import { type Fingerprint, Fingerprints, type Part, wordsOf } from './fingerprints.js';
+import { type Fingerprint, Fingerprints, noBlanks, type Part, wordsOf } from './fingerprints.js';
 import { type AuditRecord, type Step, storeFingerprints, storeRecord } from './records.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
@@ -126,8 +126,9 @@ async function withMerged(session: Statements, type: string, ids: readonly strin
 /** The shortest text that is looked for in others' texts: shorter ones are parts of too many words. */
 const shortest = 4;
 
-/** A line of a message must have so many words to be recognized as a quote. */
+/** A line of a message must have so many words, and characters, to be recognized as a quote. */
 const fewestQuoted = 4;
+const shortestQuoted = 8;
 const mostQuoted = 500;
 
 /** Adds the fingerprints of the entities; returns how many names and addresses somebody else has as well. */
@@ -153,8 +154,7 @@ async function addFingerprints(
   for (const { part, value } of rows) {
     const isText = part === 'name' || part === 'text';
     if (!isText) addPart(forgotten, part, value);
-    else if (value.length >= shortest && !shared.has(value.toLowerCase()))
-      addPart(forgotten, part === 'text' && !tellsWho(value) ? 'name' : part, value);
+    else if (isLongEnough(value) && !shared.has(value.toLowerCase())) addText(forgotten, part, value);
   }
   const written = await session.all<{ conversation: string; content: string | null; title: string | null }>(
     sqlFile('forget/written'),
@@ -164,7 +164,7 @@ async function addFingerprints(
     const lines = [title ?? '', content ?? '', ...(content?.includes('\n') ? content.split('\n') : [])];
     for (const line of lines) {
       const words = wordsOf(line).length;
-      if (words < fewestQuoted || words > mostQuoted) continue;
+      if (words < fewestQuoted || words > mostQuoted || line.trim().length < shortestQuoted) continue;
       addPart(forgotten, 'quote', line, conversation);
       addPart(forgotten, 'line', line);
     }
@@ -172,10 +172,21 @@ async function addFingerprints(
   return shared.size;
 }
 
-/** Whether an address or id is no common word: it has several words, or a digit. Otherwise it is treated as a name. */
-function tellsWho(value: string): boolean {
-  const words = wordsOf(value);
-  return words.length > 1 || (/\d/.test(value) && value.length > 4);
+/** Two characters make a name in scripts that put no blank between words. */
+function isLongEnough(value: string): boolean {
+  return value.length >= shortest || (value.length > 1 && [...value].every((one) => noBlanks.test(one)));
+}
+
+/**
+ * Adds a name or an address. One word without a digit may be a common word: it is treated as a name. A letter with an
+ * accent has two forms in Unicode, and programs differ in which they write.
+ */
+function addText(forgotten: Fingerprints, part: 'name' | 'text', value: string): void {
+  const isHandle = /\d/.test(value) && value.length > 4;
+  const isOneWord = wordsOf(value).length === 1;
+  const found = isOneWord ? (isHandle ? 'text' : 'name') : part;
+  for (const form of new Set([value, value.normalize('NFC'), value.normalize('NFD')]))
+    addPart(forgotten, found, form);
 }
 
 function addPart(forgotten: Fingerprints, part: Part, value: string, within?: string): void {

@@ -11,9 +11,9 @@ const forgotten = (...all: readonly (readonly [part: Part, value: string, within
   return made;
 };
 
-const word = fc.stringMatching(/^[a-zé]{1,8}$/);
+const word = fc.oneof(fc.stringMatching(/^[a-zé]{1,8}$/), fc.constantFrom('王', '小明', 'สม'));
 /** What stands between words. */
-const gap = fc.constantFrom(' ', ', ', '-', '\n', ' "', '@', '.', '/', '\t');
+const gap = fc.constantFrom(' ', ', ', '-', '\n', ' "', '@', '.', '/', '\t', '%20');
 
 test('a text of several words is found wherever it stands in another, and nothing else changes', () => {
   fc.assert(
@@ -60,8 +60,17 @@ describe('redact', () => {
     ['Mark', '[forgotten]'],
     ['Mark it as done', 'Mark it as done'],
     ['İstanbul Kim Castellanos', 'İstanbul [forgotten]'],
+    ['请联系王小明先生', '请联系[forgotten]先生'],
+    ['https://x.example/?to=kim.9%40mail.example', 'https://x.example/?to=[forgotten]'],
+    ['?q=Kim%20Castellanos%2e', '?q=[forgotten]%2e'],
+    ['100%', '100%'],
   ])('%s becomes %s', (text, expected) => {
-    const made = forgotten(['name', 'Kim Castellanos'], ['text', 'kim.9@mail.example'], ['name', 'Mark']);
+    const made = forgotten(
+      ['name', 'Kim Castellanos'],
+      ['name', '王小明'],
+      ['text', 'kim.9@mail.example'],
+      ['name', 'Mark'],
+    );
     expect(made.redact(text)).toBe(expected);
   });
 

@@ -257,3 +257,26 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
   ]);
   await warehouse.close();
 });
+
+test('names in what others wrote are found in any script, and with either form of an accent', async () => {
+  const warehouse = await open();
+  const names = ['王小明', 'José Quetzal', 'quetzal7'];
+  const said = '请问王小明 and Jose\u0301 Quetzal, or quetzal7?';
+  await warehouse.load(
+    batchOf(runId, {
+      documents: [
+        ...names.map((displayName, index) => doc('people', `${90 + index}`, 1, { displayName })),
+        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
+        doc('messages', 'm', 1, { content: said, author: { id: 'somebody' } }, 'g'),
+      ],
+    }),
+  );
+  const plan = await warehouse.planForget({
+    ...{ type: 'person', ids: ['90', '91', '92'], emails: [], inAdvance: false },
+  });
+  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
+  expect(await warehouse.all('SELECT content FROM messages')).toEqual([
+    { content: '请问[forgotten] and [forgotten], or [forgotten]?' },
+  ]);
+  await warehouse.close();
+});
