@@ -27,3 +27,14 @@ WHERE deleted_at < $before AND (
     connections_website
   ) IS NOT NULL
 )
+UNION
+-- A topic and a colleague's company may still name them.
+SELECT 'person', topic_people.person_id
+FROM topic_people
+JOIN people ON people.id = topic_people.person_id
+WHERE people.deleted_at < $before AND coalesce(topic_people.display_name, topic_people.title, topic_people.avatar_url) IS NOT NULL
+UNION
+SELECT 'person', company_employees.person_id
+FROM company_employees
+JOIN people ON people.id = company_employees.person_id
+WHERE people.deleted_at < $before AND coalesce(company_employees.name, company_employees.avatar_url) IS NOT NULL

@@ -34,6 +34,8 @@ SELECT part, value FROM (
   UNION
   SELECT 'text', platform_id FROM accounts
   UNION
+  SELECT 'email', platform_id FROM accounts WHERE contains(platform_id, '@')
+  UNION
   SELECT 'name', platform_username FROM accounts
   UNION
   SELECT 'name', display_name FROM people WHERE id IN (FROM family)

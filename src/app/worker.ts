@@ -67,7 +67,9 @@ export async function withWorker<T>(
     const warehouse = await openToWrite(scope, access, options, (owner) =>
       refuseAnother(owner, identity, config.dataDir),
     );
-    return work({ config, api, warehouse, identity, log, clock, programVersion }, display);
+    const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
+    await finishLearned(warehouse, access, options);
+    return done;
   });
 }
 
@@ -86,7 +88,22 @@ export async function withWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   refuseWithoutWarehouse(setup.config.dataDir);
-  return Scope.run(async (scope) => work(await openToWrite(scope, setup, options)));
+  return Scope.run(async (scope) => {
+    const warehouse = await openToWrite(scope, setup, options);
+    const done = await work(warehouse);
+    await finishLearned(warehouse, setup, options);
+    return done;
+  });
+}
+
+/** Somebody who was forgotten may have come under another id: what was removed then leaves files and free blocks, too. */
+async function finishLearned(
+  warehouse: Warehouse,
+  { config, log, clock = systemClock }: Setup,
+  { stop }: WorkerOptions,
+): Promise<void> {
+  if (!stop?.aborted && !warehouse.forgotten.isEmpty)
+    await finishForgetting(warehouse, { config, clock, log });
 }
 
 /** Opens the warehouse until the scope ends, and completes what earlier commands left to do. */

@@ -12,6 +12,7 @@ import {
   type AuditRecord,
   appendForgotten,
   type JournalLine,
+  learnedMark,
   type Request,
   recordId,
   type Step,
@@ -61,6 +62,8 @@ interface Parts {
   readonly log: Log;
   /** What was forgotten. */
   readonly forgotten: Fingerprints;
+  /** Whether batches of a process that was killed showed more of it, which may be stored in other rows. */
+  readonly hasLearned: boolean;
   readonly release: () => void;
 }
 
@@ -88,11 +91,12 @@ export class Warehouse {
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
   /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
-  #hasLearned = false;
+  #hasLearned: boolean;
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
     this.#parts = parts;
+    this.#hasLearned = parts.hasLearned;
     this.#foldAt = Math.min(foldAt, (bytesOf(parts.limits.memoryLimit) ?? Infinity) / foldShare);
   }
 
@@ -138,7 +142,7 @@ export class Warehouse {
     const { batch: stripped, learned } = stripBatch(forgotten, batch);
     if (learned.length > 0) {
       this.#hasLearned = true;
-      await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, null));
+      await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
     const loaded = await this.#repeatably(() =>
       load(this.#session, models, columns, stripped, answersBefore),
@@ -265,9 +269,10 @@ export class Warehouse {
     });
   }
 
+  /** Searches every row for what batches showed. Where any has it, the steps of `forget` follow again (`pendingSteps`). */
   async #removeForgotten(): Promise<void> {
     const { models, forgotten } = this.#parts;
-    await this.#repeatably(() => removeAll(this.#session, models, forgotten));
+    await this.#repeatably(() => removeAll(this.#session, models, forgotten, { pending: steps }));
     this.#hasLearned = false;
   }
 

@@ -6,7 +6,7 @@ import { identifier, literal } from '../sql.js';
 import type { Session, Statements } from '../store/session.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
-import { documentId, type Expired, mayConcern, stripConcerned, stripDocument, stripJson } from './strip.js';
+import { documentId, type Expired, mayConcern, stripConcerned, stripJson, stripRejected } from './strip.js';
 
 /** Removes what was forgotten from every table of the warehouse. */
 
@@ -309,7 +309,7 @@ function stripRejection(
   const id = typeof row.id === 'string' ? row.id : '';
   const parentId = typeof row.parent_id === 'string' ? row.parent_id : null;
   const body = typeof row.body === 'string' ? row.body : 'null';
-  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body });
+  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
   if (stripped) set('body', stripped.body);
   if (id !== '') set('id', documentId(forgotten, endpoint, id, parentId));
 }

@@ -2,7 +2,7 @@ import type { Batch, Drift, Rejection } from '../load/batch.js';
 import { stripPath } from './apply.js';
 import type { Fingerprint, Fingerprints } from './fingerprints.js';
 import { learnedFrom } from './learn.js';
-import { documentId, mayConcern, stripConcerned, stripDocument } from './strip.js';
+import { documentId, mayConcern, stripConcerned, stripRejected } from './strip.js';
 
 /**
  * A batch without what was forgotten, so that a pull does not bring it back; and what the batch shows of other ids and
@@ -60,9 +60,10 @@ export function stripBatch(
 function strippedRejection(forgotten: Fingerprints, rejection: Rejection): Rejection {
   const { endpoint, parentId, body } = rejection;
   const id = rejection.id ?? '';
-  const stripped = stripDocument(forgotten, { endpoint, id, parentId, body });
-  if (!stripped) return rejection;
-  return { ...rejection, id: rejection.id === null ? null : stripped.id, body: stripped.body };
+  const reason = forgotten.redact(rejection.reason);
+  const stripped = stripRejected(forgotten, { endpoint, id, parentId, body });
+  if (!stripped) return { ...rejection, reason };
+  return { ...rejection, reason, id: rejection.id === null ? null : stripped.id, body: stripped.body };
 }
 
 function strippedDrift(forgotten: Fingerprints, drift: Drift, touched: ReadonlySet<string>): Drift {

@@ -46,7 +46,7 @@ export interface TextOptions {
 }
 
 /** Stands in a text for what was removed. */
-const removed = '[forgotten]';
+export const removed = '[forgotten]';
 
 /** The words that decide whether a text is looked at more closely. */
 const prefixWords = 3;

@@ -13,7 +13,7 @@ import {
   replaceOtherRows,
 } from './apply.js';
 import { type Fingerprint, Fingerprints, noBlanks, type Part, wordsOf } from './fingerprints.js';
-import { type AuditRecord, type Step, storeFingerprints, storeRecord } from './records.js';
+import { type AuditRecord, type Step, settleLearned, storeFingerprints, storeRecord } from './records.js';
 
 /** Forgetting people, companies and conversations: who is meant, what is held, and its removal in one transaction. */
 
@@ -204,6 +204,7 @@ export async function removeAll(
   forgotten: Fingerprints,
   options: {
     readonly record?: AuditRecord;
+    /** What follows; without a record, of the latest request, and only where something was changed. */
     readonly pending?: readonly Step[];
     /** Fingerprints that are not stored yet. */
     readonly added?: readonly Fingerprint[];
@@ -211,7 +212,7 @@ export async function removeAll(
     readonly found?: Found | undefined;
   } = {},
 ): Promise<Held> {
-  const { found, record, pending, added = [] } = options;
+  const { found, record, pending = [], added = [] } = options;
   const findings = found?.findings ?? (await findDocuments(session, forgotten));
   const others = found?.others ?? (await findOtherRows(session, models, forgotten));
   return session.transaction(async (tx) => {
@@ -220,7 +221,8 @@ export async function removeAll(
       ...(await replaceOtherRows(tx, others)),
     };
     await storeFingerprints(tx, forgotten.salt, [...added, ...findings.learned], record?.id ?? null);
-    if (record) await storeRecord(tx, { ...record, details: record.details ?? held }, pending ?? []);
+    if (record) await storeRecord(tx, { ...record, details: record.details ?? held }, pending);
+    await settleLearned(tx, record || Object.keys(held).length === 0 ? [] : pending);
     return held;
   });
 }

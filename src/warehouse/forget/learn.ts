@@ -25,15 +25,32 @@ type Learned = readonly [part: Part, value: unknown];
 type Item = Readonly<Record<string, unknown>>;
 type Learn = (forgotten: Fingerprints, item: Item, key: DocumentKey) => Learned[];
 
+/** Also somebody under a new id who has an address or an account of a person that was forgotten. */
 const person: Learn = (forgotten, item, { id }) => {
-  const isForgotten = forgotten.has('person', id) || forgotten.has('email', item.primaryEmail);
+  const isForgotten =
+    forgotten.has('person', id) ||
+    forgotten.has('email', item.primaryEmail) ||
+    (Array.isArray(item.identities) && item.identities.some((one) => isAccount(forgotten, one)));
   return isForgotten ? [['person', id], ...address(item.primaryEmail), ...accountsIn(item.identities)] : [];
 };
 
-const accounts: Learn = (forgotten, item, { parentId, endpoint }) => {
-  const part = endpoint === 'company_identities' ? 'company' : 'person';
-  return forgotten.has(part, parentId) ? accountsIn([item]) : [];
-};
+const personAccount: Learn = (forgotten, item, { parentId }) =>
+  forgotten.has('person', parentId) || isAccount(forgotten, item)
+    ? [['person', parentId], ...accountsIn([item])]
+    : [];
+
+/** A company is known by its id alone: its accounts may be addresses of people. */
+const companyAccount: Learn = (forgotten, item, { parentId }) =>
+  forgotten.has('company', parentId) ? accountsIn([item]) : [];
+
+function isAccount(forgotten: Fingerprints, identity: unknown): boolean {
+  if (!isObject(identity) || typeof identity.platformId !== 'string') return false;
+  const { platform, platformId } = identity;
+  return (
+    !isPseudonym(platformId) &&
+    (forgotten.has('identity', `${platform}:${platformId}`) || forgotten.has('email', platformId))
+  );
+}
 
 const author: Learn = (forgotten, item, { id }) => {
   const { sourceName, sourceAuthorId } = item;
@@ -67,8 +84,8 @@ const learners: Readonly<Record<string, Learn>> = {
   person,
   topic_people: person,
   topic_persons: person,
-  person_identities: accounts,
-  company_identities: accounts,
+  person_identities: personAccount,
+  company_identities: companyAccount,
   authors: author,
   messages: message,
   person_merges: merged('person', 'targetPerson', 'sourcePersons'),

@@ -82,12 +82,34 @@ export async function storeFingerprints(
   await tx.run('DROP TABLE temp.new_fingerprints');
 }
 
-/** The fingerprints of a warehouse, with those of its journal. */
-async function readForgotten(session: Statements): Promise<Fingerprints> {
-  const rows = await session.all<Fingerprint & { salt: string }>(
-    'SELECT fingerprint, part, words, prefix, salt FROM ops.forgotten',
+/**
+ * In ops.forgotten.audit_id, for a fingerprint that a batch showed: rows stored before may have what it stands for. It stays
+ * until they were searched, so that a kill in between loses nothing.
+ */
+export const learnedMark = 'learned';
+
+/** Says that every row was searched for what batches showed; with `steps`, what the latest request has to do again. */
+export async function settleLearned(tx: Statements, steps: readonly Step[]): Promise<void> {
+  await tx.run('UPDATE ops.forgotten SET audit_id = NULL WHERE audit_id = $learned', {
+    learned: learnedMark,
+  });
+  if (steps.length === 0) return;
+  await tx.run(
+    `UPDATE ops.audit SET pending = list_distinct(list_concat(coalesce(pending, []), $steps::VARCHAR[])), completed_at = NULL
+      WHERE id = (SELECT max(id) FROM ops.audit WHERE action = 'forget')`,
+    { steps },
   );
-  return new Fingerprints(rows[0]?.salt ?? newSalt(), rows);
+}
+
+/** The fingerprints of a warehouse, with those of its journal. */
+async function readForgotten(
+  session: Statements,
+): Promise<{ readonly stored: Fingerprints; readonly hasLearned: boolean }> {
+  const rows = await session.all<Fingerprint & { salt: string; audit_id: string | null }>(
+    'SELECT fingerprint, part, words, prefix, salt, audit_id FROM ops.forgotten',
+  );
+  const hasLearned = rows.some((row) => row.audit_id === learnedMark);
+  return { stored: new Fingerprints(rows[0]?.salt ?? newSalt(), rows), hasLearned };
 }
 
 function newSalt(): string {
@@ -128,16 +150,17 @@ function readJournal(dataDir: string): JournalLine[] {
 
 /**
  * The fingerprints of a warehouse that was just opened, and what its journal has that it has not: the warehouse was
- * restored from a file of the time before, or the program was killed. Raises StorageError when the two are of different warehouses.
+ * restored from a file of the time before, or the program was killed. `hasLearned`: rows are still to be searched for what
+ * batches showed. Raises StorageError when the two are of different warehouses.
  */
 export async function openForgotten(
   session: Statements,
   dataDir: string,
-): Promise<{ forgotten: Fingerprints; missing: JournalLine[] }> {
-  const stored = await readForgotten(session);
+): Promise<{ forgotten: Fingerprints; missing: JournalLine[]; hasLearned: boolean }> {
+  const { stored, hasLearned } = await readForgotten(session);
   const lines = readJournal(dataDir);
   const [first] = lines;
-  if (!first) return { forgotten: stored, missing: [] };
+  if (!first) return { forgotten: stored, missing: [], hasLearned };
   const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);
   const ids = new Set(known.map(({ id }) => id));
   const missing = lines.filter(({ record }) => !ids.has(record.id));
@@ -148,5 +171,5 @@ export async function openForgotten(
   }
   const forgotten = stored.isEmpty ? new Fingerprints(first.salt) : stored;
   for (const row of missing.flatMap(({ fingerprints }) => fingerprints)) forgotten.add(row);
-  return { forgotten, missing };
+  return { forgotten, missing, hasLearned };
 }

@@ -1,5 +1,5 @@
 import type { DocumentKey } from '../load/batch.js';
-import { type Fingerprints, isPseudonym, type TextOptions } from './fingerprints.js';
+import { type Fingerprints, isPseudonym, removed, type TextOptions } from './fingerprints.js';
 import { type JsonNode, type JsonObject, objectOf, parseJson, textOf } from './json-edit.js';
 
 /**
@@ -133,6 +133,20 @@ export function stripDocument(
   return mayConcern(forgotten, document) ? stripConcerned(forgotten, document) : null;
 }
 
+/**
+ * The same of a rejected record. Of one that was too long only the beginning is kept, as a string, which does not show what
+ * belongs to whom: all of it goes.
+ */
+export function stripRejected(
+  forgotten: Fingerprints,
+  document: DocumentKey & { readonly body: string },
+): Stripped | null {
+  if (!mayConcern(forgotten, document)) return null;
+  const { endpoint, id, parentId, body } = document;
+  if (!body.trimStart().startsWith('"')) return stripConcerned(forgotten, document);
+  return { id: documentId(forgotten, endpoint, id, parentId), body: JSON.stringify(removed) };
+}
+
 /** `stripDocument` of a document that `mayConcern`; also without what has `expired`. */
 export function stripConcerned(
   forgotten: Fingerprints,
@@ -246,13 +260,16 @@ class Stripping {
       if (!of) return true;
       const copy = objectOf(node, of.copy);
       return (
-        !this.#isForgottenMessage(textOf(node, of.id)) &&
+        !this.#isForgottenMessage(this.#idIn(node, of.id)) &&
         !(copy && this.#isForgotten(copy, 'message', nowhere))
       );
     });
+    // Without an id, nothing says that a name is that of somebody else.
+    const hasId = this.#idIn(node) !== undefined || (isRoot && this.#document.id !== '');
+    const around = { entity, hasId, isForgotten, isRoot, inside };
     const write = (member: (typeof members)[number]): string => {
       const { name, key, value } = member;
-      const text = this.#writeMember(node, name, value, { entity, isForgotten, isRoot, inside });
+      const text = this.#writeMember(node, name, value, around);
       const redacted = this.#forgotten.redact(name);
       const written = redacted === name ? this.#source(key) : JSON.stringify(redacted);
       return written + this.#source({ from: key.to, to: value.from }) + text;
@@ -265,11 +282,17 @@ class Stripping {
     node: JsonObject,
     name: string,
     value: JsonNode,
-    around: { entity: Entity | undefined; isForgotten: boolean; isRoot: boolean; inside: Inside },
+    around: {
+      readonly entity: Entity | undefined;
+      readonly hasId: boolean;
+      readonly isForgotten: boolean;
+      readonly isRoot: boolean;
+      readonly inside: Inside;
+    },
   ): string {
-    const { entity, isForgotten, isRoot, inside } = around;
-    const platform =
-      value.kind === 'string' ? { platformId: 'platform', sourceAuthorId: 'sourceName' }[name] : undefined;
+    const { entity, hasId, isForgotten, isRoot, inside } = around;
+    const platform = { platformId: 'platform', sourceAuthorId: 'sourceName' }[name];
+    if (platform !== undefined && value.kind !== 'string' && isForgotten) return 'null';
     if (platform !== undefined && value.kind === 'string') {
       // An account of somebody else may name what was forgotten: an address at the domain of a company.
       const isNamed = this.#forgotten.redact(value.value) !== value.value;
@@ -290,7 +313,7 @@ class Stripping {
           ofForgotten: name === 'identities' && isForgotten,
           withoutTexts: inside.withoutTexts,
         }
-      : { ...inside, entity };
+      : { ...inside, entity: hasId ? entity : undefined };
     // Accounts, dates and ids of what was forgotten are what `kept` says; they are not searched for words.
     if (isForgotten && value.kind === 'string') return this.#source(value);
     return this.#write(value, next, name);
@@ -305,7 +328,7 @@ class Stripping {
     const isRoot = body.slice(0, node.from).trim() === '';
     // The answer about one entity need not repeat its id.
     const own = isRoot && entityOfKind[endpoint] === entity ? documentId : undefined;
-    const id = textOf(node, 'id') ?? own;
+    const id = this.#idIn(node) ?? own;
     const has = this.#forgotten;
     switch (entity) {
       case 'identity':
@@ -317,7 +340,7 @@ class Stripping {
           this.#expired?.people.has(id ?? '') === true
         );
       case 'author': {
-        const account = textOf(node, 'sourceAuthorId');
+        const account = this.#idIn(node, 'sourceAuthorId');
         return (
           has.has('author', id) ||
           (account !== undefined && has.has('identity', `${textOf(node, 'sourceName')}:${account}`))
@@ -334,6 +357,14 @@ class Stripping {
     }
   }
 
+  /** The id of an object; in a record that was rejected, it may be a number. */
+  #idIn({ members }: JsonObject, name = 'id'): string | undefined {
+    const value = members.find((member) => member.name === name)?.value;
+    if (value?.kind === 'string') return value.value;
+    const source = value?.kind === 'other' ? this.#source(value) : '';
+    return /^\d+$/.test(source) ? source : undefined;
+  }
+
   #isForgottenMessage(id = ''): boolean {
     return this.#forgotten.has('message', id);
   }
@@ -341,7 +372,7 @@ class Stripping {
   #isDeleted(node: JsonObject): boolean {
     const { endpoint, id, body } = this.#document;
     const isRoot = endpoint === 'messages' && body.slice(0, node.from).trim() === '';
-    return this.#expired?.messages.has(textOf(node, 'id') ?? (isRoot ? id : '')) === true;
+    return this.#expired?.messages.has(this.#idIn(node) ?? (isRoot ? id : '')) === true;
   }
 
   /** Writes parts of a list or object; the text between them stays. */

@@ -73,8 +73,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
-      const { forgotten, missing } = reading
-        ? { forgotten: new Fingerprints(''), missing: [] }
+      const { forgotten, missing, hasLearned } = reading
+        ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
         : await openForgotten(session, dataDir);
       const warehouse = new Warehouse(session, {
         ...{
@@ -92,6 +92,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           viewsDir: join(folder, 'views'),
           log,
           forgotten,
+          hasLearned,
         },
         release: () => {
           if (!reading) removeHolder(dataDir);

@@ -72,5 +72,16 @@ test('what the API deleted long ago loses its content; its row, its times and it
   expect(await warehouse.all('SELECT action, entities, requested_by FROM ops.audit')).toEqual([
     { action: 'expire', entities: 2, requested_by: null },
   ]);
+  // A topic, and the company of a colleague, may name the person again.
+  const copy = { displayName: 'Kim Castellanos', name: 'Kim Castellanos' };
+  for (const again of [
+    doc('topic_people', 'p', 300, copy, 't'),
+    doc('company_employees', 'p', 301, copy, 'c'),
+  ]) {
+    await warehouse.load(batchOf(runId, { documents: [again] }));
+    expect(await warehouse.expireDeleted(at(101), at(200))).toMatchObject({ [again.endpoint]: 1 });
+    expect((await rows()).map(({ row }) => row).join('\n')).not.toMatch(/Castellanos/);
+  }
+  expect(await warehouse.all('FROM company_employees WHERE name IS NOT NULL')).toEqual([]);
   await warehouse.close();
 });

@@ -1,9 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { steps } from '../../../../src/warehouse/forget/records.js';
 import type { Document } from '../../../../src/warehouse/load/batch.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { columnClasses } from '../../../../src/warehouse/privacy/classes.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { at, doc, members, open, runId } from '../support.js';
+import { at, doc, members, open, ready, runId } from '../support.js';
 
 const ids = { person: '90210', author: 'author-1', company: '4007', group: 'group-1' };
 let marks = 0;
@@ -278,5 +281,85 @@ test('names in what others wrote are found in any script, and with either form o
   expect(await warehouse.all('SELECT content FROM messages')).toEqual([
     { content: '请问[forgotten] and [forgotten], or [forgotten]?' },
   ]);
+  await warehouse.close();
+});
+
+const forgetPerson = async (warehouse: Warehouse, id: string) => {
+  const plan = await warehouse.planForget({ type: 'person', ids: [id], emails: [], inAdvance: false });
+  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
+};
+
+test('a person who comes under another id, by an account or another address, is forgotten again; after a kill as well', async () => {
+  const dataDir = await ready();
+  const warehouse = await open(dataDir);
+  const slack = { platform: 'slack', platformId: 'U-4711-X', platformUsername: null };
+  const email = { platform: 'email', platformId: 'kim@home.example', platformUsername: null };
+  await warehouse.load(
+    batchOf(runId, {
+      documents: [
+        doc('people', '90', 1, { displayName: 'Kim Castellanos', primaryEmail: 'kim@mail.example' }),
+        doc('person_identities', 'slack:U-4711-X', 1, slack, '90'),
+        doc('person_identities', 'email:kim@home.example', 1, email, '90'),
+      ],
+    }),
+  );
+  await warehouse.refreshDerived();
+  await forgetPerson(warehouse, '90');
+  const load = (...documents: Document[]) => warehouse.load(batchOf(runId, { documents }));
+  // A topic says nothing by which they are recognized; what comes later does.
+  await load(doc('topic_people', '91', 11, { displayName: 'Quetzal One' }, 't'));
+  await load(doc('topic_people', '92', 11, { displayName: 'Quetzal Two' }, 't'));
+  await load(doc('person_identities', 'slack:U-4711-X', 12, slack, '91'));
+  await load(doc('people', '92', 12, { displayName: 'Quetzal Two', primaryEmail: 'kim@home.example' }));
+  await load(doc('topic_people', '93', 13, { displayName: 'Quetzal Three', identities: [slack] }, 't'));
+  await warehouse.close();
+  const again = await open(dataDir);
+  await again.publish();
+  expect(await columnsWithMarks(again)).toEqual([]);
+  // What follows a request follows again.
+  expect(await again.pendingSteps()).toEqual(steps);
+  await again.compactNow();
+  await again.close();
+  for (const name of readdirSync(dataDir)) {
+    expect([name, readFileSync(join(dataDir, name)).includes('Quetzal')]).toEqual([name, false]);
+  }
+});
+
+test('rejected records with ids that are numbers, without an id, or cut off, are emptied', async () => {
+  const warehouse = await open();
+  const author = { id: ids.author, ...account, displayName: 'Quetzal Zanzibar' };
+  await warehouse.load(
+    batchOf(runId, {
+      documents: [
+        doc('people', ids.person, 1, { displayName: 'Quetzal Zanzibar' }),
+        doc(
+          'person_identities',
+          'slack:x',
+          1,
+          { platform: 'slack', platformId: account.sourceAuthorId },
+          ids.person,
+        ),
+        doc('authors', ids.author, 1, author),
+      ],
+    }),
+  );
+  await warehouse.refreshDerived();
+  const reject = (endpoint: string, body: unknown, parentId: string | null = null) => ({
+    ...{ endpoint, parentId, id: null, path: 'id', reason: 'has no usable id', body: JSON.stringify(body) },
+    seenAt: at(1),
+  });
+  const number = Number(ids.person);
+  const rejections = [
+    reject('people', { id: number, displayName: 'Quetzal', description: 'Quetzal' }),
+    reject('people', { displayName: 'Quetzal Zanzibar' }),
+    reject('people', { id: 5, company: { employees: [{ id: number, name: 'Quetzal' }] } }),
+    reject('person_identities', { platform: 'slack', platformId: ['Quetzal'] }, ids.person),
+    reject('messages', `{"id":"m","content":"Quetzal","author":{"id":"${ids.author}","sour`, 'g'),
+  ];
+  await warehouse.load(batchOf(runId, { rejections }));
+  await forgetPerson(warehouse, ids.person);
+  expect(await columnsWithMarks(warehouse)).toEqual([]);
+  await warehouse.load(batchOf(runId, { rejections }));
+  expect(await columnsWithMarks(warehouse)).toEqual([]);
   await warehouse.close();
 });
