@@ -198,6 +198,7 @@ export class Api {
     let failures = 0;
     let rateLimitedSince: number | undefined;
     let outages = this.#outage?.count ?? 0;
+    let missed = this.#outage?.missed;
     for (let attempt = 1; ; attempt++) {
       waiting.signal.throwIfAborted();
       while (this.#outage?.mustWait) await this.#outage.wait(waiting.signal);
@@ -233,6 +234,11 @@ export class Api {
       if (!decision.retry || (kind === 'server_error' && !waiting.retryServerErrors)) {
         const isRepeated = request.repeatable && (kind !== 'server_error' || waiting.retryServerErrors);
         if (isRepeated && (await this.#wasOutage(kind, startedAt, waiting.signal))) continue;
+        if (isRepeated && missed !== undefined && (this.#outage?.missed ?? 0) > missed) {
+          missed = undefined;
+          failures = 0;
+          continue;
+        }
         if (kind === 'refused' && (await this.#isKeyAccepted(request, startedAt, waiting.signal))) {
           throw toEndpointRefusal(outcome, request.where);
         }
@@ -270,7 +276,8 @@ export class Api {
     const outage = this.#outage;
     if (!outage?.isSign(kind)) return false;
     const before = outage.count;
-    while (!outage.isAnsweredSince(startedAt)) await outage.wait(signal);
+    // A probe in flight may show an outage that is over, although another call was answered since.
+    while (outage.isProbing || !outage.isAnsweredSince(startedAt)) await outage.wait(signal);
     return outage.count > before;
   }
 
@@ -299,10 +306,11 @@ export class Api {
             priority: probePriority,
             signal: signal.signal,
           });
-          return { retryAfterMs: outcome instanceof Failure ? outcome.detail.retryAfterMs : undefined };
+          const failure = outcome instanceof Failure ? outcome : undefined;
+          return { isFailed: failure !== undefined, retryAfterMs: failure?.detail.retryAfterMs };
         } catch (error) {
           // No call waits for it any more.
-          if (signal.signal.aborted) return { retryAfterMs: undefined };
+          if (signal.signal.aborted) return { isFailed: false, retryAfterMs: undefined };
           throw error;
         } finally {
           signal.release();

@@ -59,12 +59,18 @@ export function probePauseMs(
   return Math.max(0, Math.min(leftMs, Math.max(retryAfterMs, ceiling * (0.5 + random / 2))));
 }
 
+/** What came of a probe. */
+interface Probed {
+  readonly isFailed: boolean;
+  readonly retryAfterMs: number | undefined;
+}
+
 export interface OutageOptions {
   /** How long calls wait for the API, counted from the first failed attempt. */
   readonly limitMs: number;
   readonly clock: Clock;
   /** Sends one request to whoami. Its outcome goes through `record`, as that of any attempt. */
-  readonly probe: (signal: AbortSignal) => Promise<{ readonly retryAfterMs: number | undefined }>;
+  readonly probe: (signal: AbortSignal) => Promise<Probed>;
   /** Lets nothing but probes start, or everything again. */
   readonly hold: (isHeld: boolean) => void;
   /** Called when an outage begins, and once a minute while it lasts. */
@@ -88,6 +94,7 @@ export class OutageMonitor {
   #reason = '';
   #isOn = false;
   #count = 0;
+  #missed = 0;
   #toldAt = Number.NEGATIVE_INFINITY;
   #unavailableMs = 0;
   #accountedAt = Number.NEGATIVE_INFINITY;
@@ -108,6 +115,19 @@ export class OutageMonitor {
   /** How many outages there were so far: a call that failed in one starts over. */
   get count(): number {
     return this.#count;
+  }
+
+  /**
+   * How many outages were over before a probe could show them: the probe failed, and another call was answered meanwhile. A
+   * call that failed in one starts over once; where whoami itself is broken, every probe looks like this.
+   */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  /** Whether a probe is in flight, or an outage lasts. */
+  get isProbing(): boolean {
+    return this.#waiting !== undefined;
   }
 
   /** Whether calls must `wait` before their next attempt; ask again afterwards. */
@@ -203,8 +223,12 @@ export class OutageMonitor {
     try {
       for (let count = 1; ; count += 1) {
         const startedAt = clock.monotonic();
-        const { retryAfterMs } = await probe(signal);
-        if (this.isAnsweredSince(startedAt) || signal.aborted) return;
+        const { isFailed, retryAfterMs } = await probe(signal);
+        if (signal.aborted) return;
+        if (this.isAnsweredSince(startedAt)) {
+          if (isFailed && !this.#isOn) this.#missed += 1;
+          return;
+        }
         if (!this.#isOn) {
           this.#isOn = true;
           this.#count += 1;

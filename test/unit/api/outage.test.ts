@@ -54,7 +54,7 @@ describe('the monitor', () => {
       clock,
       probe: async () => {
         probes.push(attempt());
-        return { retryAfterMs: undefined };
+        return { isFailed: probes.at(-1)! < until, retryAfterMs: undefined };
       },
       hold: (isHeld) => void told.push(isHeld ? 'held' : 'released'),
       onUnavailable: () => void told.push('unavailable'),
@@ -112,7 +112,7 @@ describe('the monitor', () => {
         if (startedAt > 0) await clock.sleep(probeMs);
         const isDown = clock.monotonic() < answersFrom;
         monitor.record(startedAt, isDown ? { kind: 'server_error', message: '503' } : undefined);
-        return { retryAfterMs };
+        return { isFailed: startedAt < answersFrom, retryAfterMs };
       },
       hold: () => undefined,
       onUnavailable: ({ forMs, leftMs }) => void told.push(forMs, leftMs),
@@ -258,6 +258,51 @@ describe('a client', () => {
       },
       { retry, outageMs: 300 },
     );
+  });
+
+  test('waits out one that ends while whoami is asked, although another call is answered before whoami is', async () => {
+    let others: Promise<unknown> | undefined;
+    const { baseUrl, requests } = await serve(async (response, { url }) => {
+      if (url.pathname.endsWith('/people') || (others && !url.pathname.endsWith('/whoami'))) {
+        return json(response, 200, whoami);
+      }
+      if (url.pathname.endsWith('/whoami')) {
+        // From here on all others are answered.
+        others ??= ask();
+        await others;
+      }
+      refuse(response, 503, 'DOWN');
+    });
+    let ask = async () => undefined as unknown;
+    await withApi(
+      baseUrl,
+      async (api) => {
+        ask = () => api.call('people');
+        await api.call('topics');
+      },
+      { retry, outageMs: 4_000 },
+    );
+    expect(requests.map(({ url }) => url.pathname.slice('/v1'.length))).toEqual([
+      ...['/topics', '/topics', '/whoami', '/people', '/topics'],
+    ]);
+  });
+
+  test('starts over once only where whoami alone never answers', async () => {
+    const { baseUrl, requests } = await serve(async (response, { url }) => {
+      if (url.pathname.endsWith('/people')) return json(response, 200, whoami);
+      if (url.pathname.endsWith('/whoami')) await people();
+      refuse(response, 503, 'DOWN');
+    });
+    let people = async () => undefined as unknown;
+    await withApi(
+      baseUrl,
+      async (api) => {
+        people = () => api.call('people');
+        await expect(api.call('topics')).rejects.toBeInstanceOf(UnavailableError);
+      },
+      { retry, outageMs: 4_000 },
+    );
+    expect(requests.filter(({ url }) => url.pathname.endsWith('/topics'))).toHaveLength(4);
   });
 
   test('that does not wait ends as soon as whoami is not answered either', async () => {
