@@ -75,7 +75,7 @@ const temporary = [
 
 /**
  * The numbers of the answers after which a batch must be split, so that it has the same result as its answers would have had in a batch
- * each. Splits are rare. Reads `stored_members` (see `storedMembersSql`).
+ * each. Splits are rare. Reads `stored_members` (see `storedMembers`).
  */
 async function splitBatch(
   tx: Statements,

@@ -2,10 +2,10 @@ import { groupBy } from '../../base/group-by.js';
 import { identifier, literals } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
+import { byRowId } from './by-row-id.js';
 import type { Diff } from './diff.js';
 import type { Families } from './families.js';
 import { type Columns, type DocumentModel, type Model, type Models, namesOf, projection } from './models.js';
-import { inVectors, vectorSql } from './vectors.js';
 import { recordVersions } from './versions.js';
 
 /** Models that read the same documents by the same column, so that these are looked up once. */
@@ -36,7 +36,7 @@ export async function project(
     models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))),
   );
   if (inputs.length === 0) return;
-  const kept = await findScopeDocuments(
+  const partsOf = await findScopeDocuments(
     tx,
     models.families,
     inputs,
@@ -44,11 +44,10 @@ export async function project(
     documentsAtOnce,
   );
   for (const [number, shared] of inputs.entries()) {
-    const parts = kept.get(number) ?? [];
-    for (const [part, vectors] of parts.entries()) {
-      const isOwn = (scope: string) =>
-        parts.length === 1 ? 'true' : `${partSql(scope, `${parts.length}`)} = ${part}`;
-      await tx.run(filled('model_input', inputOf(shared, number, vectors, isOwn), part > 0));
+    const parts = partsOf.get(number) ?? 0;
+    for (let part = 0; part < parts; part += 1) {
+      const isOwn = (scope: string) => (parts === 1 ? 'true' : `${partSql(scope, `${parts}`)} = ${part}`);
+      await tx.run(byRowId(filled('model_input', inputOf(shared, number, isOwn), part > 0)).join(';\n'));
       const scopes = `SELECT DISTINCT scope, id FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
       // The tables of the part before are used again where they have the same columns.
       const again = part > 0 && shared.models.length === 1;
@@ -59,7 +58,7 @@ export async function project(
         await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
       }
     }
-    if (parts.length > 0) continue;
+    if (parts > 0) continue;
     for (const model of shared.models) await addRows(tx, model, shared, columns, found);
   }
 }
@@ -107,9 +106,8 @@ function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
 
 /**
  * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope, id)` has them by the
- * place in `inputs`, `kept_documents` those of them that do not change. Returns, for each place with any and
- * for each of its parts, the vectors that hold the kept ones. A scope without stored documents has no rows either, so
- * nothing is looked up for it.
+ * place in `inputs`, `kept_documents` those of them that do not change. Returns, for each place with any, into how
+ * many parts they are divided. A scope without stored documents has no rows either, so nothing is looked up for it.
  */
 async function findScopeDocuments(
   tx: Statements,
@@ -117,8 +115,8 @@ async function findScopeDocuments(
   inputs: readonly SharedInput[],
   withDeletes: ReadonlySet<string>,
   documentsAtOnce: number,
-): Promise<Map<number, number[][]>> {
-  const rows = await tx.all<{ number: number; parts: number; part: number | null; vector: number | null }>(
+): Promise<Map<number, number>> {
+  const rows = await tx.all<{ number: number; parts: number }>(
     [
       'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR, id VARCHAR)',
       ...inputs.map(
@@ -127,21 +125,10 @@ async function findScopeDocuments(
       ),
       `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT * FROM scope_documents
         WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
-      `WITH places AS (
-         SELECT number, ceil(count(*) / ${documentsAtOnce})::BIGINT AS parts FROM scope_documents GROUP BY number)
-       SELECT number, parts, NULL AS part, NULL AS vector FROM places
-        UNION ALL
-       SELECT DISTINCT number, parts, ${partSql('scope', 'parts')}, ${vectorSql}
-         FROM kept_documents JOIN places USING (number)`,
+      `SELECT number, ceil(count(*) / ${documentsAtOnce})::BIGINT AS parts FROM scope_documents GROUP BY number`,
     ].join(';\n'),
   );
-  const vectors = new Map<number, number[][]>();
-  for (const { number, parts, part, vector } of rows) {
-    const ofPlace = vectors.get(number) ?? Array.from({ length: parts }, () => []);
-    vectors.set(number, ofPlace);
-    if (part !== null && vector !== null) ofPlace[part]?.push(vector);
-  }
-  return vectors;
+  return new Map(rows.map(({ number, parts }) => [number, Number(parts)]));
 }
 
 function scopeDocumentsOf(
@@ -214,14 +201,9 @@ function writtenOf({ documents }: SharedInput): string {
 }
 
 /** The documents to compute rows from: the changed ones and those that stay as they are, of the scopes that `isOwn` names. */
-function inputOf(
-  shared: SharedInput,
-  number: number,
-  vectors: readonly number[],
-  isOwn: (scope: string) => string,
-): string {
+function inputOf(shared: SharedInput, number: number, isOwn: (scope: string) => string): string {
   return `${writtenOf(shared)} AND ${isOwn(shared.column)} UNION ALL SELECT ${documentColumns} FROM raw.documents
-    WHERE ${inVectors(vectors)} AND rowid IN (
+    WHERE rowid IN (
       SELECT rid FROM kept_documents WHERE number = ${number} AND ${isOwn('scope')})`;
 }
 

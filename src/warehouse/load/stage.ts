@@ -2,8 +2,8 @@ import { groupBy } from '../../base/group-by.js';
 import { literals } from '../sql.js';
 import type { Cell, Statements } from '../store/session.js';
 import type { Batch, Document, DocumentKey } from './batch.js';
+import { byRowId } from './by-row-id.js';
 import type { Families } from './families.js';
-import { inVectors, vectorSql } from './vectors.js';
 
 /**
  * Writes a batch into temporary tables with DuckDB's Appender; everything after that is SQL. `seq` is the order of the
@@ -44,16 +44,16 @@ export async function stage(
   const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
   // DuckDB makes the hash, not JavaScript: a quarter of the time, and on DuckDB's threads.
   // The Appender does not parse what it writes into a JSON column; json_valid afterwards costs a quarter of a cast.
-  const hits = await tx.all<{ vector: number }>(`
-    CREATE OR REPLACE TEMP TABLE batch_documents AS
-      SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at,
-             answer_no, ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
-       WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON');
-    ${memberHitsSql(setKinds)};
-    SELECT DISTINCT ${vectorSql} AS vector FROM hits`);
-  const vectors = inVectors(hits.map(({ vector }) => vector));
   const [answer] = await tx.all<{ found: boolean }>(
-    `${storedMembersSql(vectors)}; SELECT EXISTS (FROM stored_members) AS found`,
+    [
+      `CREATE OR REPLACE TEMP TABLE batch_documents AS
+         SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at,
+                answer_no, ${families.familySql} AS family, ${families.withinSql} AS within FROM batch_bodies
+          WHERE json_valid(body) OR error('the body of ' || endpoint || ' ' || id || ' is not JSON')`,
+      memberHitsSql(setKinds),
+      ...storedMembers,
+      'SELECT EXISTS (FROM stored_members) AS found',
+    ].join(';\n'),
   );
   return {
     kinds: kindsOf(batch),
@@ -86,7 +86,7 @@ export interface Staged {
 
 /**
  * Fills `hits(rid)` with the stored documents under a parent for which the batch has a set. A step of its own, which reads
- * only the key columns of a million documents; `storedMembersSql` reads the rest of the few.
+ * only the key columns of a million documents; `storedMembers` reads the rest of the few.
  */
 export function memberHitsSql(setKinds: readonly string[]): string {
   const hits =
@@ -97,12 +97,10 @@ export function memberHitsSql(setKinds: readonly string[]): string {
   return `CREATE OR REPLACE TEMP TABLE hits AS ${hits}`;
 }
 
-/** Fills `stored_members(rid, endpoint, id, parent_id, answer_no)` with the documents of `hits`; `where` says where they are. */
-export function storedMembersSql(where: string): string {
-  return `CREATE OR REPLACE TEMP TABLE stored_members AS
-    SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents
-     WHERE ${where} AND rowid IN (SELECT rid FROM hits)`;
-}
+/** Fills `stored_members(rid, endpoint, id, parent_id, answer_no)` with the documents of `hits`. */
+export const storedMembers: readonly string[] = byRowId(`CREATE OR REPLACE TEMP TABLE stored_members AS
+  SELECT rowid AS rid, endpoint, id, parent_id, answer_no FROM raw.documents
+   WHERE rowid IN (SELECT rid FROM hits)`);
 
 function lastSeenOfRemoved({ documents, removed }: Batch, answersBefore: number): number | null {
   const keys = new Set(removed.map(keyOf));
