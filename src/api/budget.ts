@@ -109,14 +109,14 @@ export class Budget {
   }
 
   /**
-   * Milliseconds until the next slot can come free: 0 when one is free now, and never too long. While every slot is in
-   * flight nobody can tell, except that it takes at least a window.
+   * Milliseconds until the next slot, or so many of them, can be free: 0 when they are free now, and never too long. While
+   * every slot is in flight nobody can tell, except that it takes at least a window.
    */
-  nextFreeInMs(): number {
+  nextFreeInMs(slots = 1): number {
     if (this.#allowance && this.#allowance.left <= 0) return this.#heldMs;
     const now = this.#clock.monotonic();
     const pause = this.#pausedUntil - now;
-    const surplus = this.#held() - this.limit + 1;
+    const surplus = this.#held() - this.limit + slots;
     if (surplus <= 0) return Math.max(0, pause);
     const own = this.#releases.nth(surplus) ?? Number.POSITIVE_INFINITY;
     const others = this.#shared?.nextFreeAt() ?? Number.POSITIVE_INFINITY;

@@ -67,6 +67,8 @@ export interface PagingOptions extends CallOptions {
    * to its end: the other requests would be wasted.
    */
   readonly ahead?: number | undefined;
+  /** Called when a page is requested, which may then wait for its turn. */
+  readonly onRequest?: (() => void) | undefined;
 }
 
 /** Requests single pages of one list. */
@@ -210,7 +212,8 @@ export class PageReader {
   }
 
   async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
-    const { ahead: _, signal, ...options } = this.#options;
+    const { ahead: _, onRequest, signal, ...options } = this.#options;
+    onRequest?.();
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.

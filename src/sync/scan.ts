@@ -7,7 +7,7 @@ import { counted } from '../base/units.js';
 import { storiesLimit } from '../contract/limits.js';
 import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
-import type { Scan } from '../warehouse/load/batch.js';
+import type { Document, Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, landList } from './landing/answers.js';
 import { Landing, nameOf } from './landing/landing.js';
@@ -64,15 +64,27 @@ export interface ReadingOptions {
 
 /** Is told of each page of a list. */
 export interface ListFollower {
+  /** A page is requested; it may wait for its turn. */
+  requested(list: List): void;
   /** A page has arrived; `pages` is how many the list has, if it says so. */
   arrived(list: List, pages: number | null): void;
-  /** The items of a page were added to the batches. */
-  landed(list: List, ids: readonly string[]): void;
+  /** The items of a page were added to the batches: the documents that they became. */
+  landed(list: List, items: readonly Document[]): void;
+  /** The list was read to its end, or cannot be read. */
+  ended(list: List): void;
 }
 
 /** Reads a list to its end and lands what it returns. */
-export function readList(context: Context, list: List, options: ReadingOptions = {}): Promise<ListRead> {
-  return readers[list.reads](context, list, options);
+export async function readList(
+  context: Context,
+  list: List,
+  options: ReadingOptions = {},
+): Promise<ListRead> {
+  try {
+    return await readers[list.reads](context, list, options);
+  } finally {
+    options.follower?.ended(list);
+  }
 }
 
 const readers = { pages: readPages, buckets: readBuckets };
@@ -129,7 +141,8 @@ async function readOnce(
     confirmed: false,
   };
   const ahead = context.api.paging.settings.pagesAhead;
-  const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
+  const onRequest = () => follower?.requested(list);
+  const options = { priority: priorityOf(context, list), signal: context.stop, ahead, onRequest };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     const size = page.limit ?? page.items.length;
     const hasEnd = page.totalCount !== null && size > 0;
@@ -153,11 +166,17 @@ async function readOnce(
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
-    await context.batcher.add(landing);
-    follower?.landed(list, ids);
+    // Told before there is room for more: what the page shows to be due need not wait for that.
+    const added = context.batcher.add(landing);
+    follower?.landed(list, itemsOf(landing, list));
+    await added;
     context.observer.progress(reading.items, page.totalCount);
   }
   return reading;
+}
+
+function itemsOf({ documents }: Landing, { name }: List): Document[] {
+  return documents.filter(({ endpoint }) => endpoint === name);
 }
 
 /**
@@ -247,18 +266,16 @@ async function readBuckets(
   const startedAt = new Date(context.clock.now());
   await beforeLanding;
   const read = new Map<string, Record<string, unknown>>();
-  const first = await readBucket(context, list, 'everything', read);
+  const first = await readBucket(context, list, 'everything', { read, follower });
   let { requests, isWhole } = first;
   for (const { bucket, count, holds } of otherBuckets) {
     const total = first.counts[count];
     const readOfIt = [...read.values()].filter(holds).length;
     if (typeof total !== 'number' || total <= readOfIt) continue;
-    const other = await readBucket(context, list, bucket, read);
+    const other = await readBucket(context, list, bucket, { read, follower });
     requests += other.requests;
     isWhole &&= other.isWhole;
   }
-  follower?.arrived(list, requests);
-  follower?.landed(list, [...read.keys()]);
   const { everythingCount } = first.counts;
   const total = typeof everythingCount === 'number' ? everythingCount : null;
   const isCut = total !== null && total > read.size;
@@ -286,13 +303,14 @@ async function readBucket(
   context: Context,
   list: List,
   bucket: Bucket,
-  read: Map<string, Record<string, unknown>>,
+  { read, follower }: { read: Map<string, Record<string, unknown>> } & Pick<ReadingOptions, 'follower'>,
 ): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean }> {
   const options = { priority: priorityOf(context, list), signal: context.stop };
   const tooLarge: AnswerTooLargeError[] = [];
   let answer: Answer | undefined;
   for (let limit = storiesLimit; answer === undefined; limit = Math.floor(limit / 2)) {
     try {
+      follower?.requested(list);
       answer = await context.api.call('stories', { query: { bucket, limit } }, options);
     } catch (error) {
       if (!(error instanceof AnswerTooLargeError) || limit <= 1) throw error;
@@ -312,7 +330,10 @@ async function readBucket(
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
   const text = sentText(answer.body).with({ stories: null });
   landing.document('story_buckets', { id: bucket, parentId: null }, text);
-  await context.batcher.add(landing);
+  follower?.arrived(list, 1 + otherBuckets.length);
+  const added = context.batcher.add(landing);
+  follower?.landed(list, itemsOf(landing, list));
+  await added;
   context.observer.progress(read.size, null);
   return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0 };
 }

@@ -78,6 +78,8 @@ export class Session implements Statements {
   readonly #dataDir: string;
   readonly #inTransaction = new AsyncLocalStorage<true>();
   #queue: Promise<unknown> = Promise.resolve();
+  /** The sessions of `beside` that are open. */
+  readonly #beside = new Set<Promise<void>>();
   #closed = false;
 
   private constructor(opened: Opened, dataDir: string, reopening: Reopening | undefined) {
@@ -130,6 +132,8 @@ export class Session implements Statements {
   reopen(memoryLimit: string): Promise<void> {
     return this.#enqueue(async () => {
       if (!this.#reopening) throw new Error('this database cannot be opened again');
+      // While one is open, so is the file.
+      while (this.#beside.size > 0) await Promise.all(this.#beside);
       closeBoth(this.#opened);
       this.#opened = await connected(await this.#reopening.open(memoryLimit));
       this.#memoryLimit = memoryLimit;
@@ -181,6 +185,20 @@ export class Session implements Statements {
    */
   async beside<T>(work: (other: Session) => Promise<T>): Promise<T> {
     this.#throwWhenClosed();
+    const running = this.#inAnother(work);
+    const ended = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#beside.add(ended);
+    try {
+      return await running;
+    } finally {
+      this.#beside.delete(ended);
+    }
+  }
+
+  async #inAnother<T>(work: (other: Session) => Promise<T>): Promise<T> {
     const other = new Session(await connected(this.#opened.database), this.#dataDir, undefined);
     try {
       return await work(other);
@@ -195,6 +213,7 @@ export class Session implements Statements {
     if (this.#closed) return;
     this.#closed = true;
     await this.#queue;
+    await Promise.all(this.#beside);
     closeBoth(this.#opened);
   }
 

@@ -354,3 +354,47 @@ describe('the sweep', () => {
     expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
   });
 });
+
+test('what is due of items as they were returned is what is due of them once they are stored', async () => {
+  const one = fc.record({
+    list: fc.constantFrom(...resources.lists.map(({ name }) => name)),
+    id: fc.constantFrom('1', '2', 'a-3', 'b'),
+    count: fc.nat(2),
+    isVip: fc.boolean(),
+    child: fc.nat(children.length - 1),
+    fingerprint: fc.option(fc.constant('earlier')),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 12 }), async (given) => {
+      for (const table of ['raw.documents', 'ops.coverage', 'people'])
+        await warehouse.run(`DELETE FROM ${table}`);
+      const documents = [
+        ...new Map(
+          given.map(({ list, id, count, isVip }) => {
+            const body = {
+              isVip,
+              messageCount: count,
+              title: `"é\u2028 ${count}`,
+              lastSeenAt: `2026-01-0${count + 1}`,
+            };
+            return [`${list} ${id}`, item(list, id, body)];
+          }),
+        ).values(),
+      ];
+      const coverage = new Map(
+        given.map(({ child, id, fingerprint }) => {
+          const { name } = children[child] as (typeof children)[number];
+          return [`${name} ${id}`, covered(name as ChildName, id, { fingerprint })];
+        }),
+      );
+      await load(documents, [...coverage.values()]);
+      const returned = new Map(
+        resources.lists.map(({ name }) => [name, documents.filter(({ endpoint }) => endpoint === name)]),
+      );
+      const stored = await due(warehouse, children, settings, now);
+      expect(await due(warehouse, children, settings, now, returned)).toEqual(stored);
+      expect(await warehouse.beside((rows) => due(rows, children, settings, now, returned))).toEqual(stored);
+    }),
+    { numRuns: 3 },
+  );
+});

@@ -108,6 +108,32 @@ describe('Batcher', () => {
     expect(added).toBe(true);
   });
 
+  test('an answer that may overfill a batch waits for the number of answers alone', async () => {
+    const releases: (() => void)[] = [];
+    const sizes: number[] = [];
+    const load = (batch: Batch) => {
+      sizes.push(batch.documents.length);
+      return new Promise<Loaded>((resolve) => void releases.push(() => resolve(nothing)));
+    };
+    const subject = batcher(load, { megabytes: 1, documents: 1, answers: 3, seconds: 60 });
+    const one = () => subject.add({ documents: [document('one')] }, { mayOverfill: true });
+    // The first is being committed; the next batch is full of documents, but not of answers.
+    for (let count = 0; count < 3; count += 1) await one();
+    let added = false;
+    const last = one().then(() => {
+      added = true;
+    });
+    await turn();
+    expect(added).toBe(false);
+    releases.shift()?.();
+    await last;
+    const rest = subject.flush();
+    for (await turn(); sizes.length < 4; await turn()) releases.shift()?.();
+    releases.shift()?.();
+    await rest;
+    expect(sizes).toEqual([1, 1, 1, 1]);
+  });
+
   test('the error of a failed commit is thrown by later adds and by flush', async () => {
     const subject = batcher(() => Promise.reject(new Error('disk full')), {
       megabytes: 1,
