@@ -81,7 +81,8 @@ export async function cleanFiles(
   const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
     for (const path of filesUnder(join(dataDir, name))) {
-      if (!(await holds(path, encryptionKey, forgotten))) continue;
+      // It may have gone with the other one of its pair.
+      if (!existsSync(path) || !(await holds(path, encryptionKey, forgotten))) continue;
       found.push(relative(dataDir, path));
       if (dryRun) continue;
       // The copy of an import is two files: the sheet, and what became of its rows.
