@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, extname, join, relative } from 'node:path';
 import { writeAtomicallySync } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import type { DataDir } from '../base/encryption.js';
@@ -138,13 +138,31 @@ function filesUnder(folder: string): string[] {
   );
 }
 
+/** The kinds of files that people export, into the data directory as well. */
+const exported: ReadonlySet<string> = new Set([
+  '.parquet',
+  '.csv',
+  '.tsv',
+  '.xlsx',
+  '.ods',
+  '.html',
+  '.gz',
+  '.zip',
+]);
+
 /** Where copies may be that the program cannot or must not change, one sentence each. */
-export function placesNotReached({ dataDir, publish }: Config, forgotten: Fingerprints): string[] {
+export async function placesNotReached(config: Config, forgotten: Fingerprints): Promise<string[]> {
+  const { dataDir, publish, encryptionKey } = config;
   const ours = Object.values(filesOf(dataDir)).map((path) => basename(path));
   const written = [...ours, ...publish.also.map(({ file }) => file)];
   const others = namesIn(dataDir).filter((name) => name.endsWith('.duckdb') && !written.includes(name));
   const aside = namesIn(dataDir).filter((name) => name.includes('.broken-'));
   const waiting = namesIn(join(dataDir, 'inbox'));
+  const foreign: string[] = [];
+  for (const name of namesIn(dataDir)) {
+    const isOther = exported.has(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);
+    if (isOther && (await holds(join(dataDir, name), encryptionKey, forgotten))) foreign.push(name);
+  }
   const views = namesIn(join(dataDir, 'views')).filter((name) => {
     const text = readFileSync(join(dataDir, 'views', name), 'utf8');
     return forgotten.redact(text) !== text;
@@ -156,6 +174,7 @@ export function placesNotReached({ dataDir, publish }: Config, forgotten: Finger
     'Spreadsheets that people keep, and the history of the prompt of signalhouse sql in their home directories.',
     'The API itself: delete the person there as well.',
     ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
+    ...foreign.map((name) => `${name} in the data directory: not a file of the worker. Delete it.`),
     ...others.map((name) => `${name} in the data directory: a database that the worker does not write.`),
     ...waiting.map((name) => `inbox/${name}: a sheet that has not been imported yet.`),
     ...views.map((name) => `views/${name}: a query that names what was forgotten.`),

@@ -52,7 +52,7 @@ export async function forget(
     const files = await cleanFiles(config, trial, log, { dryRun: true });
     const report = {
       ...{ type: plan.type, entities: plan.ids.length, merged: plan.merged, unknown: plan.unknown },
-      ...{ rows: plan.held, files, pending: [], notReached: placesNotReached(config, trial) },
+      ...{ rows: plan.held, files, pending: [], notReached: await placesNotReached(config, trial) },
     };
     const isNothing = plan.ids.length === 0 && !(selection.inAdvance && plan.unknown.length > 0);
     if (isNothing) return { ...report, outcome: 'nothing_held' };

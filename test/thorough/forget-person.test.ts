@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ForgetReport } from '../../src/app/forget.js';
@@ -46,9 +47,13 @@ describe('forget', () => {
     const counts = await countsOf(dataDir);
     const out = join(folders.make(), 'people.csv');
     expect(await pulling.run(['export', 'topic_people', '--out', out])).toMatchObject({ code: 0 });
+    // An export into the data directory is not deleted, but named.
+    writeFileSync(join(dataDir, 'mine.csv'), `id\n${strings[0]}\n`);
     const { code, stderr, report } = await forgetting('person', person, '--yes', '--reason', 'request 17');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(report).toMatchObject({ outcome: 'forgotten', entities: 1, pending: [] });
+    expect(report?.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
+    rmSync(join(dataDir, 'mine.csv'));
     // What the lists return again is removed again.
     expect(await pulling.sync()).toMatchObject({ code: 0 });
     expect(await placesOf(dataDir, strings)).toEqual([]);

@@ -38,6 +38,8 @@ export interface ForgetPlan {
   readonly merged: number;
   /** The ids and addresses of which nothing is held. */
   readonly unknown: readonly string[];
+  /** How many of these are forgotten all the same, in case they come. */
+  readonly inAdvance: number;
   /** Rows by table that have something to remove. */
   readonly held: Held;
   /** How many names and addresses somebody else has too: they are only removed where it is clear whose they are. */
@@ -73,13 +75,14 @@ export async function planForget(
       if (value.includes('@')) addPart(trial, 'identity', `email:${value}`);
     }
   }
-  const findings = await findDocuments(session, trial);
+  const findings = await findEverywhere(session, trial);
   const others = await findOtherRows(session, models, trial);
   return {
     type,
     ids,
     merged: ids.length - named.length,
     unknown,
+    inAdvance: inAdvance ? unknown.length : 0,
     held: { ...(await countHeld(session, models, findings)), ...countOther(others) },
     shared,
     fingerprints: trial.rows().filter(({ fingerprint }) => !known.has(fingerprint)),
@@ -121,6 +124,40 @@ async function findEntities(
 async function withMerged(session: Statements, type: string, ids: readonly string[]): Promise<string[]> {
   const rows = await session.all<{ id: string }>(sqlFile('forget/merged'), { type, ids });
   return rows.map(({ id }) => id);
+}
+
+/**
+ * Finds the documents with something to remove. They may show that others are the same people or companies: then the names
+ * and addresses of these are looked for, too.
+ */
+async function findEverywhere(session: Statements, forgotten: Fingerprints): Promise<Findings> {
+  const learned = await addStored(session, forgotten);
+  for (;;) {
+    const found = await findDocuments(session, forgotten);
+    const more = found.learned.length > 0 ? await addStored(session, forgotten) : [];
+    learned.push(...found.learned, ...more);
+    if (more.length === 0) return { documents: found.documents, learned };
+  }
+}
+
+/** The people and companies of which a name is stored. */
+const named = {
+  person: `SELECT id FROM people WHERE coalesce(display_name, primary_email) IS NOT NULL
+    UNION SELECT person_id FROM people_versions WHERE display_name IS NOT NULL
+    UNION SELECT person_id FROM topic_people WHERE display_name IS NOT NULL`,
+  company: `SELECT id FROM companies WHERE coalesce(name, primary_domain) IS NOT NULL
+    UNION SELECT company_id FROM company_versions WHERE name IS NOT NULL`,
+} as const;
+
+/** Adds the fingerprints of those that were forgotten by their ids and are still stored with a name. Returns the new ones. */
+async function addStored(session: Statements, forgotten: Fingerprints): Promise<Fingerprint[]> {
+  const before = forgotten.rows().length;
+  for (const type of ['person', 'company'] as const) {
+    const rows = await session.all<{ id: string }>(named[type]);
+    const ids = rows.flatMap(({ id }) => (forgotten.mayTouch(id) && forgotten.has(type, id) ? id : []));
+    if (ids.length > 0) await addFingerprints(session, forgotten, type, ids);
+  }
+  return forgotten.rows().slice(before);
 }
 
 /** The shortest text that is looked for in others' texts: shorter ones are parts of too many words. */
@@ -213,7 +250,7 @@ export async function removeAll(
   } = {},
 ): Promise<Held> {
   const { found, record, pending = [], added = [] } = options;
-  const findings = found?.findings ?? (await findDocuments(session, forgotten));
+  const findings = found?.findings ?? (await findEverywhere(session, forgotten));
   const others = found?.others ?? (await findOtherRows(session, models, forgotten));
   return session.transaction(async (tx) => {
     const held = {

@@ -310,6 +310,8 @@ test('a person who comes under another id, by an account or another address, is 
   await load(doc('topic_people', '91', 11, { displayName: 'Quetzal One' }, 't'));
   await load(doc('topic_people', '92', 11, { displayName: 'Quetzal Two' }, 't'));
   await load(doc('person_identities', 'slack:U-4711-X', 12, slack, '91'));
+  const said = { content: 'Thanks, Quetzal Two and Quetzal One!', author: { id: 'somebody' } };
+  await load(doc('topic_groups', 'g', 12, { group: { id: 'g' } }, 't'), doc('messages', 'm', 12, said, 'g'));
   await load(doc('people', '92', 12, { displayName: 'Quetzal Two', primaryEmail: 'kim@home.example' }));
   await load(doc('topic_people', '93', 13, { displayName: 'Quetzal Three', identities: [slack] }, 't'));
   await warehouse.close();
