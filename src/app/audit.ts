@@ -9,7 +9,7 @@ import type { Setup } from './setup.js';
 
 /**
  * The record of who exported what. Exports read the published file and take no lock, so they write a line to a file beside
- * it; the next command that writes to the warehouse moves the lines into ops.audit.
+ * it; the next command that writes to the warehouse moves the lines into ops.audit. A line may be there twice: its id tells.
  */
 
 /** What was written for somebody, without the content. */

@@ -7,6 +7,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -103,14 +104,20 @@ function isTorn(file: number): boolean {
   return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
 }
 
-/** Appends a line, given without its line break, to a file of `openForLines`. It is on the disk when this returns. */
+/**
+ * Appends a line, given without its line break, to a file of `openForLines`. It is on the disk when this returns. Where another
+ * process took the file away meanwhile, nobody knows whether it has read the line: it is appended to the new file as well.
+ */
 export function appendLine(path: string, line: string): void {
-  const file = openForLines(path);
-  try {
-    writeAll(file, `${line}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+  for (let isThere = false; !isThere; ) {
+    const file = openForLines(path);
+    try {
+      writeAll(file, `${line}\n`);
+      fsyncSync(file);
+      isThere = statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+    } finally {
+      closeSync(file);
+    }
   }
 }
 
