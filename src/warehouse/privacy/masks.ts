@@ -123,8 +123,8 @@ export function maskExpression(
     : `list_transform(${value}, lambda x: ${ofText(method, 'x')})`;
 }
 
-/** Anything with an @ inside that could be an e-mail address. */
-const address = String.raw`[^\s@<>()\[\],;:"]+@[^\s@<>()\[\],;:|"]+`;
+/** Anything with an @ inside that could be an e-mail address; in a link, it may be written as %40. */
+const address = String.raw`[^\s@<>()\[\],;:"]+(?:@|%40)[^\s@<>()\[\],;:|"]+`;
 
 /** A word of a name; an apostrophe or a hyphen does not end it. */
 const word = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}''’-]*`;

@@ -125,9 +125,15 @@ describe('a mask', () => {
       }),
       { numRuns: 20 },
     );
-    expect(await masked('redact', ['at 5 @bob said: a@b.example!', 'no address'])).toEqual([
+    const texts = [
+      'at 5 @bob said: a@b.example!',
+      'no address',
+      'https://x.example/?to=a%40b.example&n=100%',
+    ];
+    expect(await masked('redact', texts)).toEqual([
       'at 5 @bob said: [e-mail]',
       'no address',
+      'https:[e-mail]',
     ]);
   });
 
