@@ -69,6 +69,8 @@ export interface PagingOptions extends CallOptions {
   readonly ahead?: number | undefined;
   /** Called when a page is requested, which may then wait for its turn. */
   readonly onRequest?: (() => void) | undefined;
+  /** Called when a page has arrived, which may be before its turn. */
+  readonly onAnswer?: ((page: Pick<ReadPage, 'items' | 'limit' | 'totalCount'>) => void) | undefined;
 }
 
 /** Requests single pages of one list. */
@@ -212,7 +214,7 @@ export class PageReader {
   }
 
   async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
-    const { ahead: _, onRequest, signal, ...options } = this.#options;
+    const { ahead: _, onRequest, onAnswer, signal, ...options } = this.#options;
     onRequest?.();
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
@@ -225,7 +227,10 @@ export class PageReader {
     });
     this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
-    if (list) return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
+    if (list) {
+      onAnswer?.(list);
+      return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
+    }
     const { where } = prepareRequest(this.#name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;
     throw new ContractError(

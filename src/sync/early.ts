@@ -120,6 +120,7 @@ export class EarlyFetches implements ListFollower {
     const { requested, read } = this.#pagesOf(name);
     // A list that does not say how many there are is taken to have one more.
     this.#setPages(name, { requested, read: read + 1, all: pages ?? read + 2 });
+    this.#look();
   }
 
   landed({ name }: List, items: readonly Document[]): void {

@@ -1,6 +1,6 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
-import { pagesOf } from '../api/paging.js';
+import { type Page, pagesOf } from '../api/paging.js';
 import { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { counted } from '../base/units.js';
@@ -141,12 +141,15 @@ async function readOnce(
     confirmed: false,
   };
   const ahead = context.api.paging.settings.pagesAhead;
-  const onRequest = () => follower?.requested(list);
-  const options = { priority: priorityOf(context, list), signal: context.stop, ahead, onRequest };
+  const options = {
+    ...{ priority: priorityOf(context, list), signal: context.stop, ahead },
+    onRequest: () => follower?.requested(list),
+    onAnswer: ({ items, limit, totalCount }: Pick<Page, 'items' | 'limit' | 'totalCount'>) => {
+      const size = limit ?? items.length;
+      follower?.arrived(list, totalCount !== null && size > 0 ? Math.ceil(totalCount / size) : null);
+    },
+  };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
-    const size = page.limit ?? page.items.length;
-    const hasEnd = page.totalCount !== null && size > 0;
-    follower?.arrived(list, hasEnd ? Math.ceil((page.totalCount ?? 0) / size) : null);
     await beforeLanding;
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
     landList(landing, list, page.items);
