@@ -158,3 +158,39 @@ it('says that a lake cannot be reached, and keeps it to do', async () => {
   const audit = await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'");
   expect(JSON.parse(audit)).toMatchObject([{ outcome: 'still to do: lake' }]);
 });
+
+it('forgets the person into whom the API merges one who was forgotten, also in what others wrote', async () => {
+  const pulling = await Pulling.filled(folders, sandbox);
+  const { id } = subjects.person();
+  const survivor = [...sandbox.world.people.values()].find(
+    (one) => one.id !== id && !one.isStaff && !one.isBot && one.displayName?.includes(' '),
+  ) as { id: string; displayName: string };
+  await done(pulling, 'forget', 'person', id, '--yes');
+  const names = [survivor.displayName];
+  expect(await placesOf(pulling.dataDir, names)).not.toEqual([]);
+  sandbox.change({ kind: 'mergePeople', sourceIds: [id], targetId: survivor.id });
+  await pulling.age();
+  await done(pulling, 'sync');
+  expect(await placesOf(pulling.dataDir, names)).toEqual([]);
+});
+
+it('drops what the API deleted after the days of the settings, and keeps what it has of others', async () => {
+  const pulling = await Pulling.filled(folders, sandbox);
+  pulling.set({ retention: { deletedContentDays: 30 } });
+  const [person] = [...sandbox.world.people.values()].filter(
+    ({ isStaff, isBot, primaryEmail }) => !isStaff && !isBot && primaryEmail,
+  ) as unknown as [{ id: string; primaryEmail: string }];
+  sandbox.change({ kind: 'deletePerson', personId: person.id });
+  const addresses = async (days: number) => {
+    const clock = new URL('../support/clock-ahead.mjs', import.meta.url).href;
+    const env = { NODE_OPTIONS: `--import=${clock}`, CLOCK_AHEAD_MS: String(days * 86_400_000) };
+    await pulling.age();
+    expect(await pulling.sync([], env)).toMatchObject({ code: 0 });
+    const query = `SELECT count(*)::INT AS people, count_if(primary_email = '${person.primaryEmail}')::INT AS held FROM people`;
+    return JSON.parse(await done(pulling, 'sql', '--json', query));
+  };
+  const [before] = await addresses(0);
+  expect(before).toMatchObject({ held: 1 });
+  expect(await addresses(29)).toEqual([before]);
+  expect(await addresses(31)).toEqual([{ ...before, held: 0 }]);
+});
