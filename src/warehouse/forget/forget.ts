@@ -166,7 +166,9 @@ const shortest = 4;
 /** A line of a message must have so many words, and characters, to be recognized as a quote. */
 const fewestQuoted = 4;
 const shortestQuoted = 8;
-const mostQuoted = 500;
+const mostQuoted = 20_000;
+/** A sentence of it must have more words: short ones are said by everybody. */
+const fewestInSentence = 6;
 
 /** Adds the fingerprints of the entities; returns how many names and addresses somebody else has as well. */
 async function addFingerprints(
@@ -198,15 +200,24 @@ async function addFingerprints(
     { authors, conversations: type === 'conversation' ? ids : [] },
   );
   for (const { conversation, content, title } of written) {
-    const lines = [title ?? '', content ?? '', ...(content?.includes('\n') ? content.split('\n') : [])];
-    for (const line of lines) {
-      const words = wordsOf(line).length;
-      if (words < fewestQuoted || words > mostQuoted || line.trim().length < shortestQuoted) continue;
+    const lines = (content ?? '').split('\n');
+    const sentences = lines.flatMap((line) => line.split(/(?<=[.!?…])\s+|(?<=[。！？])/u));
+    for (const line of new Set([title ?? '', content ?? '', ...lines])) {
+      if (!isLong(line, fewestQuoted)) continue;
       addPart(forgotten, 'quote', line, conversation);
       addPart(forgotten, 'line', line);
     }
+    // Elsewhere, somebody else may have written the same sentence.
+    for (const sentence of sentences.filter((one) => isLong(one, fewestInSentence)))
+      addPart(forgotten, 'quote', sentence, conversation);
   }
   return shared.size;
+}
+
+/** Whether others would hardly write the same text of their own accord. */
+function isLong(text: string, fewestWords: number): boolean {
+  const words = wordsOf(text).length;
+  return words >= fewestWords && words <= mostQuoted && text.trim().length >= shortestQuoted;
 }
 
 /** Two characters make a name in scripts that put no blank between words. */

@@ -365,3 +365,30 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   expect(await columnsWithMarks(warehouse)).toEqual([]);
   await warehouse.close();
 });
+
+test('a sentence of somebody who was forgotten leaves the replies to it', async () => {
+  const warehouse = await open();
+  const own = 'Hello! I cannot find the export button anywhere. Thank you very much.';
+  const reply = '> I cannot find the export\n> button anywhere.\nLook left. Thank you very much.';
+  const author = { id: ids.author, ...account };
+  const slack = { platform: 'slack', platformId: account.sourceAuthorId };
+  await warehouse.load(
+    batchOf(runId, {
+      documents: [
+        doc('people', ids.person, 1, { displayName: 'Kim Castellanos' }),
+        doc('person_identities', `slack:${account.sourceAuthorId}`, 1, slack, ids.person),
+        doc('authors', ids.author, 1, author),
+        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
+        doc('messages', 'm1', 1, { content: own, author }, 'g'),
+        doc('messages', 'm2', 1, { content: reply, author: { id: 'somebody' } }, 'g'),
+      ],
+    }),
+  );
+  await warehouse.refreshDerived();
+  await forgetPerson(warehouse, ids.person);
+  expect(await warehouse.all('SELECT content FROM messages ORDER BY id')).toEqual([
+    { content: null },
+    { content: '> [forgotten].\nLook left. Thank you very much.' },
+  ]);
+  await warehouse.close();
+});
