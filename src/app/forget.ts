@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
+import { textOfBytes } from '../sheet/read-delimited.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
 import type { Request } from '../warehouse/forget/records.js';
@@ -51,10 +52,15 @@ export async function forget(
     ]);
     const files = await cleanFiles(config, trial, log, { dryRun: true });
     const report = {
-      ...{ type: plan.type, entities: plan.ids.length, merged: plan.merged, unknown: plan.unknown },
+      ...{
+        type: plan.type,
+        entities: plan.ids.length + plan.accounts,
+        merged: plan.merged,
+        unknown: plan.unknown,
+      },
       ...{ rows: plan.held, files, pending: [], notReached: await placesNotReached(config, trial) },
     };
-    const isNothing = plan.ids.length === 0 && !(selection.inAdvance && plan.unknown.length > 0);
+    const isNothing = report.entities === 0 && !(selection.inAdvance && plan.unknown.length > 0);
     if (isNothing) return { ...report, outcome: 'nothing_held' };
     if (options.dryRun) return { ...report, outcome: 'preview' };
     if (confirm && !(await confirm({ ...shown, files }))) return { ...report, outcome: 'declined' };
@@ -74,7 +80,7 @@ export async function forget(
 export function readList(path: string): string[] {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = textOfBytes(readFileSync(path)).text;
   } catch (error) {
     throw new UsageError('The list cannot be read.', [{ setting: '--list', problem: messageOf(error) }]);
   }

@@ -212,7 +212,7 @@ export class Warehouse {
     for (const row of plan.fingerprints) forgotten.add(row);
     const record: AuditRecord = {
       ...{ id: recordId(now), at: now.toISOString(), action: 'forget', entityType: plan.type },
-      entities: plan.ids.length + plan.inAdvance,
+      entities: plan.ids.length + plan.accounts + plan.inAdvance,
       requestedBy: forgotten.redact(requestedBy),
       reason: reason === null ? null : forgotten.redact(reason),
       details: null,

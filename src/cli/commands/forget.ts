@@ -68,7 +68,7 @@ export const forget = command({
     refuseNothing(type, all, emails);
     let isShown = false;
     const confirm = async (preview: ForgetPreview) => {
-      const what = `forget ${entitiesText(type, preview.ids.length + (inAdvance ? preview.unknown.length : 0))}`;
+      const what = `forget ${entitiesText(type, preview.ids.length + preview.accounts + (inAdvance ? preview.unknown.length : 0))}`;
       if (!context.json) print(previewText(preview));
       isShown = true;
       if (context.json || !canAsk()) throw notAsked(what);
@@ -131,14 +131,14 @@ type Shown = Pick<ForgetReport, 'type' | 'unknown' | 'files' | 'rows' | 'merged'
   readonly entities: number;
 };
 
-function previewText({ held, ids, ...preview }: ForgetPreview): string {
+function previewText({ held, ids, accounts, ...preview }: ForgetPreview): string {
   const shared =
     preview.shared === 0
       ? []
       : [
           `${counted(preview.shared, 'name or address', 'names or addresses')} somebody else has too: removed only where it is clear whose ${preview.shared === 1 ? 'it is' : 'they are'}.`,
         ];
-  return [...heldLines({ ...preview, rows: held, entities: ids.length }), ...shared].join('\n');
+  return [...heldLines({ ...preview, rows: held, entities: ids.length + accounts }), ...shared].join('\n');
 }
 
 function heldLines({ type, entities, merged, rows, files, unknown }: Shown): string[] {

@@ -34,6 +34,8 @@ export interface ForgetPlan {
   readonly type: Forgettable;
   /** The entities that are held, with those that were merged with them. */
   readonly ids: readonly string[];
+  /** How many people are held whom only an account with the address shows: they wrote, and are in no list of people. */
+  readonly accounts: number;
   /** How many of `ids` were not named, but merged with one that was. */
   readonly merged: number;
   /** The ids and addresses of which nothing is held. */
@@ -63,11 +65,20 @@ export async function planForget(
   selection: Selection,
 ): Promise<ForgetPlan> {
   const { type, inAdvance } = selection;
-  const { ids: named, unknown } = await findEntities(session, selection);
+  const { ids: named, unknown: notFound } = await findEntities(session, selection);
+  const authors = type === 'person' ? await authorsWith(session, notFound) : [];
+  const unknown = notFound.filter((one) => !authors.some(({ address }) => address === one));
   const ids = type === 'conversation' ? named : await withMerged(session, type, named);
   const known = new Set(forgotten.rows().map(({ fingerprint }) => fingerprint));
   const trial = new Fingerprints(forgotten.salt, forgotten.rows());
-  const shared = await addFingerprints(session, trial, type, ids);
+  const shared =
+    (await addFingerprints(session, trial, type, ids)) +
+    (await addFingerprints(
+      session,
+      trial,
+      'account',
+      authors.map(({ id }) => id),
+    ));
   if (inAdvance) {
     for (const value of unknown) {
       const parts: Part[] = value.includes('@') ? ['email', 'text'] : [type];
@@ -80,6 +91,7 @@ export async function planForget(
   return {
     type,
     ids,
+    accounts: notFound.length - unknown.length,
     merged: ids.length - named.length,
     unknown,
     inAdvance: inAdvance ? unknown.length : 0,
@@ -119,6 +131,20 @@ async function findEntities(
   );
   const found = rows.map(({ id }) => id);
   return { ids: found, unknown: ids.filter((one) => !found.includes(one)) };
+}
+
+/** The accounts with one of these addresses. */
+async function authorsWith(
+  session: Statements,
+  addresses: readonly string[],
+): Promise<{ id: string; address: string }[]> {
+  const emails = addresses.filter((one) => one.includes('@'));
+  if (emails.length === 0) return [];
+  return session.all(
+    `SELECT id, lower(source_author_id) AS address FROM authors
+      WHERE lower(source_author_id) IN (SELECT unnest($emails::VARCHAR[]))`,
+    { emails },
+  );
 }
 
 async function withMerged(session: Statements, type: string, ids: readonly string[]): Promise<string[]> {
@@ -174,9 +200,10 @@ const fewestInSentence = 6;
 async function addFingerprints(
   session: Statements,
   forgotten: Fingerprints,
-  type: Forgettable,
+  type: Forgettable | 'account',
   ids: readonly string[],
 ): Promise<number> {
+  if (ids.length === 0) return 0;
   const rows = await session.all<{ part: Part; value: string }>(sqlFile(`forget/${type}`), { ids });
   const authors = rows.flatMap(({ part, value }) => (part === 'author' ? value : []));
   const texts = rows.filter(({ part }) => part === 'name' || part === 'text');
@@ -184,7 +211,7 @@ async function addFingerprints(
     type === 'conversation'
       ? []
       : await session.all<{ value: string }>(sqlFile('forget/shared'), {
-          type,
+          type: type === 'account' ? 'person' : type,
           ids,
           authors,
           values: [...new Set(texts.map(({ value }) => value.toLowerCase()))],

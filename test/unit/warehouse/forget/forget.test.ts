@@ -392,3 +392,29 @@ test('a sentence of somebody who was forgotten leaves the replies to it', async 
   ]);
   await warehouse.close();
 });
+
+test('an address that only an account has is found, and what it wrote is removed', async () => {
+  const warehouse = await open();
+  const author = {
+    ...{ id: ids.author, sourceName: 'email', sourceAuthorId: 'Kim@Mail.example' },
+    displayName: 'Quetzal Zanzibar',
+  };
+  await warehouse.load(
+    batchOf(runId, {
+      documents: [
+        doc('authors', ids.author, 1, author),
+        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
+        doc('messages', 'm1', 1, { content: 'Quetzal, I said', author }, 'g'),
+        doc('messages', 'm2', 1, { content: 'Hi Quetzal Zanzibar', author: { id: 'somebody' } }, 'g'),
+      ],
+    }),
+  );
+  const plan = await warehouse.planForget({
+    ...{ type: 'person', ids: [], emails: ['kim@mail.example', 'no@body.example'], inAdvance: false },
+  });
+  expect(plan).toMatchObject({ ids: [], accounts: 1, unknown: ['no@body.example'] });
+  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
+  expect(await columnsWithMarks(warehouse)).toEqual([]);
+  expect(await warehouse.all('SELECT entities FROM ops.audit')).toEqual([{ entities: 1 }]);
+  await warehouse.close();
+});
