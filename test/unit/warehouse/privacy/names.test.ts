@@ -28,6 +28,7 @@ test('names of people are replaced in the texts that stay, as whole words, and i
     ...messages,
     doc('authors', 'a1', 0, { displayName: 'Status', isBot: true }),
     doc('person_groups', 'g1', 0, { group: { id: 'g1' } }, 'p1'),
+    doc('stories', 'ruth-walter-asks', 0, { slug: 'ruth-walter-asks', draft: { title: 'Ruth Walter asks' } }),
     doc('topics', 't1', 0, { title: 'Asked by Ruth Walter' }),
     doc('topic_history', 'h1', 0, { changes: { title: 'Asked by Ruth Walter' }, operation: 'INSERT' }, 't1'),
   ];
@@ -54,6 +55,10 @@ test('names of people are replaced in the texts that stay, as whole words, and i
     { id: 'm4', content: '[name] wrote' },
   ]);
   expect(await snapshot.all('SELECT title FROM topics')).toEqual([{ title: 'Asked by [name]' }]);
+  // The slug of a story is made from its title.
+  expect(await snapshot.all('SELECT slug, title FROM stories')).toEqual([
+    { slug: expect.stringMatching(/^[a-z]{32}$/), title: '[name] asks' },
+  ]);
   expect(await snapshot.all('SELECT changes FROM history')).toEqual([
     { changes: { title: 'Asked by [name]' } },
   ]);
