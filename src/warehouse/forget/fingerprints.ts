@@ -149,7 +149,7 @@ export class Fingerprints {
       isIn = kind !== gap;
       isOwn = kind === wordOfItsOwn;
       hash = isIn ? Math.imul(this.#seed ^ code, 16777619) : this.#seed;
-      if (code === percent && isEncodedGap(lower, at)) at += 2;
+      if (kind === gap) at += encodedGap(lower, at, code);
     }
     return false;
   }
@@ -263,7 +263,7 @@ export function wordsOf(text: string): Word[] {
     if (from >= 0) add(from, at);
     from = -1;
     if (kind === wordOfItsOwn) add(at, at + 1);
-    if (code === percent && isEncodedGap(same, at)) at += 2;
+    if (kind === gap) at += encodedGap(same, at, code);
   }
   return words;
 }
@@ -273,7 +273,6 @@ export const noBlanks =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 const [gap, letter, wordOfItsOwn] = [0, 1, 2];
-const percent = 37;
 
 /**
  * What a character is: letters, digits and marks of any script make words, and both halves of a pair of surrogates do. In
@@ -297,10 +296,18 @@ function kindOfCode(code: number): number {
 /** 0: not looked up yet; otherwise the kind and 1. */
 const kindsOfCodes = new Uint8Array(65_536);
 
-/** Whether the percent sign begins an encoded character that is no part of a word, such as %40 or %20 in a link. */
-function isEncodedGap(text: string, at: number): boolean {
-  const code = Number.parseInt(text.slice(at + 1, at + 3), 16);
-  return code < 128 && /^%[0-7][0-9a-f]/i.test(text.slice(at, at + 3)) && kindOfCode(code) === gap;
+/** What stands between words in links (%20), in JSON inside of a text (\n), and in HTML (&nbsp; and tags without attributes). */
+const encoded =
+  /%[0-7][0-9a-f]|\\[nrtbf]|&(?:nbsp|amp|quot|apos|lt|gt|shy|#0?39|#x27|#160|#xa0);|<\/?(?:a|b|br|code|div|em|font|i|li|mark|p|span|strong|td|u)\s?\/?>/iy;
+
+/** The characters besides the first that make a gap of an encoded character or a tag, such as %40 in a link. */
+function encodedGap(text: string, at: number, code: number): number {
+  // % & < and the backslash.
+  if (code !== 37 && code !== 38 && code !== 60 && code !== 92) return 0;
+  encoded.lastIndex = at;
+  const [found = ''] = encoded.exec(text) ?? [];
+  if (found === '' || (code === 37 && kindOfCode(Number.parseInt(found.slice(1), 16)) !== gap)) return 0;
+  return found.length - 1;
 }
 
 /** Whether nothing else is in the cell of a table, or between the commas of a line, in which a word stands. */

@@ -13,7 +13,7 @@ const forgotten = (...all: readonly (readonly [part: Part, value: string, within
 
 const word = fc.oneof(fc.stringMatching(/^[a-zé]{1,8}$/), fc.constantFrom('王', '小明', 'สม'));
 /** What stands between words. */
-const gap = fc.constantFrom(' ', ', ', '-', '\n', ' "', '@', '.', '/', '\t', '%20');
+const gap = fc.constantFrom(' ', ', ', '-', '\n', ' "', '@', '.', '/', '\t', '%20', '&nbsp;', '</b> ', '\\n');
 
 test('a text of several words is found wherever it stands in another, and nothing else changes', () => {
   fc.assert(
@@ -64,6 +64,10 @@ describe('redact', () => {
     ['https://x.example/?to=kim.9%40mail.example', 'https://x.example/?to=[forgotten]'],
     ['?q=Kim%20Castellanos%2e', '?q=[forgotten]%2e'],
     ['100%', '100%'],
+    ['<p>Dear <b>Kim</b>&nbsp;Castellanos,</p>', '<p>Dear <b>[forgotten],</p>'],
+    ['{"text":"Hi\\nKim Castellanos"}', '{"text":"Hi\\n[forgotten]"}'],
+    ['<kim.9@mail.example> &co; a<b', '<[forgotten]> &co; a<b'],
+    ['C:\\', 'C:\\'],
   ])('%s becomes %s', (text, expected) => {
     const made = forgotten(
       ['name', 'Kim Castellanos'],
