@@ -20,6 +20,7 @@ import {
   storeFingerprints,
   storeRecord,
 } from './forget/records.js';
+import { stripJson } from './forget/strip.js';
 import type { Batch, Loaded } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
 import { load } from './load/load.js';
@@ -248,8 +249,12 @@ export class Warehouse {
     );
   }
 
-  /** Adds a record to the audit that is not there yet. */
-  async record(record: AuditRecord): Promise<void> {
+  /** Adds a record to the audit that is not there yet, without what was forgotten: the file of an export may have a name in it. */
+  async record(given: AuditRecord): Promise<void> {
+    const details: unknown = JSON.parse(
+      stripJson(this.#parts.forgotten, JSON.stringify(given.details ?? null)),
+    );
+    const record = { ...given, details };
     const [known] = await this.all('SELECT 1 FROM ops.audit WHERE id = $id', { id: record.id });
     if (!known) await this.transaction((tx) => storeRecord(tx, record, []));
   }

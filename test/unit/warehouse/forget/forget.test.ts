@@ -416,5 +416,13 @@ test('an address that only an account has is found, and what it wrote is removed
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
   expect(await columnsWithMarks(warehouse)).toEqual([]);
   expect(await warehouse.all('SELECT entities FROM ops.audit')).toEqual([{ entities: 1 }]);
+  // An export that is recorded later.
+  await warehouse.record({
+    ...{ id: 'e', at: at(10).toISOString(), action: 'export', entityType: null, entities: null },
+    ...{ requestedBy: 'kim', reason: null, details: { file: '/tmp/Quetzal Zanzibar.csv', rows: 1 } },
+  });
+  expect(await warehouse.all("SELECT details FROM ops.audit WHERE id = 'e'")).toEqual([
+    { details: '{"file":"/tmp/[forgotten].csv","rows":1}' },
+  ]);
   await warehouse.close();
 });
