@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-
 /** A moment of the real program at which its process is killed; `kill-at.mjs` finds it from outside. */
 export interface Moment {
   /** A statement (`run`), the closing of a database (`close`), or a function of node:fs. */
@@ -31,36 +29,32 @@ export interface KillPoint {
 
 type Named = Omit<KillPoint, 'command' | 'from'>;
 
+/** A new file gets all tables in one transaction, which copies them from the build, and one checkpoint. */
 const migrations: readonly Named[] = [
   { name: 'migration: before BEGIN', at: { call: 'run', match: '^BEGIN', when: 'before' } },
   {
-    name: 'migration: tables made, before COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: 2, when: 'before' },
+    name: 'migration: within the copy of the tables',
+    at: { call: 'run', match: '^COPY FROM DATABASE prepared_tables', when: 'within', ms: 1 },
   },
-  { name: 'migration: within COMMIT', at: { call: 'run', match: '^COMMIT', nth: 3, when: 'within', ms: 1 } },
+  { name: 'migration: tables made, before COMMIT', at: { call: 'run', match: '^COMMIT', when: 'before' } },
+  { name: 'migration: within COMMIT', at: { call: 'run', match: '^COMMIT', when: 'within', ms: 1 } },
   {
     name: 'migration: after COMMIT, before CHECKPOINT',
-    at: { call: 'run', match: '^CHECKPOINT$', nth: 2, when: 'before' },
+    at: { call: 'run', match: '^CHECKPOINT$', when: 'before' },
     always: true,
   },
-  {
-    name: 'migration: within CHECKPOINT',
-    at: { call: 'run', match: '^CHECKPOINT$', nth: 4, when: 'within', ms: 2 },
-  },
-  { name: 'migration: after CHECKPOINT', at: { call: 'run', match: '^CHECKPOINT$', nth: 6, when: 'after' } },
+  { name: 'migration: within CHECKPOINT', at: { call: 'run', match: '^CHECKPOINT$', when: 'within', ms: 2 } },
+  { name: 'migration: after CHECKPOINT', at: { call: 'run', match: '^CHECKPOINT$', when: 'after' } },
 ];
-
-/** Each migration is a transaction of its own, before the first batch. */
-const migrationCount = readdirSync(new URL('../../sql/migrations/', import.meta.url)).length;
 
 const firstPull: readonly Named[] = [
   {
     name: 'first batch: after COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: migrationCount + 1, when: 'after' },
+    at: { call: 'run', match: '^COMMIT', nth: 2, when: 'after' },
   },
   {
     name: 'batch within a first pull: before COMMIT',
-    at: { call: 'run', match: '^COMMIT', nth: migrationCount + 4, when: 'before' },
+    at: { call: 'run', match: '^COMMIT', nth: 5, when: 'before' },
   },
   {
     name: 'first publish: before the rename',
