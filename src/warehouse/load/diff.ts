@@ -287,10 +287,10 @@ export async function storeDocuments(tx: Statements, found: Diff): Promise<Count
   const replaced = counts.changed + sum('stamped');
   const statements = [
     ...(replaced + counts.removed > 0
-      ? [
+      ? byRowId(
           `DELETE FROM raw.documents WHERE rowid IN (
              SELECT rid FROM writes WHERE rid IS NOT NULL UNION ALL FROM deleted_rows)`,
-        ]
+        )
       : []),
     ...(replaced + counts.new > 0
       ? [

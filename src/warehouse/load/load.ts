@@ -68,7 +68,7 @@ const temporary = [
     'deletes',
     'orphaned_parents',
   ],
-  ...['scope_documents', 'kept_documents', 'model_input', 'projected', 'compared'],
+  ...['scope_documents', 'kept_documents', 'model_input', 'own_rows', 'projected', 'compared'],
   ...['batch_coverage', 'coverage_now', 'batch_rejections', 'rejections_now', 'batch_drift', 'drift_now'],
   ...['batch_scans', 'batch_requests'],
 ];

@@ -54,7 +54,14 @@ export async function project(
       for (const model of shared.models) {
         const { column, idColumn = '' } = model.scope;
         const inScopes = isIn(shared, scopes, identifier(column), identifier(idColumn));
-        const rows = `rowid IN (SELECT rowid FROM main.${identifier(model.table)} WHERE ${inScopes})`;
+        const rows = {
+          find: filled(
+            'own_rows',
+            `SELECT rowid AS rid FROM main.${identifier(model.table)} WHERE ${inScopes}`,
+            again,
+          ),
+          where: 'rowid IN (SELECT rid FROM own_rows)',
+        };
         await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
       }
     }
@@ -207,8 +214,16 @@ function inputOf(shared: SharedInput, number: number, isOwn: (scope: string) => 
       SELECT rid FROM kept_documents WHERE number = ${number} AND ${isOwn('scope')})`;
 }
 
+/** The rows of a table that are compared, as SQL text. */
+interface RowsToReplace {
+  /** What the condition reads is put into a temporary table first. */
+  readonly find?: string;
+  /** The condition that they meet. */
+  readonly where: string;
+}
+
 /**
- * Replaces the rows of a table that meet the condition `rows` (SQL text) by those of `select`, which meet it too: deletes
+ * Replaces the rows of a table that `rows` says by those of `select`, which belong to them too: deletes
  * those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or
  * `run_id` differs is replaced, but does not count as changed.
  */
@@ -218,7 +233,7 @@ export async function replaceRows(
   select: string,
   columns: Columns,
   found: (table: string, counts: Counts) => void,
-  rows: string,
+  rows: RowsToReplace,
   again = false,
 ): Promise<void> {
   const table = `main.${identifier(model.table)}`;
@@ -231,13 +246,17 @@ export async function replaceRows(
   const comparison = `
     SELECT * FROM (
       SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${rows}) s
+        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${rows.where}) s
         FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
      WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
+  const statements = [
+    ...(rows.find === undefined ? [] : [rows.find]),
+    filled('projected', `FROM ${table} LIMIT 0`, again),
+    `INSERT INTO projected BY NAME ${select}`,
+    ...byRowId(filled('compared', comparison, again)),
+  ];
   const [counts] = await tx.all<Counts & { stamped: number }>(`
-    ${filled('projected', `FROM ${table} LIMIT 0`, again)};
-    INSERT INTO projected BY NAME ${select};
-    ${filled('compared', comparison, again)};
+    ${statements.join(';\n')};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
@@ -253,12 +272,12 @@ export async function replaceRows(
       answered: model.from === 'documents' ? answeredOf(model) : nothingAnswered,
     });
   }
-  const statements = [
+  const writes = [
     ...(counts.removed + counts.changed + counts.stamped > 0
-      ? [
+      ? byRowId(
           `DELETE FROM ${table} WHERE rowid IN (
              SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`,
-        ]
+        )
       : []),
     ...(counts.new + counts.changed + counts.stamped > 0
       ? [
@@ -267,6 +286,6 @@ export async function replaceRows(
         ]
       : []),
   ];
-  if (statements.length > 0) await tx.run(statements.join(';\n'));
+  if (writes.length > 0) await tx.run(writes.join(';\n'));
   found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
 }

@@ -341,7 +341,7 @@ export async function refreshDerived(
       };
       const work = () =>
         session.transaction(async (tx) => {
-          await replaceRows(tx, model, select, columns, found, isOwn);
+          await replaceRows(tx, model, select, columns, found, { where: isOwn });
           await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
         });
       try {
