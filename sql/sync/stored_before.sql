@@ -4,4 +4,7 @@
 --   $run_id  this run
 SELECT DISTINCT id
 FROM raw.documents
-WHERE endpoint = 'messages' AND id IN (SELECT unnest($ids::VARCHAR[])) AND run_id <> $run_id
+WHERE
+  endpoint = 'messages'
+  AND id_hash IN (SELECT raw.id_hash(unnest($ids::VARCHAR[])))
+  AND run_id <> $run_id

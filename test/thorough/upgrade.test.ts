@@ -139,6 +139,9 @@ describe.each(files)('the warehouse %s', (name) => {
     for (const [table, rows] of Object.entries(expected.rows))
       expect(upgraded.rows[table], table).toEqual(rows);
     expect(await read(dataDir, recordsOf, 'worker.duckdb')).toEqual(before);
+    // Without it a lookup would not find a document, and store it twice.
+    const unfound = 'FROM raw.documents WHERE id_hash IS DISTINCT FROM raw.id_hash(id)';
+    expect(await read(dataDir, (reader) => reader.rows(unfound), 'worker.duckdb')).toEqual([]);
     // The queue came with version 7.
     const queue = await read(
       dataDir,

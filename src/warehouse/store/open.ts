@@ -17,7 +17,7 @@ import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from '
 import { lockConflict, storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
-import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
+import { fillIdHashes, type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
@@ -131,6 +131,7 @@ async function prepare(
   writeHolder(dataDir);
   removeLeftovers(dataDir);
   const migrated = await migrate(session, migrations);
+  await fillIdHashes(session);
   await markInterrupted(session);
   return migrated;
 }

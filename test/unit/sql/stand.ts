@@ -88,7 +88,8 @@ export async function openStand() {
         appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(start + at * 1000) * 1000n));
         appender.appendVarchar(run);
         appender.appendBigInt(BigInt(Math.round(at * 1000)));
-        // parts_hash
+        // parts_hash, id_hash
+        appender.appendNull();
         appender.appendNull();
         appender.endRow();
       }
