@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Arrival } from '../../base/clock.js';
 import type { Document } from '../../warehouse/load/batch.js';
 
-/** The most that is remembered: about 100 bytes each, and a run hardly ever brings more. */
-const mostEntries = 200_000;
+/** The most that is remembered, in 25 MB: the conversations and authors of 2,000,000 messages. */
+const mostEntries = 786_432;
 
 /**
  * The content of conversations, topics' people and authors when they were last landed, by this run or by an earlier one.
@@ -12,13 +12,13 @@ const mostEntries = 200_000;
  * work of a sync. This holds only while no conversation is removed: code that removes some must say so here.
  */
 export class SeenContent {
-  readonly #seen = new Map<string, { readonly digest: string; readonly no: number }>();
+  #seen = new LastContents();
   #stored = new StoredHashes([]);
   #storedConversations = new StoredHashes([]);
   /** The sets of documents, as `kind parent`, that were landed since `#stored` was read. */
   readonly #sets = new Set<string>();
   /** The conversations that were landed since those were stored, or may be removed. */
-  readonly #moved = new Set<string>();
+  #moved = new LastContents();
 
   /**
    * Whether `name` was last landed with this content, and not later than this arrival. Remembers the content if not.
@@ -29,10 +29,10 @@ export class SeenContent {
     const last = this.#seen.get(name);
     // Answers may land in another order than they arrived in: the latest is remembered.
     if (last && last.no > no) return false;
-    if (last?.digest === digest) return true;
+    if (last?.isOf(digest)) return true;
     // What cannot be remembered lands each time: nobody could tell which of two contents was the last one.
     if (!last && this.#seen.size >= mostEntries) return false;
-    this.#seen.set(name, { digest, no });
+    this.#seen.set(name, digest, no);
     return !last && storedAs !== undefined && this.#stored.has(storedAs, digest);
   }
 
@@ -60,7 +60,7 @@ export class SeenContent {
   /** Replaces what is known of conversations: rows of sql/sync/stored_conversations.sql. */
   conversationsBefore(rows: readonly StoredHash[]): void {
     this.#storedConversations = new StoredHashes(rows);
-    this.#moved.clear();
+    this.#moved = new LastContents();
   }
 
   /**
@@ -72,11 +72,11 @@ export class SeenContent {
     const content = partsHash && storedDigest(`${md5(body)}${partsHash}`);
     if (
       content &&
-      !this.#moved.has(id) &&
+      !this.#moved.get(id) &&
       this.#storedConversations.has(`${endpoint} ${parentId} ${id}`, content)
     )
       return true;
-    this.#moved.add(id);
+    this.#moved.set(id, '', 0);
     // Beyond that nothing is left out any more.
     if (this.#moved.size > mostEntries) this.conversationsBefore([]);
     return false;
@@ -85,15 +85,15 @@ export class SeenContent {
   /** Makes these land when they come again. */
   forget(names: Iterable<string>): void {
     for (const name of names) {
-      if (!this.#storedConversations.isEmpty) this.#moved.add(name);
+      if (!this.#storedConversations.isEmpty) this.#moved.set(name, '', 0);
       const last = this.#seen.get(name);
-      if (last) this.#seen.set(name, { digest: '', no: last.no });
+      if (last) this.#seen.set(name, '', last.no);
     }
   }
 
   /** Forgets everything, also what is known of earlier runs. */
   forgetAll(): void {
-    this.#seen.clear();
+    this.#seen = new LastContents();
     this.storedBefore([]);
     this.conversationsBefore([]);
   }
@@ -103,6 +103,93 @@ export class SeenContent {
 export interface StoredHash {
   readonly name: number | bigint;
   readonly hash: number | bigint;
+}
+
+/** What was last landed under a name. */
+interface LastContent {
+  /** The number of its answer. */
+  readonly no: number;
+  /** Whether it is that content. What was forgotten is of none. */
+  isOf(digest: string): boolean;
+}
+
+/**
+ * A hash table of what was last landed under each name, in 32 bytes an entry. A Map of strings takes 200 bytes and three
+ * objects, which V8 marks whenever it collects garbage. Only hashes are kept. Two names
+ * with one hash do no harm: the content of one is not that of the other, so both land again.
+ */
+class LastContents {
+  size = 0;
+  #places = 4_096;
+  /** Four numbers a place: the hash of the name (0 where it is free), and the digest. */
+  #hashes = new Uint32Array(this.#places * 4);
+  #nos = new Float64Array(this.#places);
+
+  get(name: string): LastContent | undefined {
+    const [a, b] = hashOf(name);
+    const place = this.#placeOf(a, b);
+    if (this.#hashes[place * 4] === 0) return undefined;
+    const [high, low] = [this.#hashes[place * 4 + 2], this.#hashes[place * 4 + 3]];
+    return {
+      no: this.#nos[place] as number,
+      isOf(digest) {
+        const [digestHigh, digestLow] = digestOf(digest);
+        return high === digestHigh && low === digestLow && (high !== 0 || low !== 0);
+      },
+    };
+  }
+
+  /** An empty digest is that of no content. */
+  set(name: string, digest: string, no: number): void {
+    if (this.size * 4 >= this.#places * 3) this.#grow();
+    const [a, b] = hashOf(name);
+    const place = this.#placeOf(a, b);
+    if (this.#hashes[place * 4] === 0) this.size += 1;
+    this.#hashes.set([a, b, ...digestOf(digest)], place * 4);
+    this.#nos[place] = no;
+  }
+
+  /** The place of a name, or the free one where it would be. */
+  #placeOf(a: number, b: number): number {
+    let place = a & (this.#places - 1);
+    for (;;) {
+      const first = this.#hashes[place * 4];
+      if (first === 0 || (first === a && this.#hashes[place * 4 + 1] === b)) return place;
+      place = (place + 1) & (this.#places - 1);
+    }
+  }
+
+  #grow(): void {
+    const [places, hashes, nos] = [this.#places, this.#hashes, this.#nos];
+    this.#places = places * 2;
+    this.#hashes = new Uint32Array(this.#places * 4);
+    this.#nos = new Float64Array(this.#places);
+    for (let from = 0; from < places; from += 1) {
+      const [a = 0, b = 0] = [hashes[from * 4], hashes[from * 4 + 1]];
+      if (a === 0) continue;
+      const place = this.#placeOf(a, b);
+      this.#hashes.set(hashes.subarray(from * 4, from * 4 + 4), place * 4);
+      this.#nos[place] = nos[from] as number;
+    }
+  }
+}
+
+/** 64 bits of a name, of which the first half is never 0: two multiplicative hashes over its UTF-16 units (no cryptographic ones, see LastContents). */
+function hashOf(name: string): [number, number] {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (let index = 0; index < name.length; index += 1) {
+    const unit = name.charCodeAt(index);
+    a = Math.imul(a ^ unit, 2_654_435_761);
+    b = Math.imul(b ^ unit, 1_597_334_677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
+  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
+  return [a >>> 0 || 1, b >>> 0];
+}
+
+/** The two halves of 16 hexadecimal digits; 0 and 0 for an empty text. */
+function digestOf(digest: string): [number, number] {
+  return [Number.parseInt(digest.slice(0, 8), 16) >>> 0, Number.parseInt(digest.slice(8), 16) >>> 0];
 }
 
 /** A hash table in 32 bytes an entry: a night may bring half a million conversations, and a Map takes 200 bytes. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/api/json-text.js';
 import { ContractError } from '../../../../src/base/errors.js';
@@ -28,6 +29,40 @@ describe('SeenContent', () => {
     expect(seen.hasSeen('g', 'bb', at(1))).toBe(false);
     expect(seen.hasSeen('g', 'aa', at(1))).toBe(false);
     expect(seen.hasSeen('g', 'aa', at(10))).toBe(true);
+  });
+
+  test('remembers as a Map would, whatever the names, contents and their order', () => {
+    const digest = fc.integer({ min: 1, max: 3 }).map((no) => `${no}`.repeat(16));
+    const step = fc.record({ name: fc.string({ maxLength: 2 }), digest, no: fc.nat(20), forgets: fc.nat(9) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const seen = new SeenContent();
+        const expected = new Map<string, { digest: string; no: number }>();
+        for (const { name, digest: content, no, forgets } of steps) {
+          const last = expected.get(name);
+          if (forgets === 0) {
+            seen.forget([name]);
+            if (last) expected.set(name, { digest: '', no: last.no });
+            continue;
+          }
+          const isSeen = last !== undefined && last.no <= no && last.digest === content;
+          expect(seen.hasSeen(name, content, at(no))).toBe(isSeen);
+          if (!isSeen && !(last && last.no > no)) expected.set(name, { digest: content, no });
+        }
+      }),
+    );
+  });
+
+  test('remembers 786,432 names, and what comes beyond them was never seen', () => {
+    const seen = new SeenContent();
+    const name = (index: number) => `author 0d6d1f4e-${index}`;
+    const contents = Array.from({ length: 786_432 + 3 }, (_, index) =>
+      (index + 1).toString(16).padStart(16, '0'),
+    );
+    for (const [index, content] of contents.entries()) seen.hasSeen(name(index), content, at(1));
+    const again = contents.map((content, index) => seen.hasSeen(name(index), content, at(2)));
+    expect(again.lastIndexOf(true)).toBe(786_431);
+    expect(again.indexOf(false)).toBe(786_432);
   });
 
   test('forgotten content was not seen', () => {
