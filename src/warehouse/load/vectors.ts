@@ -2,7 +2,7 @@
 const vectorSize = 2_048;
 
 /** A condition with more ranges than this takes longer to check than it saves. */
-export const maxRanges = 64;
+const maxRanges = 64;
 
 /** The vector that a row is in, as an SQL expression over its row id `rid`. */
 export const vectorSql = `rid // ${vectorSize}`;
