@@ -1231,20 +1231,28 @@ LEFT JOIN employed ON employed.company_id = companies.id
 LEFT JOIN backlog ON backlog.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
--- From sql/views/31_backlog_weekly.sql sha256:4a42015bc65cfd71
+-- From sql/views/31_backlog_weekly.sql sha256:6e5507e087a90d3b
 CREATE OR REPLACE VIEW backlog_weekly
 COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
 AS
+-- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks.
 WITH periods AS (
   SELECT
-    topic_id,
-    valid_to,
-    priority,
-    lifecycle_state,
-    is_open,
-    lag(is_open) OVER (PARTITION BY topic_id ORDER BY valid_from) AS was_open,
-    CAST(date_trunc('week', valid_from) AS date) AS first_week
+    topic_states.topic_id,
+    if(
+      topic_states.valid_to IS NULL,
+      NULL,
+      least(topic_states.valid_to, coalesce(data_as_of.as_of, topic_states.valid_to))
+    ) AS valid_to,
+    topic_states.priority,
+    topic_states.lifecycle_state,
+    topic_states.is_open,
+    lag(topic_states.is_open) OVER (PARTITION BY topic_states.topic_id ORDER BY topic_states.valid_from) AS was_open,
+    CAST(
+      date_trunc('week', least(topic_states.valid_from, coalesce(data_as_of.as_of, topic_states.valid_from))) AS date
+    ) AS first_week
   FROM topic_states
+  CROSS JOIN data_as_of
 ),
 weeks AS (
   SELECT

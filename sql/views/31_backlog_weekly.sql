@@ -1,25 +1,32 @@
 CREATE OR REPLACE VIEW backlog_weekly AS
-WITH periods AS (
+-- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks.
+WITH states AS (
   SELECT
     topic_id,
-    valid_from,
-    valid_to,
     priority,
     lifecycle_state,
     is_open,
     lag(is_open) OVER (PARTITION BY topic_id ORDER BY valid_from) AS was_open,
-    date_trunc('week', valid_from AT TIME ZONE 'UTC')::DATE AS first_week,
+    least(valid_from, as_of) AT TIME ZONE 'UTC' AS valid_from,
+    CASE WHEN valid_to IS NOT NULL THEN least(valid_to, as_of) END AT TIME ZONE 'UTC' AS valid_to,
+    as_of AT TIME ZONE 'UTC' AS as_of
+  FROM topic_states
+  CROSS JOIN data_as_of
+),
+periods AS (
+  SELECT
+    topic_id,
+    priority,
+    lifecycle_state,
+    is_open,
+    was_open,
+    date_trunc('week', valid_from)::DATE AS first_week,
     -- The last week at whose end it was so.
     CASE
-      WHEN valid_to IS NULL THEN
-        greatest(
-          date_trunc('week', valid_from AT TIME ZONE 'UTC')::DATE,
-          date_trunc('week', (SELECT as_of FROM data_as_of) AT TIME ZONE 'UTC')::DATE
-        )
-      ELSE date_trunc('week', valid_to AT TIME ZONE 'UTC' - INTERVAL 1 MICROSECOND)::DATE - 7
-        + if(date_trunc('week', valid_to AT TIME ZONE 'UTC') = valid_to AT TIME ZONE 'UTC', 7, 0)
+      WHEN valid_to IS NULL THEN greatest(date_trunc('week', valid_from)::DATE, date_trunc('week', as_of)::DATE)
+      ELSE date_trunc('week', valid_to)::DATE - 7
     END AS last_week
-  FROM topic_states
+  FROM states
 ),
 at_week_end AS (
   SELECT

@@ -259,6 +259,24 @@ test('backlog_weekly: open at the end of each week, and what came, came back and
   ]);
 });
 
+test('backlog_weekly: ends with the week of the latest time in the data, however late they were read', async () => {
+  await stand.insert('topics', [topic('t', { ...known, created_at: '2026-03-03T00:00:00Z' })]);
+  const weeks = () =>
+    stand.all('SELECT week::VARCHAR AS week, open::INT AS open FROM backlog_weekly ORDER BY week');
+  const expected = await weeks();
+  expect(expected.at(-1)).toEqual({ week: '2026-03-09', open: 1 });
+  await stand.insert('topic_versions', [
+    {
+      topic_id: 't',
+      valid_from: '2026-03-24T00:00:00Z',
+      valid_to: '2026-04-02T00:00:00Z',
+      priority: 'default',
+    },
+    { topic_id: 't', valid_from: '2026-04-02T00:00:00Z', valid_to: null, priority: 'high' },
+  ]);
+  expect(await weeks()).toEqual(expected);
+});
+
 test('lifecycle_funnel: how many topics get how far, after how many days', async () => {
   await stand.insert('topics', [
     topic('t', { ...known, lifecycle_state: 'completed' }),
