@@ -165,8 +165,14 @@ describe('a sync', () => {
       // The lists are read again, and of the children only what was not answered.
       const isList = (one: string) =>
         resources.lists.some(({ endpoint }) => one.split(/[ ?]/)[1] === endpoint.path);
+      // What is gone may have been merged into another, whose history is read again when the run before had read it: the merge
+      // may be later.
+      const mayTellMerge = (one: string) =>
+        cell.name === 'what is listed no more' && one.endsWith('/history');
       const both = [...before, ...takeAnswered()];
-      const again = [...new Set(both)].filter((one) => !isList(one) && count(both, one) > count(whole, one));
+      const again = [...new Set(both)].filter(
+        (one) => !isList(one) && !mayTellMerge(one) && count(both, one) > count(whole, one),
+      );
       expect(again).toEqual([]);
     },
   );
