@@ -84,7 +84,7 @@ function within({ after, upTo }: AnswerRange): string {
 /**
  * The rows of the stored documents of the entities that the staged ones describe: `hits(rid)`. Reads only narrow
  * columns of all documents, and compares numbers made from the ids; the rest of the few that match is read by `storedOf`. Two
- * ids with the same number do no harm: whoever reads `stored` compares the ids.
+ * ids may have the same number, so what reads `stored` compares the ids.
  */
 function findHits({ familyOf, isNamedById }: Families, { kinds }: Staged, range: AnswerRange): string[] {
   const all = [...kinds];

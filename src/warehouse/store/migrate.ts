@@ -77,7 +77,7 @@ export async function migrate(
   const [first] = pending;
   if (first === undefined) return [];
   const isNew = first.version === 1;
-  const isCopied = isNew && (await copyTables(session, migrations, join(dist, preparedName(migrations))));
+  const isCopied = isNew && (await copyPrepared(session, migrations, join(dist, preparedName(migrations))));
   const steps = isNew ? [pending] : pending.map((migration) => [migration]);
   for (const step of steps) {
     if (!isCopied) {
@@ -124,7 +124,7 @@ function preparedName(migrations: readonly Migration[]): string {
 }
 
 /** Copies prepared tables into a new file. Returns whether it did: it does not without the file, or when that fails. */
-async function copyTables(
+async function copyPrepared(
   session: Session,
   migrations: readonly Migration[],
   prepared: string,
