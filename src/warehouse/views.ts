@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, version } from '@duckdb/node-api';
 import { type BusinessHours, businessHoursFile, withBusinessHours } from './business-hours.js';
-import { literal, sqlDir } from './sql.js';
-import { isInvalidating, outOfMemory } from './store/faults.js';
+import { distDir, literal, sqlDir } from './sql.js';
+import { copyPrepared } from './store/copy.js';
 import { Session } from './store/session.js';
 
 /** Where the views are, and what they take from the settings. */
@@ -21,7 +21,7 @@ export interface ViewParts {
  * copied in 5 ms. Where there is nothing prepared for exactly these files, their statements run.
  */
 export async function createViews(session: Session, target: string, parts: ViewParts): Promise<void> {
-  const isCopied = await copyViews(session, target, preparedViews(parts.viewsDir));
+  const isCopied = await copyViews(session, target, join(distDir, nameOf(parts.viewsDir)));
   const statements = isCopied ? hoursOf(parts) : viewsOf(parts);
   // In one transaction: with one for each of the 360 statements, DuckDB wrote the log to disk each time, for twice the CPU
   // time and 1 to 2 s instead of 0.3 s.
@@ -55,20 +55,11 @@ export async function prepareViews(dist: string): Promise<void> {
   }
 }
 
-/** Copies prepared views into an attached database. Returns whether it did: it does not without the file, or when that fails. */
-export async function copyViews(session: Session, target: string, prepared: string): Promise<boolean> {
-  if (!existsSync(prepared)) return false;
-  try {
-    await session.run(`ATTACH ${literal(prepared)} AS prepared_views (READ_ONLY)`);
-    await session.run(`COPY FROM DATABASE prepared_views TO ${target} (SCHEMA)`);
-    return true;
-  } catch (error) {
-    // Out of memory: the publication is repeated with more.
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
-    return false;
-  } finally {
-    await session.run('DETACH DATABASE IF EXISTS prepared_views').catch(() => undefined);
-  }
+/** Copies prepared views into an attached database. Returns whether it did; see `copyPrepared`. */
+export function copyViews(session: Session, target: string, prepared: string): Promise<boolean> {
+  return copyPrepared(session, prepared, 'prepared_views', () =>
+    session.run(`COPY FROM DATABASE prepared_views TO ${target} (SCHEMA)`),
+  );
 }
 
 /** What makes the tables and views of a snapshot. */
@@ -89,11 +80,6 @@ function hoursOf({ viewsDir, businessHours }: ViewParts): string[] {
   if (!businessHours) return [];
   const files = filesIn(viewsDir).filter((path) => businessHoursFile.test(path));
   return files.map((path) => withBusinessHours(textOf(path), businessHours));
-}
-
-/** In `dist/`, which is beside `src/`: tests of a module use it as well. */
-function preparedViews(viewsDir: string): string {
-  return join(sqlDir, '../dist', nameOf(viewsDir));
 }
 
 function nameOf(viewsDir: string): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, version } from '@duckdb/node-api';
-import { identifier, literal, sqlDir } from '../sql.js';
+import { distDir, identifier, literal } from '../sql.js';
 import { migrate, readMigrations } from '../store/migrate.js';
 import { Session, type Statements } from '../store/session.js';
 import {
@@ -30,7 +30,7 @@ export async function modelProblems(
   columns: Columns,
 ): Promise<string[]> {
   const name = nameOf(models, columns);
-  if (matching.has(name) || existsSync(join(sqlDir, '../dist', name))) return [];
+  if (matching.has(name) || existsSync(join(distDir, name))) return [];
   const problems = await checkModels(statements, models);
   if (problems.length === 0) matching.add(name);
   return problems;

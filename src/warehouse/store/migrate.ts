@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, version as engineVersion } from '@duckdb/node-api';
 import { StorageError } from '../../base/errors.js';
-import { identifier, literal, sqlDir } from '../sql.js';
-import { isInvalidating, outOfMemory } from './faults.js';
+import { distDir, identifier, literal, sqlDir } from '../sql.js';
+import { copyPrepared } from './copy.js';
 import { Session, type Statements } from './session.js';
 
 export interface Migration {
@@ -56,9 +56,6 @@ export async function pendingMigrations(
   return migrations.filter(({ version }) => !done.has(version));
 }
 
-/** In `dist/`, which is beside `src/`: tests of a module use it as well. */
-const distDir = join(sqlDir, '../dist');
-
 /**
  * Brings the tables up to date; returns the names of the applied migrations. Each migration is one transaction, which
  * records itself first and is followed by a checkpoint: kills between DDL and checkpoint have left databases that DuckDB
@@ -77,7 +74,7 @@ export async function migrate(
   const [first] = pending;
   if (first === undefined) return [];
   const isNew = first.version === 1;
-  const isCopied = isNew && (await copyPrepared(session, migrations, join(dist, preparedName(migrations))));
+  const isCopied = isNew && (await copyTables(session, migrations, join(dist, preparedName(migrations))));
   const steps = isNew ? [pending] : pending.map((migration) => [migration]);
   for (const step of steps) {
     if (!isCopied) {
@@ -123,8 +120,8 @@ function preparedName(migrations: readonly Migration[]): string {
   return `tables-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.duckdb`;
 }
 
-/** Copies prepared tables into a new file. Returns whether it did: it does not without the file, or when that fails. */
-async function copyPrepared(
+/** Copies prepared tables into a new file. Returns whether it did; see `copyPrepared`. */
+async function copyTables(
   session: Session,
   migrations: readonly Migration[],
   prepared: string,
@@ -132,21 +129,13 @@ async function copyPrepared(
   const [here] = await session.all<{ name: string; path: string | null }>(
     'SELECT database_name AS name, path FROM duckdb_databases() WHERE database_name = current_database()',
   );
-  if (!here || here.path === prepared || !existsSync(prepared)) return false;
-  try {
-    await session.run(`ATTACH ${literal(prepared)} AS prepared_tables (READ_ONLY)`);
-    await session.transaction(async (tx) => {
+  if (!here || here.path === prepared) return false;
+  return copyPrepared(session, prepared, 'prepared_tables', () =>
+    session.transaction(async (tx) => {
       await tx.run(`COPY FROM DATABASE prepared_tables TO ${identifier(here.name)} (SCHEMA)`);
       for (const migration of migrations) await record(tx, migration);
-    });
-    return true;
-  } catch (error) {
-    // Out of memory: opening is repeated with more.
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
-    return false;
-  } finally {
-    await session.run('DETACH DATABASE IF EXISTS prepared_tables').catch(() => undefined);
-  }
+    }),
+  );
 }
 
 /** So many vectors of 2,048 documents are filled at once: an UPDATE keeps 90 KB in memory for each until the checkpoint. */
