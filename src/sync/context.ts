@@ -2,6 +2,7 @@ import { resources as builtIn, type Child, type Resources } from '../contract/re
 import type { RunContext, RunParts } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { BatchLimits } from '../warehouse/load/batcher.js';
+import type { CompactWhen } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { SchemaDrift } from './landing/schema-drift.js';
@@ -24,6 +25,7 @@ export interface SyncSettings {
     readonly publishEveryMinutes: number;
   };
   readonly retention: Retention;
+  readonly warehouse: { readonly compact: CompactWhen };
 }
 
 /** Seconds after which a child is fetched again, changed or not. */

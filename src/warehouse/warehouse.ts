@@ -82,12 +82,20 @@ const foldShare = 8;
 /** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
 const mergesAtClose = 100;
 
+/** What is done besides when a file is complete for now. */
+interface Closing {
+  /** When the live file is worth compacting; without it, it is left as it is. */
+  readonly compactWhen?: CompactWhen | undefined;
+}
+
 /** The live warehouse, open in this process. Made by `openWarehouse`; calls run one after the other. */
 export class Warehouse {
   readonly #session: Session;
   readonly #parts: Parts;
   /** Characters of long texts that were loaded since the log was folded in. */
   #textsInLog = 0;
+  /** Whether nothing was stored since the file was compacted, or was not worth it. */
+  #isCompact = false;
 
   /** Bytes of the write-ahead log. */
   readonly #foldAt: number;
@@ -157,6 +165,7 @@ export class Warehouse {
       this.#hasLearned = true;
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
+    this.#isCompact = false;
     const loaded = await this.#repeatably(() =>
       load(this.#session, models, columns, stripped, answersBefore),
     );
@@ -184,12 +193,21 @@ export class Warehouse {
     );
   }
 
-  /** Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. */
-  async publish(): Promise<Published> {
+  /**
+   * Replaces signals.duckdb, and the other files to publish, by a consistent snapshot. With `compactWhen`, compacts the live
+   * file before, where that is worth it: what is published is then as small, and is not written twice.
+   */
+  async publish({ compactWhen }: Closing = {}): Promise<Published> {
     if (this.#hasLearned) await this.#removeForgotten();
     const { publishMode: mode } = this.#parts;
     const relieve = () => this.#relieve();
-    return this.#onAllThreads(() => publish(this.#session, { ...this.#parts, mode, relieve }));
+    const limit = this.#session.memoryLimit;
+    const beforeCopy = async () => {
+      if (!compactWhen) return;
+      const isReplaced = await this.#onOneThread(() => this.#compact(compactWhen));
+      if (isReplaced) await this.#session.reopen(limit);
+    };
+    return this.#onAllThreads(() => publish(this.#session, { ...this.#parts, mode, relieve, beforeCopy }));
   }
 
   /** Removes the worker's own records that are older than their retention. */
@@ -316,11 +334,10 @@ export class Warehouse {
    * Waits for calls in progress, writes everything into the file, and frees the lock. With `compactWhen`, compacts the
    * file before, where that is worth it; a failure of that is only logged.
    */
-  async close(options: { readonly compactWhen?: CompactWhen | undefined } = {}): Promise<void> {
-    const { compactWhen } = options;
+  async close({ compactWhen }: Closing = {}): Promise<void> {
     try {
       if (this.#parts.writes) await this.#foldAll();
-      if (compactWhen) await this.#compact(compactWhen);
+      if (compactWhen && !this.#isCompact) await this.#compact(compactWhen);
     } finally {
       try {
         await this.#session.close();
@@ -404,13 +421,27 @@ export class Warehouse {
     }
   }
 
-  async #compact(when: CompactWhen): Promise<void> {
+  /** For what takes memory in each thread. */
+  async #onOneThread<T>(work: () => Promise<T>): Promise<T> {
+    await this.#session.configure('threads', 1);
+    try {
+      return await work();
+    } finally {
+      await this.#session.configure('threads', this.#parts.limits.threads).catch(() => undefined);
+    }
+  }
+
+  /** Returns whether the session has to be opened again: the file was replaced, or an error may have invalidated it. */
+  async #compact(when: CompactWhen): Promise<boolean> {
     const { dataDir, log } = this.#parts;
     try {
       const done = await withMemoryHeadroom(this.#session, () => compact(this.#session, dataDir, when));
+      this.#isCompact = true;
       if (done !== null) log.info(done, 'worker.duckdb was compacted');
+      return done !== null;
     } catch (error) {
       log.warn({ err: error }, 'worker.duckdb could not be compacted, and stays as it is');
+      return true;
     }
   }
 }

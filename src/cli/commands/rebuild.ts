@@ -30,7 +30,10 @@ export const rebuild = command({
           progress?.progress(done, total);
         });
         progress?.phase('publish', null);
-        return { rebuilt: result, published: await warehouse.publish() };
+        return {
+          rebuilt: result,
+          published: await warehouse.publish({ compactWhen: setup.config.warehouse.compact }),
+        };
       });
       progress?.close();
       const { documents, rows, ms } = rebuilt;

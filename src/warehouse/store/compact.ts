@@ -8,7 +8,7 @@ import { identifier } from '../sql.js';
 import { compressible, copyDatabase } from './copy.js';
 import { prepareEncryption } from './encryption.js';
 import { attaching, filesOf, logOf, makePrivate, unfinished } from './engine.js';
-import { limitOf, withMemoryHeadroom } from './memory.js';
+import { limitOf, mostOf, withMemoryHeadroom } from './memory.js';
 import type { Session } from './session.js';
 
 /** When the live file is compacted: it must exceed both, or keep much memory for deleted rows. */
@@ -134,13 +134,13 @@ async function isWorthIt(
   const worthIt = freeMegabytes * 1024 * 1024;
   return (
     (share > freeShare && bytes > worthIt) ||
-    (limitOf(session) >= memoryToCompress && (await mayCompress(session, worthIt))) ||
+    (mostOf(session) >= memoryToCompress && (await mayCompress(session, worthIt))) ||
     (mayHold(session, dataDir, heldAtMost) && (await holds(session, heldAtMost)))
   );
 }
 
-/** The memory limit from which a file is rewritten only to be smaller: the default of a machine with 2 GB. */
-const memoryToCompress = 512_000_000;
+/** The memory from which a file is rewritten only to be smaller: what DuckDB may have at most on a machine with 2 GB. */
+const memoryToCompress = 1_280_000_000;
 
 /** The share of the file that must become compressible: after a first pull, and then each time it has grown by a third. */
 const compressibleShare = 1 / 4;

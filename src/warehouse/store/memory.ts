@@ -50,6 +50,11 @@ export function limitOf({ memoryLimit }: Pick<Session, 'memoryLimit'>): number {
   return bytesOf(memoryLimit) ?? Number.POSITIVE_INFINITY;
 }
 
+/** The most memory, in bytes, that a session may give to a statement that does not fit. */
+export function mostOf(session: Pick<Session, 'memoryLimit' | 'largerLimits'>): number {
+  return Math.max(limitOf(session), ...session.largerLimits().map((limit) => bytesOf(limit) ?? 0));
+}
+
 /** The limits to try after `limit`, each twice the one before; the last one is `most`. */
 export function largerLimits(limit: string, most: number = memoryBounds(machineMemory()).most): string[] {
   const limits: string[] = [];

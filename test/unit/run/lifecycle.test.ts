@@ -5,6 +5,7 @@ import {
   OutageError,
   RefusedError,
   type SignalhouseError,
+  StoppedError,
   StorageError,
   UnavailableError,
 } from '../../../src/base/errors.js';
@@ -83,8 +84,8 @@ class Trial {
         this.rows.push(end);
       },
       trim: async () => void calls.push('trim'),
-      publish: async () => {
-        calls.push('publish');
+      publish: async ({ compactWhen }: { compactWhen?: object } = {}) => {
+        calls.push(compactWhen ? 'compact and publish' : 'publish');
         const { publishError } = this;
         this.publishError = undefined;
         if (publishError) throw publishError;
@@ -95,6 +96,7 @@ class Trial {
       config: {
         sync: { batch: { megabytes: 1, documents: 10, answers: 10, seconds: 60 }, publishEveryMinutes: 1 },
         retention: { requestsDays: 1, runsDays: 1, attemptsDays: 1, scansDays: 1 },
+        warehouse: { compact: { freeShare: 0.5, freeMegabytes: 1 } },
       },
       api: {
         events: this.events,
@@ -130,7 +132,16 @@ describe('runLifecycle', () => {
       afterBatch: async () => void trial.calls.push('after batch'),
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'last parts', 'load', 'after batch', 'after batch', 'finish', 'trim', 'publish'],
+      ...[
+        'start',
+        'last parts',
+        'load',
+        'after batch',
+        'after batch',
+        'finish',
+        'trim',
+        'compact and publish',
+      ],
     ]);
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);
@@ -162,7 +173,7 @@ describe('runLifecycle', () => {
 
   it('publishes between two batches of a long run', async () => {
     expect(await longRun(new Trial())).toEqual([
-      ...['start', 'load', 'load', 'publish', 'load', 'finish', 'trim', 'publish'],
+      ...['start', 'load', 'load', 'publish', 'load', 'finish', 'trim', 'compact and publish'],
     ]);
   });
 
@@ -171,7 +182,7 @@ describe('runLifecycle', () => {
     trial.publishError = new StorageError('no memory');
     expect(await longRun(trial)).toEqual([
       ...['start', 'load', 'load', 'publish', 'nothing could be published; the run goes on, and tries again'],
-      ...['load', 'finish', 'trim', 'publish'],
+      ...['load', 'finish', 'trim', 'compact and publish'],
     ]);
   });
 
@@ -197,7 +208,7 @@ describe('runLifecycle', () => {
     const { report } = await trial.start(steps);
     expect(report).toEqual({ outcome: row.outcome, exitCode: row.exitCode });
     expect(trial.rows).toMatchObject([row]);
-    expect(trial.calls.at(-1)).toBe('publish');
+    expect(trial.calls.at(-1)).toBe('compact and publish');
   });
 
   it('says how long the API was unavailable, and whether that ended the run', async () => {
@@ -215,6 +226,20 @@ describe('runLifecycle', () => {
     }));
     expect(notes).toEqual(['the API was unavailable for 4 min', 'true', '4']);
     expect(trial.rows).toMatchObject([{ outcome: 'failed', exitCode: 1 }]);
+  });
+
+  it('after a signal there is no time to compact the file', async () => {
+    const trial = new Trial();
+    const stop = new AbortController();
+    await trial.start(
+      () => ({
+        async work() {
+          stop.abort(new StoppedError('SIGTERM'));
+        },
+      }),
+      { options: { stop: stop.signal } },
+    );
+    expect(trial.calls.at(-1)).toBe('publish');
   });
 
   it('stops at its cap, with what did not go through deciding the exit code', async () => {

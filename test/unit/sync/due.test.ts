@@ -34,6 +34,7 @@ const settings: SyncSettings = {
     publishEveryMinutes: 0,
   },
   retention: { requestsDays: 30, runsDays: 400, attemptsDays: 400, scansDays: 90 },
+  warehouse: { compact: { freeShare: 0.4, freeMegabytes: 64 } },
 };
 
 let warehouse: Warehouse;

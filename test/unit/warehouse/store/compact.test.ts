@@ -30,6 +30,7 @@ async function roomy(): Promise<string> {
   return dir;
 }
 const worker = (dir: string) => join(dir, 'worker.duckdb');
+const published = (dir: string) => join(dir, 'signals.duckdb');
 
 test('a file that is mostly unused is compacted when it is closed, and keeps its rows', async () => {
   const dir = await roomy();
@@ -163,7 +164,7 @@ test('a failed compaction leaves the file as it is', async () => {
 
 test('with memory to spare, a file is rewritten once when that lets DuckDB compress its texts', async () => {
   const dir = await ready();
-  const settings = { memoryLimit: '600MB' };
+  const settings = { memoryLimit: '128MB', mostMemory: 1_600_000_000 };
   const when = { compactWhen: { freeShare: 1, freeMegabytes: 1 } };
   const warehouse = await open(dir, settings);
   const repeated = (n: number) => `The export of ${n} rows fails. `.repeat(n % 1_000 === 0 ? 200 : 80);
@@ -178,11 +179,13 @@ test('with memory to spare, a file is rewritten once when that lets DuckDB compr
   await warehouse.close();
   const before = statSync(worker(dir)).size;
 
-  const small = await open(dir);
+  const small = await open(dir, { memoryLimit: '256MB', mostMemory: 640_000_000 });
   await small.close(when);
   expect(statSync(worker(dir)).size).toBe(before);
 
   const large = await open(dir, settings);
+  await large.publish(when);
+  expect(statSync(published(dir)).size).toBeLessThan(before * 0.7);
   await large.close(when);
   const after = statSync(worker(dir)).size;
   expect(after).toBeLessThan(before / 2);
@@ -198,4 +201,38 @@ test('with memory to spare, a file is rewritten once when that lets DuckDB compr
   const incompressible = statSync(worker(dir)).ino;
   await (await open(dir, settings)).close(when);
   expect(statSync(worker(dir)).ino).toBe(incompressible);
+});
+
+test('a file that is worth it is compacted before it is published, and not again when it is closed', async () => {
+  const dir = await roomy();
+  const { ino } = statSync(worker(dir));
+  const warehouse = await open(dir);
+  await warehouse.publish({ compactWhen: always });
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+  const compacted = statSync(worker(dir)).ino;
+  await warehouse.close({ compactWhen: always });
+  expect(statSync(worker(dir)).ino).toBe(compacted);
+});
+
+test('what is stored after it was published is looked at when the file is closed', async () => {
+  const dir = await roomy();
+  const warehouse = await open(dir);
+  await warehouse.publish({ compactWhen: always });
+  const { ino } = statSync(worker(dir));
+  await warehouse.load(batchOf(runId, { documents: [doc('topics', 'later', 3)] }));
+  await warehouse.run('DELETE FROM raw.documents');
+  await warehouse.close({ compactWhen: { freeShare: 0, freeMegabytes: 0 } });
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+});
+
+test('a compaction that fails keeps nothing from being published', async () => {
+  const dir = await roomy();
+  const { ino } = statSync(worker(dir));
+  const warehouse = await open(dir);
+  await warehouse.run("ATTACH ':memory:' AS compacted");
+  await warehouse.publish({ compactWhen: always });
+  expect(statSync(worker(dir)).ino).toBe(ino);
+  expect(existsSync(published(dir))).toBe(true);
+  expect(await warehouse.all('SELECT count(*) AS n FROM topics')).toEqual([{ n: 2 }]);
+  await warehouse.close();
 });
