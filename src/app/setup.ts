@@ -103,7 +103,11 @@ export function readingLimitsOf(config: Config) {
 
 /** The same for the queries of an assistant, which nobody reads before they run. */
 export function assistantLimitsOf(config: Config) {
-  return { ...openingOf(config), memoryLimit: memoryOf(config.mcp.memoryLimit, 'worker'), spillLimit: '1GB' };
+  return {
+    ...openingOf(config),
+    memoryLimit: memoryOf(config.mcp.memoryLimit, 'assistant'),
+    spillLimit: '1GB',
+  };
 }
 
 function openingOf({ dataDir, encryptionKey, duckdb, warehouse }: Config) {
@@ -111,6 +115,6 @@ function openingOf({ dataDir, encryptionKey, duckdb, warehouse }: Config) {
   return { dataDir, encryptionKey, extensionDirectory, threads: warehouse.threads };
 }
 
-function memoryOf(setting: string, of: 'worker' | 'query'): string {
+function memoryOf(setting: string, of: 'worker' | 'query' | 'assistant'): string {
   return setting.toLowerCase() === 'auto' ? sizeText(memoryBounds(machineMemory())[of]) : setting;
 }

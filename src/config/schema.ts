@@ -77,7 +77,7 @@ const memory = z
 
 const warehouse = section({
   memoryLimit: memory.describe(
-    'Memory limit of DuckDB, such as 512MB. auto is a quarter of the memory of the machine or container, but at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
+    'Memory limit of DuckDB, such as 512MB. auto follows the memory of the machine or container: a quarter of it up to 1 GB, 256 MB up to 4 GB, then a sixteenth; at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
   ),
   queryMemoryLimit: memory.describe(
     'Memory limit of sql, export and status, which read the published file while the worker runs. auto is half of the memory of the machine or container, but at least 256 MB.',
