@@ -1,9 +1,11 @@
 import type { List } from '../contract/resources.js';
 import type { Document } from '../warehouse/load/batch.js';
+import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context } from './context.js';
 import { due, type Task } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
+import { type StoredHash, StoredHashes, storedDigest } from './landing/seen-content.js';
 import type { ListFollower } from './scan.js';
 import type { Selection } from './selection.js';
 
@@ -47,6 +49,8 @@ export function capBesideLists(lists: readonly ListPages[], allowed: number, att
   return lists.reduce((left, { all }) => left - attempts * (all ?? Number.POSITIVE_INFINITY), allowed);
 }
 
+const storedItemsSql = sqlFile('sync/stored_items');
+
 /** Items that were returned are kept until somebody looks at them, up to so many characters: more is looked up in the warehouse. */
 const mostKept = 8_000_000;
 
@@ -62,6 +66,9 @@ const mostKept = 8_000_000;
  * leaves right after the last pages in the next one. An item of an earlier run is left alone until its list has returned it
  * again, because its child would be due again when the list shows a change. The sweep waits, and so do conversations: what
  * other lists find gone takes its own away with it (see SeenContent).
+ *
+ * Where the last sync left nothing due, it is not looked at what is stored as it was returned: on a night with nothing new, what
+ * is due is asked once instead of twice.
  */
 export class EarlyFetches implements ListFollower {
   /** The endpoints that are given up, by these fetches and by those that follow. */
@@ -73,6 +80,8 @@ export class EarlyFetches implements ListFollower {
   /** The items that a list has returned and nobody has looked at yet, by the name of the list. */
   readonly #unread = new Map<string, Map<string, Document>>();
   #unreadCharacters = 0;
+  /** The items that were stored when the last sync had left nothing due. */
+  #unchanged = new StoredHashes([]);
   #largestPage = 0;
   /** The bodies of `#unread` are incomplete. */
   #isTooMuch = false;
@@ -111,6 +120,14 @@ export class EarlyFetches implements ListFollower {
     };
   }
 
+  /** Finds out of which items nothing can be due but the sweep; without this, all that are returned are looked at. */
+  async remember(): Promise<void> {
+    const { store, runId } = this.#context;
+    const lists = literals(this.#selection.lists.map(({ name }) => name));
+    const rows = await store.all<StoredHash>(substitute(storedItemsSql, { lists }), { run_id: runId });
+    this.#unchanged = new StoredHashes(rows);
+  }
+
   requested({ name }: List): void {
     const pages = this.#pagesOf(name);
     this.#setPages(name, { ...pages, requested: pages.requested + 1 });
@@ -129,13 +146,14 @@ export class EarlyFetches implements ListFollower {
     this.#largestPage = Math.max(this.#largestPage, items.length);
     const unread = this.#unread.get(name) ?? new Map<string, Document>();
     for (const item of items) {
+      if (this.#unchanged.has(`${name} ${item.id}`, storedDigest(item.body))) continue;
       const known = unread.get(item.id);
       if (known && known.answerNo > item.answerNo) continue;
       this.#unreadCharacters += item.body.length;
       this.#isTooMuch ||= this.#unreadCharacters > mostKept;
       unread.set(item.id, this.#isTooMuch ? { ...item, body: '' } : item);
     }
-    this.#unread.set(name, unread);
+    if (unread.size > 0) this.#unread.set(name, unread);
     this.#look();
   }
 

@@ -40,6 +40,7 @@ export async function runSync(
         await clampCoverage(context);
         await landOrganization(context, parts.identity);
         const early = new EarlyFetches(context, selection);
+        await early.remember();
         const { lines, added } = await readLists(context, selection.lists, scans, {
           settles: true,
           follower: early,

@@ -95,3 +95,22 @@ it('a cap that the lists may need is spent on them first', async () => {
   expect(pull.report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
   expect(pull.children.length).toBeGreaterThan(0);
 });
+
+it('a night looks early at what has changed, and at everything only when the last sync left something due', async () => {
+  await pulling.sync();
+  const neverFetched = "DELETE FROM ops.coverage WHERE endpoint = 'topic'";
+  await pulling.edit(neverFetched);
+  const unchanged = await pullHolding([], secondPage('companies'), { until: isTopic, ms: 500 });
+  expect(unchanged).toMatchObject({ code: 0, wasRequested: false });
+  expect(unchanged.report).toMatchObject({ outcome: 'done', left: { due: 0 } });
+  expect(unchanged.children.filter(isTopic).length).toBeGreaterThan(10);
+
+  await pulling.edit(neverFetched, 'UPDATE ops.runs SET left_due = 1');
+  const left = await pullHolding([], secondPage('companies'), { until: isTopic });
+  expect(left).toMatchObject({ code: 0, wasRequested: true });
+
+  sandbox.advance(1, { activeTopics: 0.2 });
+  const changed = await pullHolding([], secondPage('companies'), { until: isTopic });
+  expect(changed).toMatchObject({ code: 0, wasRequested: true });
+  expect(await pulling.differences()).toEqual([]);
+});
