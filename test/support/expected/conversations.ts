@@ -35,13 +35,25 @@ export function conversationTables(renderer: Renderer): ExpectedTable[] {
   ];
 }
 
-/** Rows of conversations that the API no longer returns: those of topics that were archived in the migration. */
+/**
+ * Rows of conversations that the API no longer returns: those of topics that were archived in the migration, or superseded
+ * without a successor. A topic that is not listed any more keeps the conversations that it had.
+ */
 class LastFetched {
-  constructor(readonly renderer: Renderer) {}
+  readonly #someWereDissolved: boolean;
+
+  constructor(readonly renderer: Renderer) {
+    this.#someWereDissolved = [...renderer.world.topics.values()].some(
+      ({ graphStatus, successorTopicId }) => graphStatus === 'superseded' && successorTopicId === null,
+    );
+  }
 
   group(id: unknown): Row | null {
     const { groups, topics } = this.renderer.world;
-    return topics.get(groups.get(String(id))?.topicId ?? '')?.migrated ? {} : null;
+    const group = groups.get(String(id));
+    if (!group) return null;
+    if (group.topicId !== null) return topics.get(group.topicId)?.migrated ? {} : null;
+    return this.#someWereDissolved && group.similarityAtAssignment !== null ? {} : null;
   }
 
   message(id: unknown): Row | null {
