@@ -123,8 +123,10 @@ export class EarlyFetches implements ListFollower {
   /** Finds out of which items nothing can be due but the sweep; without this, all that are returned are looked at. */
   async remember(): Promise<void> {
     const { store, runId } = this.#context;
-    const lists = literals(this.#selection.lists.map(({ name }) => name));
-    const rows = await store.all<StoredHash>(substitute(storedItemsSql, { lists }), { run_id: runId });
+    const names = this.#selection.lists.map(({ name }) => name);
+    if (names.length === 0) return;
+    const sql = substitute(storedItemsSql, { lists: literals(names) });
+    const rows = await store.all<StoredHash>(sql, { run_id: runId });
     this.#unchanged = new StoredHashes(rows);
   }
 

@@ -114,3 +114,8 @@ it('a night looks early at what has changed, and at everything only when the las
   expect(changed).toMatchObject({ code: 0, wasRequested: true });
   expect(await pulling.differences()).toEqual([]);
 });
+
+it('with children alone there is no list whose items could be looked at', async () => {
+  await pulling.sync(['--only', 'topics']);
+  expect(await pulling.sync(['--only', 'topic'])).toMatchObject({ code: 0, report: { left: { due: 0 } } });
+});
