@@ -2,12 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Gateway } from '../support/gateway.js';
-import { type Pulling, townForEachTest } from '../support/pulling.js';
+import { Pulling, townForEachTest } from '../support/pulling.js';
+import type { Folders } from '../support/signalhouse.js';
 
 let sandbox: Sandbox;
 let pulling: Pulling;
+let folders: Folders;
 townForEachTest({}, (made) => {
-  ({ sandbox, pulling } = made);
+  ({ sandbox, pulling, folders } = made);
 });
 
 /** Pages of four items, so that every list but the small ones has several. */
@@ -97,7 +99,7 @@ it('a cap that the lists may need is spent on them first', async () => {
 });
 
 it('a night looks early at what has changed, and at everything only when the last sync left something due', async () => {
-  await pulling.sync();
+  pulling = await Pulling.filled(folders, sandbox);
   const neverFetched = "DELETE FROM ops.coverage WHERE endpoint = 'topic'";
   await pulling.edit(neverFetched);
   const unchanged = await pullHolding([], secondPage('companies'), { until: isTopic, ms: 500 });
