@@ -9,6 +9,7 @@ import type { Config } from '../config/load.js';
 import { Queue } from '../push/queue/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
+import { unlessStopped } from '../warehouse/store/compact.js';
 import { createDataDir, filesOf } from '../warehouse/store/engine.js';
 import { type OpenOptions, openWarehouse } from '../warehouse/store/open.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -119,7 +120,9 @@ async function openToWrite(
     wait: waitOf(options),
     guard,
   });
-  scope.defer('warehouse', () => warehouse.close(closingOf(config, options)));
+  scope.defer('warehouse', () =>
+    warehouse.close({ compactWhen: unlessStopped(config.warehouse.compact, options.stop) }),
+  );
   await replayJournal(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir);
   await finishForgetting(warehouse, { config, clock, log });
@@ -164,11 +167,6 @@ function noWarehouse(dataDir: string): StorageError {
   return new StorageError(`there is no warehouse in ${dataDir} yet`, {
     hint: 'Run signalhouse sync first, or set SIGNALHOUSE_DATA_DIR to the right directory.',
   });
-}
-
-/** A process that was told to stop has no time to rewrite the file. */
-function closingOf({ warehouse }: Config, { stop }: WorkerOptions) {
-  return stop?.aborted ? {} : { compactWhen: warehouse.compact };
 }
 
 /** Creates the data directory. `remove` undoes what is new in it. */

@@ -16,7 +16,7 @@ import { Stop } from '../base/stop.js';
 import { duration } from '../base/units.js';
 import { Batcher, type BatchLimits } from '../warehouse/load/batcher.js';
 import type { Published } from '../warehouse/publish.js';
-import type { CompactWhen } from '../warehouse/store/compact.js';
+import { type CompactWhen, unlessStopped } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import { leftOutTexts } from '../warehouse/user-views.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
@@ -204,8 +204,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
     await trim(parts, endedAt);
     observer.phase('publish', null);
-    // A process that was told to stop has no time to rewrite the file.
-    const compactWhen = options.stop?.aborted ? undefined : parts.config.warehouse.compact;
+    const compactWhen = unlessStopped(parts.config.warehouse.compact, options.stop);
     const { path, bytes, ms, userViews } = await warehouse.publish({ compactWhen });
     context.notes.push(...leftOutTexts(userViews));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);

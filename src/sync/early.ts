@@ -148,7 +148,7 @@ export class EarlyFetches implements ListFollower {
     this.#largestPage = Math.max(this.#largestPage, items.length);
     const unread = this.#unread.get(name) ?? new Map<string, Document>();
     for (const item of items) {
-      if (this.#unchanged.has(`${name} ${item.id}`, storedDigest(item.body))) continue;
+      if (this.#isUnchanged(item)) continue;
       const known = unread.get(item.id);
       if (known && known.answerNo > item.answerNo) continue;
       this.#unreadCharacters += item.body.length;
@@ -157,6 +157,10 @@ export class EarlyFetches implements ListFollower {
     }
     if (unread.size > 0) this.#unread.set(name, unread);
     this.#look();
+  }
+
+  #isUnchanged({ endpoint, id, body }: Document): boolean {
+    return !this.#unchanged.isEmpty && this.#unchanged.has(`${endpoint} ${id}`, storedDigest(body));
   }
 
   ended({ name }: List): void {

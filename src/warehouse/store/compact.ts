@@ -18,6 +18,11 @@ export interface CompactWhen {
   readonly freeMegabytes: number;
 }
 
+/** The same for a command that may be told to stop: then there is no time to rewrite the file. */
+export function unlessStopped(when: CompactWhen, stop: AbortSignal | undefined): CompactWhen | undefined {
+  return stop?.aborted ? undefined : when;
+}
+
 interface Compacted {
   /** Bytes of the live file. */
   readonly before: number;

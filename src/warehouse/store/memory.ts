@@ -30,16 +30,12 @@ const enough = 256 * megabyte;
  * times as much, a pull of 200,000 messages takes a tenth less CPU time, and 700 MB more.
  */
 export function memoryBounds(machine: number): MemoryBounds {
-  const within = (bytes: number, least: number, most: number) => Math.max(least, Math.min(bytes, most));
-  const worker = within(
-    Math.min(machine / 4, Math.max(enough, machine / 16)),
-    128 * megabyte,
-    2_000 * megabyte,
-  );
+  const within = (bytes: number) => Math.max(128 * megabyte, Math.min(bytes, 2_000 * megabyte));
+  const worker = within(Math.min(machine / 4, Math.max(enough, machine / 16)));
   return {
     worker,
     query: Math.max(machine / 2, 256 * megabyte),
-    assistant: within(machine / 4, 128 * megabyte, 2_000 * megabyte),
+    assistant: within(machine / 4),
     most: Math.max(worker, Math.min(machine * 0.6, machine - besides), machine - 512 * megabyte),
   };
 }

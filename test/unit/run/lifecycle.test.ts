@@ -132,16 +132,8 @@ describe('runLifecycle', () => {
       afterBatch: async () => void trial.calls.push('after batch'),
     }));
     expect(trial.calls).toEqual([
-      ...[
-        'start',
-        'last parts',
-        'load',
-        'after batch',
-        'after batch',
-        'finish',
-        'trim',
-        'compact and publish',
-      ],
+      ...['start', 'last parts', 'load', 'after batch', 'after batch'],
+      ...['finish', 'trim', 'compact and publish'],
     ]);
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);

@@ -221,7 +221,7 @@ test('what is stored after it was published is looked at when the file is closed
   const { ino } = statSync(worker(dir));
   await warehouse.load(batchOf(runId, { documents: [doc('topics', 'later', 3)] }));
   await warehouse.run('DELETE FROM raw.documents');
-  await warehouse.close({ compactWhen: { freeShare: 0, freeMegabytes: 0 } });
+  await warehouse.close({ compactWhen: always });
   expect(statSync(worker(dir)).ino).not.toBe(ino);
 });
 
