@@ -20,14 +20,17 @@ export function failureOf(
   return { endpoint, entityId, message, hint: hint ?? null };
 }
 
-/** After so many entities that fail in a row, an endpoint may be broken. */
+/**
+ * After so many entities that fail in a row, an endpoint may be broken. As many are asked for at once, at most, until it has
+ * answered one: an endpoint that answers none costs 13 entities (10, and 3 samples).
+ */
 const failuresInARow = 10;
 /** So many others are asked for then, spread over those that are left, to find out. */
 const samplesAtOnce = 3;
 /**
- * How often in a run. It bounds the cost of an endpoint that answers few entities: with 12 requests in flight, one
- * that answers none costs at most 26 entities (10 in a row, 13 that were in flight, 3 samples), and no endpoint is worth
- * more than ten times that.
+ * How often in a run. It bounds the cost of an endpoint that answers few entities: with 12 requests in flight, one that
+ * answers no more costs at most 26 entities (10 in a row, 13 that were in flight, 3 samples), and no endpoint is worth more
+ * than ten times that.
  */
 const mostSamplings = 10;
 
@@ -38,12 +41,18 @@ interface Asked {
 }
 
 interface Endpoint {
+  /** Whether it has answered an entity in this run. */
+  hasAnswered: boolean;
+  inFlight: number;
+  /** Settles when more is known: an entity has succeeded or failed, or the samples have. */
+  more: Promise<void>;
+  onMore: () => void;
   inARow: number;
   last: string;
   samplings: number;
   isGivenUp: boolean;
-  /** Settles when it is known whether the endpoint is broken; undefined unless samples are being asked for. */
-  sampling: Promise<void> | undefined;
+  /** Samples are being asked for. */
+  isSampling: boolean;
   readonly left: Set<string>;
 }
 
@@ -79,25 +88,26 @@ export class GivenUp {
     },
   ): Promise<void> {
     const asked = new Set<T>();
-    const ask = async (entity: T) => {
+    const ask = (entity: T) => {
       asked.add(entity);
-      this.#record(entity.endpoint, await work.ask(entity));
+      return this.#count(this.#of(entity.endpoint), () => work.ask(entity));
     };
     await pool(entities, concurrency, async (entity) => {
       const { endpoint } = entity;
       const state = this.#of(endpoint);
-      await state.sampling;
+      while (state.isSampling || mayBeBroken(state)) await state.more;
       if (asked.has(entity) || work.isOver?.()) return;
       if (state.isGivenUp) {
         this.leave(entity);
         work.onLeft?.(entity);
         return;
       }
-      await ask(entity);
-      if (state.inARow < failuresInARow || state.sampling !== undefined || state.isGivenUp) return;
+      const { mustSample } = await ask(entity);
+      if (!mustSample) return;
       const rest = entities.filter((other) => other.endpoint === endpoint && !asked.has(other));
-      state.sampling = this.#sample(state, () => pool(spread(rest), samplesAtOnce, ask));
-      await state.sampling;
+      await this.#sample(state, () =>
+        pool(spread(rest), samplesAtOnce, async (one) => void (await ask(one))),
+      );
     });
   }
 
@@ -116,31 +126,67 @@ export class GivenUp {
   }
 
   async #sample(state: Endpoint, askSamples: () => Promise<void>): Promise<void> {
+    state.samplings += 1;
     try {
-      state.samplings += 1;
       if (state.samplings <= mostSamplings) await askSamples();
       state.isGivenUp = state.inARow >= failuresInARow;
     } finally {
-      state.sampling = undefined;
+      state.isSampling = false;
+      tellMore(state);
     }
   }
 
-  #record(endpoint: string, problem: string | null): void {
-    const state = this.#of(endpoint);
-    if (problem !== null) {
+  /** Counts what came of asking for one entity; `mustSample` says that the caller is to ask for samples. */
+  async #count(
+    state: Endpoint,
+    ask: () => Promise<string | null>,
+  ): Promise<{ readonly mustSample: boolean }> {
+    state.inFlight += 1;
+    try {
+      const problem = await ask();
+      if (problem === null) {
+        state.hasAnswered = true;
+        if (!state.isGivenUp) state.inARow = 0;
+        return { mustSample: false };
+      }
       state.inARow += 1;
       state.last = problem;
-    } else if (!state.isGivenUp) state.inARow = 0;
+      const mustSample = state.inARow >= failuresInARow && !state.isSampling && !state.isGivenUp;
+      // At once: between two steps of the program, others would go on asking.
+      if (mustSample) state.isSampling = true;
+      return { mustSample };
+    } finally {
+      state.inFlight -= 1;
+      tellMore(state);
+    }
   }
 
   #of(endpoint: string): Endpoint {
-    const state: Endpoint = this.#endpoints.get(endpoint) ?? {
-      ...{ inARow: 0, last: '', samplings: 0, isGivenUp: false, sampling: undefined },
+    const known = this.#endpoints.get(endpoint);
+    if (known) return known;
+    const state: Endpoint = {
+      ...{ hasAnswered: false, inFlight: 0, more: Promise.resolve(), onMore: () => undefined },
+      ...{ inARow: 0, last: '', samplings: 0, isGivenUp: false, isSampling: false },
       left: new Set<string>(),
     };
+    tellMore(state);
     this.#endpoints.set(endpoint, state);
     return state;
   }
+}
+
+/** Whether an endpoint that has not answered yet has been asked for as many entities as it may cost. */
+function mayBeBroken({ hasAnswered, isGivenUp, inFlight, inARow }: Endpoint): boolean {
+  return !hasAnswered && !isGivenUp && inFlight > 0 && inFlight + inARow >= failuresInARow;
+}
+
+/** Wakes those that wait for `more`. */
+function tellMore(state: Endpoint): void {
+  const { onMore } = state;
+  state.more = new Promise((resolve) => {
+    state.onMore = resolve;
+  });
+  onMore();
 }
 
 /** A few of these, from the middle of equal parts. */

@@ -30,9 +30,12 @@ describe('an endpoint whose entities fail', () => {
     ]);
   });
 
-  test('costs no more than 22 entities with ten requests at once', async () => {
-    const { numbers } = await asked(1_000, () => true, 10);
-    expect(numbers.length).toBeLessThanOrEqual(22);
+  test('costs 13 entities with 20 requests at once, and at most 34 once it has answered', async () => {
+    const never = await asked(1_000, () => true, 20);
+    expect(never.numbers).toHaveLength(13);
+    const once = await asked(1_000, (index) => index > 0, 20);
+    expect(once.numbers.length).toBeGreaterThan(13);
+    expect(once.numbers.length).toBeLessThanOrEqual(1 + 34);
   });
 
   test('is not given up while a sample is answered, up to ten times', async () => {
@@ -44,8 +47,23 @@ describe('an endpoint whose entities fail', () => {
     expect(many.givenUp.has('topic')).toBe(true);
   });
 
+  test('does not keep others that ask for it waiting when an error ends the samples', async () => {
+    const givenUp = new GivenUp();
+    const entities = Array.from({ length: 30 }, (_, index) => ({ endpoint: 'topic', entityId: `${index}` }));
+    let count = 0;
+    const ask = async () => {
+      count += 1;
+      const isStopped = count > 10;
+      await new Promise(setImmediate);
+      if (isStopped) throw new Error('stopped');
+      return 'is broken';
+    };
+    const both = [entities, entities].map((some) => givenUp.askEach(some, 10, { ask }));
+    expect(await Promise.allSettled(both)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+  });
+
   test('is asked for each entity at most once, and for every one unless it is given up', async () => {
-    const cases = fc.tuple(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 10 }));
+    const cases = fc.tuple(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 25 }));
     await fc.assert(
       fc.asyncProperty(cases, async ([broken, concurrency]) => {
         const { numbers, givenUp } = await asked(
