@@ -112,7 +112,8 @@ export function assistantLimitsOf(config: Config) {
 
 function openingOf({ dataDir, encryptionKey, duckdb, warehouse }: Config) {
   const { extensionDirectory } = duckdb;
-  return { dataDir, encryptionKey, extensionDirectory, threads: warehouse.threads };
+  const { threads, compression } = warehouse;
+  return { dataDir, encryptionKey, extensionDirectory, threads, compression };
 }
 
 function memoryOf(setting: string, of: 'worker' | 'query' | 'assistant'): string {

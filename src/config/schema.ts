@@ -86,6 +86,12 @@ const warehouse = section({
     .max(256)
     .default(2)
     .describe('Threads that DuckDB may use for work on whole tables; a batch uses one.'),
+  compression: z
+    .enum(['auto', 'zstd'])
+    .default('auto')
+    .describe(
+      'How texts are compressed. With auto, DuckDB 1.1.2 or newer can read the files; with zstd, they are a third smaller, and DuckDB 1.4.5 or newer is needed.',
+    ),
   compact: section({
     freeShare: z
       .number()

@@ -64,7 +64,8 @@ export async function encryptFile(
 ): Promise<void> {
   if (encryptionKey) await prepareEncryption(session, extensionDirectory);
   await session.run('CHECKPOINT');
-  if ((await replaceByCopy(session, dataDir, { encryptionKey })) !== null) return;
+  const { compression } = session;
+  if ((await replaceByCopy(session, dataDir, { encryptionKey, compression })) !== null) return;
   throw new StorageError(`the log of ${filesOf(dataDir).worker} could not be folded into it`, {
     hint: 'Nothing was changed. Run the command again.',
   });
@@ -74,7 +75,7 @@ export async function encryptFile(
 async function replaceByCopy(
   session: Session,
   dataDir: string,
-  { encryptionKey }: Pick<DataDir, 'encryptionKey'>,
+  { encryptionKey, compression }: Pick<Session, 'encryptionKey' | 'compression'>,
 ): Promise<Compacted | null> {
   const started = performance.now();
   const { worker } = filesOf(dataDir);
@@ -87,7 +88,7 @@ async function replaceByCopy(
   try {
     const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
     const source = here?.name ?? 'worker';
-    const attach = attaching(fresh, target, { encryptionKey });
+    const attach = attaching(fresh, target, { encryptionKey, compression });
     await session.run(...attach);
     makePrivate(fresh);
     await copyDatabase(session, source, target);
