@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,13 +8,11 @@ import { contents, doc, limits, open, ready, runId } from '../support.js';
 
 /** The setting `warehouse.compression`. */
 
-/** Bodies in which little repeats: DuckDB takes zstd where its own way (FSST) does not take half of the space away. */
+/** One text in a hundred is so long that DuckDB compresses those around it with zstd or not at all. */
 const documents = Array.from({ length: 3_000 }, (_, n) =>
   doc('topics', `t${n}`, 0, {
     title: `Topic ${n}`,
-    summary: Array.from({ length: 12 }, (_, word) =>
-      createHash('sha256').update(`${n} ${word}`).digest('base64'),
-    ).join(' '),
+    summary: `What somebody said about topic ${n}. `.repeat(n % 100 === 0 ? 200 : 15),
     keywords: ['one', 'two', 'three'],
     graphStatus: 'active',
     lifecycleState: 'open',
@@ -54,7 +51,7 @@ test('with zstd, the files are smaller and have the same rows; without, older ve
     await warehouse.close();
   }
   const size = (dir: string) => statSync(filesOf(dir).published).size;
-  expect(size(small.dir)).toBeLessThan(size(plain.dir));
+  expect(size(small.dir)).toBeLessThan(size(plain.dir) / 2);
   for (const file of ['published', 'worker'] as const) {
     const how = ({ dir }: { dir: string }) => howCompressed(filesOf(dir)[file], dir);
     expect(await how(plain)).toEqual(['v1.0.0+', false]);
