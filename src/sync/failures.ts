@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { RejectedError, type SignalhouseError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { Failure } from '../run/tally.js';
@@ -44,9 +45,8 @@ interface Endpoint {
   /** Whether it has answered an entity in this run. */
   hasAnswered: boolean;
   inFlight: number;
-  /** Settles when more is known: an entity has succeeded or failed, or the samples have. */
-  more: Promise<void>;
-  onMore: () => void;
+  /** Emits `settled` when an entity, or all samples, have succeeded or failed. */
+  readonly events: EventEmitter;
   inARow: number;
   last: string;
   samplings: number;
@@ -95,7 +95,7 @@ export class GivenUp {
     await pool(entities, concurrency, async (entity) => {
       const { endpoint } = entity;
       const state = this.#of(endpoint);
-      while (state.isSampling || mayBeBroken(state)) await state.more;
+      while (state.isSampling || mayBeBroken(state)) await once(state.events, 'settled');
       if (asked.has(entity) || work.isOver?.()) return;
       if (state.isGivenUp) {
         this.leave(entity);
@@ -132,7 +132,7 @@ export class GivenUp {
       state.isGivenUp = state.inARow >= failuresInARow;
     } finally {
       state.isSampling = false;
-      tellMore(state);
+      state.events.emit('settled');
     }
   }
 
@@ -157,7 +157,7 @@ export class GivenUp {
       return { mustSample };
     } finally {
       state.inFlight -= 1;
-      tellMore(state);
+      state.events.emit('settled');
     }
   }
 
@@ -165,11 +165,10 @@ export class GivenUp {
     const known = this.#endpoints.get(endpoint);
     if (known) return known;
     const state: Endpoint = {
-      ...{ hasAnswered: false, inFlight: 0, more: Promise.resolve(), onMore: () => undefined },
+      ...{ hasAnswered: false, inFlight: 0, events: new EventEmitter().setMaxListeners(0) },
       ...{ inARow: 0, last: '', samplings: 0, isGivenUp: false, isSampling: false },
       left: new Set<string>(),
     };
-    tellMore(state);
     this.#endpoints.set(endpoint, state);
     return state;
   }
@@ -178,15 +177,6 @@ export class GivenUp {
 /** Whether an endpoint that has not answered yet has been asked for as many entities as it may cost. */
 function mayBeBroken({ hasAnswered, isGivenUp, inFlight, inARow }: Endpoint): boolean {
   return !hasAnswered && !isGivenUp && inFlight > 0 && inFlight + inARow >= failuresInARow;
-}
-
-/** Wakes those that wait for `more`. */
-function tellMore(state: Endpoint): void {
-  const { onMore } = state;
-  state.more = new Promise((resolve) => {
-    state.onMore = resolve;
-  });
-  onMore();
 }
 
 /** A few of these, from the middle of equal parts. */

@@ -64,8 +64,7 @@ export async function encryptFile(
 ): Promise<void> {
   if (encryptionKey) await prepareEncryption(session, extensionDirectory);
   await session.run('CHECKPOINT');
-  const { compression } = session;
-  if ((await replaceByCopy(session, dataDir, { encryptionKey, compression })) !== null) return;
+  if ((await replaceByCopy(session, dataDir, { encryptionKey })) !== null) return;
   throw new StorageError(`the log of ${filesOf(dataDir).worker} could not be folded into it`, {
     hint: 'Nothing was changed. Run the command again.',
   });
@@ -75,7 +74,7 @@ export async function encryptFile(
 async function replaceByCopy(
   session: Session,
   dataDir: string,
-  { encryptionKey, compression }: Pick<Session, 'encryptionKey' | 'compression'>,
+  { encryptionKey }: Pick<DataDir, 'encryptionKey'>,
 ): Promise<Compacted | null> {
   const started = performance.now();
   const { worker } = filesOf(dataDir);
@@ -88,7 +87,7 @@ async function replaceByCopy(
   try {
     const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
     const source = here?.name ?? 'worker';
-    const attach = attaching(fresh, target, { encryptionKey, compression });
+    const attach = attaching(fresh, target, { encryptionKey, compression: session.compression });
     await session.run(...attach);
     makePrivate(fresh);
     await copyDatabase(session, source, target);

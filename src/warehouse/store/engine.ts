@@ -134,8 +134,8 @@ const zstdFormat = "STORAGE_VERSION 'v1.2.0'";
 
 /**
  * The statement that attaches a file of ours, as SQL text and what is bound to it. A file that is written with zstd gets the
- * format of DuckDB 1.2 and keeps it until it is copied without. DuckDB's faults in reading zstd were mended up to 1.4.5 (duckdb
- * pull requests 19475 and 21178).
+ * format of DuckDB 1.2 and keeps it until it is copied without zstd. DuckDB fixed bugs in reading zstd as late as version 1.4
+ * (its pull requests 19475 and 21178).
  */
 export function attaching(
   path: string,
