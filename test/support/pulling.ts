@@ -97,14 +97,19 @@ export interface Synced extends Ran {
   readonly requests: number;
 }
 
-/** A data directory and the sandbox that it is pulled from. */
-export class Pulling {
+/** What a Pulling needs of the API that it pulls from. */
+export type Pulled = Pick<Sandbox, 'baseUrl' | 'apiKey'> & {
+  stats(): { readonly routes: Readonly<Record<string, Readonly<Record<string, number>>>> };
+};
+
+/** A data directory and the API that it is pulled from: a sandbox, unless a test says otherwise. */
+export class Pulling<Api extends Pulled = Sandbox> {
   /** Whether a test broke the live file; otherwise nobody may take it for broken. */
   isBroken = false;
   readonly env: Record<string, string>;
 
   constructor(
-    readonly sandbox: Sandbox,
+    readonly sandbox: Api,
     readonly dataDir: string,
     settings: object = {},
   ) {
@@ -121,7 +126,11 @@ export class Pulling {
   }
 
   /** A new data directory for the sandbox. */
-  static into(folders: Pick<Folders, 'make'>, sandbox: Sandbox, settings: object = {}): Pulling {
+  static into<Api extends Pulled>(
+    folders: Pick<Folders, 'make'>,
+    sandbox: Api,
+    settings: object = {},
+  ): Pulling<Api> {
     return new Pulling(sandbox, join(folders.make(), 'data'), settings);
   }
 
@@ -172,7 +181,7 @@ export class Pulling {
   }
 
   /** What the published file says otherwise than the API. */
-  differences(comparing?: Comparison): Promise<string[]> {
+  differences(this: Pulling, comparing?: Comparison): Promise<string[]> {
     return differences(this.sandbox, this.dataDir, comparing);
   }
 

@@ -1,0 +1,349 @@
+import { Pulling } from './pulling.js';
+import { type RawServer, rawServer, type Seen } from './raw-server.js';
+import type { Folders } from './signalhouse.js';
+
+type Plain = Record<string, unknown>;
+/** What a test answers in place of the default: `body` as JSON, or `text` as it is; `destroy` breaks the connection. */
+export interface PlainAnswer {
+  readonly status?: number;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly headers?: Record<string, string>;
+  readonly destroy?: true;
+}
+type Answering = (seen: Seen, count: number) => PlainAnswer | undefined | Promise<PlainAnswer | undefined>;
+
+/**
+ * A Product-Signals API of plain objects, without any rule of its own: it answers what a test put there, whether it makes
+ * sense or not. Every object is answered as it stands: a topic is the same in the list and by its id, unless
+ * `topicDetails` (and so on) has another one.
+ */
+export class PlainApi {
+  readonly apiKey = 'svc_plain';
+  organization: Plain = { id: '00000000-0000-4000-8000-0000000000ff', name: 'Plain', slug: 'plain' };
+  topics: Plain[] = [];
+  people: Plain[] = [];
+  companies: Plain[] = [];
+  channels: Plain[] = [];
+  stories: Plain[] = [];
+  /** What GET by id answers, where it differs from the list's item; null answers 404. */
+  topicDetails: Record<string, Plain | null> = {};
+  personDetails: Record<string, Plain | null> = {};
+  companyDetails: Record<string, Plain | null> = {};
+  /** `{group, messages}` by the id of the topic, company or person. */
+  topicGroups: Record<string, Plain[]> = {};
+  companyGroups: Record<string, Plain[]> = {};
+  personGroups: Record<string, Plain[]> = {};
+  topicPeople: Record<string, Plain[]> = {};
+  /** Of people and companies. */
+  identities: Record<string, Plain[]> = {};
+  sourceStats: Record<string, Plain[]> = {};
+  activities: Record<string, Plain> = {};
+  /** Of topics, people and companies: a whole answer. */
+  histories: Record<string, Plain> = {};
+  pageSize = 100;
+  /** The `Date` header of every answer; null leaves it to the machine's clock. */
+  date: Date | null = null;
+  /** Writes that arrived, in order, with their bodies. */
+  readonly writes: { path: string; body: Plain; key: string | undefined }[] = [];
+  /** Overrides, latest first: a path below /v1 (without the query) or a pattern of it. */
+  readonly #overrides: { method: string; path: string | RegExp; answer: Answering }[] = [];
+  readonly #counts = new Map<unknown, number>();
+  #server: RawServer | undefined;
+
+  static async start(content: Partial<PlainApi> = {}): Promise<PlainApi> {
+    const api = new PlainApi();
+    Object.assign(api, content);
+    api.#server = await rawServer(async (response, seen) => {
+      const answer = await api.#answer(seen);
+      if (answer.destroy) return void response.destroy();
+      const { status = 200, headers = {} } = answer;
+      if (api.date) response.setHeader('date', api.date.toUTCString());
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(answer.text ?? JSON.stringify(answer.body ?? {}));
+    });
+    return api;
+  }
+
+  get baseUrl(): string {
+    return this.#server?.baseUrl ?? '';
+  }
+
+  /** Requests so far, as `GET /topics/1/groups`. */
+  get requests(): string[] {
+    return (this.#server?.requests ?? []).map(({ method, url }) => `${method} ${below(url)}`);
+  }
+
+  /** Takes the requests so far out of the list, and returns them. */
+  taken(): string[] {
+    const { requests } = this;
+    this.#server?.requests.splice(0);
+    return requests;
+  }
+
+  stop(): Promise<void> {
+    return this.#server?.close() ?? Promise.resolve();
+  }
+
+  /** A data directory for this API. */
+  pulling(folders: Pick<Folders, 'make'>, settings: object = {}): Pulling<PlainApi> {
+    return Pulling.into(folders, this, settings);
+  }
+
+  /** What Pulling counts; this API has no routes by name. */
+  stats(): { routes: Record<string, Record<string, number>> } {
+    return { routes: { all: { all: this.requests.length } } };
+  }
+
+  /**
+   * Answers GETs of a path by hand from now on, before the default; undefined goes on to what was there before. `answer` is told
+   * how often it was asked, from 1.
+   */
+  at(path: string | RegExp, answer: Answering | PlainAnswer, method = 'GET'): this {
+    const asked: Answering = typeof answer === 'function' ? answer : () => answer;
+    this.#overrides.unshift({ method, path, answer: asked });
+    return this;
+  }
+
+  /** Takes every answer by hand back. */
+  clear(): void {
+    this.#overrides.splice(0);
+  }
+
+  async #answer(seen: Seen): Promise<PlainAnswer> {
+    const path = below(seen.url);
+    for (const one of this.#overrides) {
+      if (one.method !== seen.method) continue;
+      if (typeof one.path === 'string' ? one.path !== path : !one.path.test(path)) continue;
+      const count = (this.#counts.get(one) ?? 0) + 1;
+      this.#counts.set(one, count);
+      const answer = await one.answer(seen, count);
+      if (answer) return answer;
+    }
+    if (seen.method === 'PATCH') return this.#patch(path, seen);
+    return this.#read(path, seen.url.searchParams);
+  }
+
+  /** Every field of the body is set on the topic, in the list and by id; companies as the document says. */
+  #patch(path: string, seen: Seen): PlainAnswer {
+    const body = JSON.parse(seen.body) as Plain;
+    const key = seen.headers['idempotency-key'];
+    this.writes.push({ path, body, key: typeof key === 'string' ? key : undefined });
+    const id = path.split('/')[2] ?? '';
+    const topic = this.topics.find((one) => one.id === id);
+    if (!topic) return notFound;
+    const { archived, ...fields } = body;
+    const now = (this.date ?? new Date()).toISOString();
+    const change = {
+      ...fields,
+      ...(archived === true && { archivedAt: now }),
+      ...(archived === false && { archivedAt: null }),
+      updatedAt: now,
+    };
+    Object.assign(topic, change);
+    const detail = this.topicDetails[id];
+    if (detail) Object.assign(detail, change);
+    return { body: detail ?? topic };
+  }
+
+  #read(path: string, query: URLSearchParams): PlainAnswer {
+    const [, kind = '', id, part] = path.split('/').map(decodeURIComponent);
+    const paged = (all: readonly Plain[] = []): PlainAnswer => {
+      const page = Number(query.get('page') ?? 1);
+      const limit = Math.min(Number(query.get('limit') ?? this.pageSize), this.pageSize);
+      return {
+        body: { data: all.slice((page - 1) * limit, page * limit), limit, page, totalCount: all.length },
+      };
+    };
+    const detail = (details: Record<string, Plain | null>, list: readonly Plain[]): PlainAnswer => {
+      const one = id !== undefined && id in details ? details[id] : list.find((item) => item.id === id);
+      return one ? { body: one } : notFound;
+    };
+    const history = (): PlainAnswer => ({
+      body: this.histories[id ?? ''] ?? {
+        history: [],
+        actions: [],
+        mergedInto: null,
+        merges: [],
+        totalCount: 0,
+      },
+    });
+    if (kind === 'whoami') return { body: { organization: this.organization } };
+    if (kind === 'groups') {
+      const company = query.get('companyId');
+      return paged(
+        company === null ? this.personGroups[query.get('personId') ?? ''] : this.companyGroups[company],
+      );
+    }
+    if (id === undefined) {
+      if (kind === 'topics') return paged(this.topics);
+      if (kind === 'people') return paged(this.people);
+      if (kind === 'companies') return paged(this.companies);
+      if (kind === 'channels') return { body: this.channels };
+      if (kind === 'automation-templates') return { body: [] };
+      if (kind === 'stories') {
+        const counts = {
+          archivedCount: 0,
+          everythingCount: this.stories.length,
+          forYouCount: 0,
+          unreadCount: 0,
+        };
+        return { body: { ...counts, stories: this.stories, visitedThrough: '2026-01-01T00:00:00.000Z' } };
+      }
+      return notFound;
+    }
+    if (part === 'history') return history();
+    if (part === 'identities') return { body: { identities: this.identities[id] ?? [] } };
+    if (kind === 'topics' && part === 'groups') return { body: { data: this.topicGroups[id] ?? [] } };
+    if (kind === 'topics' && part === 'people') return { body: { data: this.topicPeople[id] ?? [] } };
+    if (kind === 'people' && part === 'source-stats')
+      return { body: { sourceStats: this.sourceStats[id] ?? [] } };
+    if (kind === 'companies' && part === 'activity')
+      return { body: this.activities[id] ?? { messageCount: 0, sourceStats: [], weeklyActivity: [] } };
+    if (part !== undefined) return notFound;
+    if (kind === 'topics') return detail(this.topicDetails, this.topics);
+    if (kind === 'people') return detail(this.personDetails, this.people);
+    if (kind === 'companies') return detail(this.companyDetails, this.companies);
+    if (kind === 'channels') return detail({}, this.channels);
+    return notFound;
+  }
+}
+
+const notFound: PlainAnswer = {
+  status: 404,
+  body: { code: 'NOT_FOUND', message: 'not found', status: 404, defined: true },
+};
+
+function below(url: URL): string {
+  return url.pathname.replace(/^\/v1/, '');
+}
+
+/** A UUID that says what it is and its number: `uuid('t', 1)`. */
+export function uuid(kind: string, number: number): string {
+  const prefix = Buffer.from(kind).toString('hex').padEnd(8, '0').slice(0, 8);
+  return `${prefix}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
+
+const someTime = '2026-10-01T08:00:00.000Z';
+
+/** A topic with every documented field of the list and of the detail. */
+export function plainTopic(number: number, fields: Plain = {}): Plain {
+  return {
+    id: uuid('t', number),
+    title: `Topic ${number}`,
+    summary: `About ${number}`,
+    issueType: 'bug_report',
+    keywords: [],
+    lifecycleState: 'open',
+    lifecycleStateConfidence: 0.9,
+    priority: 'default',
+    priorityReasoning: null,
+    eventCount: 0,
+    messageCount: 0,
+    staffResponseGroupCount: 0,
+    totalGroupCount: 0,
+    similarity: 0,
+    sources: [],
+    authors: [],
+    persons: [],
+    linkedTicket: null,
+    graphStatus: 'active',
+    archivedAt: null,
+    archivedByUserId: null,
+    archivedReason: null,
+    successorTopic: null,
+    supersededAt: null,
+    timeRangeStart: someTime,
+    timeRangeEnd: someTime,
+    createdAt: someTime,
+    updatedAt: someTime,
+    ...fields,
+  };
+}
+
+/** A person with every documented field. Ids of people and companies are digits. */
+export function plainPerson(number: number, fields: Plain = {}): Plain {
+  return {
+    id: String(number),
+    avatarUrl: null,
+    avgMessagesPerWeek: 0,
+    company: null,
+    connections: {},
+    conversationCount: 0,
+    createdAt: someTime,
+    description: null,
+    displayName: `Person ${number}`,
+    ecosystemTags: [],
+    expertiseTags: [],
+    firstSeenAt: someTime,
+    identityCount: 0,
+    isVip: false,
+    lastSeenAt: someTime,
+    messageCount: 0,
+    primaryEmail: `person${number}@example.com`,
+    sources: [],
+    weeklyActivity: [],
+    ...fields,
+  };
+}
+
+/** A company with every documented field of the list and of the detail. */
+export function plainCompany(number: number, fields: Plain = {}): Plain {
+  return {
+    id: String(number),
+    name: `Company ${number}`,
+    primaryDomain: `company${number}.example`,
+    isOrgCompany: false,
+    isVip: false,
+    lastSeenAt: someTime,
+    logoUrl: null,
+    messageCount: 0,
+    personCount: 0,
+    connections: {},
+    createdAt: someTime,
+    ...fields,
+  };
+}
+
+/** A message with every documented field. */
+export function plainMessage(number: number, fields: Plain = {}): Plain {
+  return {
+    id: uuid('m', number),
+    content: `Message ${number}`,
+    createdAt: someTime,
+    deletedAt: null,
+    editedAt: null,
+    isInternal: false,
+    metadata: null,
+    replyToId: null,
+    threadId: null,
+    sourceMessageId: `m${number}`,
+    sourceMessageType: 'message',
+    sourceName: 'slack',
+    sourceReplyToId: null,
+    sourceThreadId: null,
+    sourceUrl: null,
+    title: null,
+    author: null,
+    channel: null,
+    reactions: [],
+    replyTo: null,
+    thread: null,
+    ...fields,
+  };
+}
+
+/** A conversation as every endpoint of conversations answers it, with one message unless others are given. */
+export function plainGroup(number: number, messages = [plainMessage(number)], fields: Plain = {}): Plain {
+  return {
+    group: {
+      id: uuid('g', number),
+      title: `Conversation ${number}`,
+      archivedAt: null,
+      startTimestamp: someTime,
+      endTimestamp: someTime,
+      ...fields,
+    },
+    messages,
+  };
+}
