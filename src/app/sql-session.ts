@@ -29,12 +29,6 @@ export interface DescribedRelation {
   readonly columns: readonly RelationColumn[];
 }
 
-/**
- * What became of the snapshot that a session reads: still the newest, replaced by a newer one, or kept although there is a
- * newer one, because temporary tables, views, macros or variables would be lost.
- */
-export type Refreshed = 'newest' | 'reopened' | 'kept';
-
 /** The published snapshot, open for the statements of one person for hours. It follows what is published meanwhile. */
 export class SqlSession {
   readonly #setup: Setup;
@@ -64,24 +58,21 @@ export class SqlSession {
   }
 
   /**
-   * Opens the newest snapshot when there is one; with `always`, also when something temporary is lost. While the new file
-   * cannot be opened, the session stays on the one that it has.
+   * Opens the newest snapshot when there is one; with `always`, in any case. Returns whether it did. While the new file cannot
+   * be opened, the session stays on the one that it has.
    */
-  async refresh(always = false): Promise<Refreshed> {
-    if (!always) {
-      const version = versionOf(this.path)?.version;
-      if (version === undefined || version === this.#open.version) return 'newest';
-      if (await this.#hasTemporary()) return 'kept';
-    }
+  async refresh(always = false): Promise<boolean> {
+    const version = versionOf(this.path)?.version;
+    if (!always && (version === undefined || version === this.#open.version)) return false;
     const before = this.#open;
     try {
       this.#open = await opened(this.#setup);
     } catch (error) {
       if (always) throw error;
-      return 'newest';
+      return false;
     }
     before.snapshot.close();
-    return 'reopened';
+    return true;
   }
 
   /** Every table, view and macro, the views first. */
@@ -113,15 +104,6 @@ export class SqlSession {
 
   close(): void {
     this.#open.snapshot.close();
-  }
-
-  async #hasTemporary(): Promise<boolean> {
-    const [found] = await this.snapshot.rows<{ any: boolean }>(`
-      SELECT EXISTS (FROM duckdb_tables() WHERE temporary AND NOT internal)
-        OR EXISTS (FROM duckdb_views() WHERE temporary AND NOT internal)
-        OR EXISTS (FROM duckdb_functions() WHERE database_name = 'temp' AND NOT internal)
-        OR EXISTS (FROM duckdb_variables()) AS any`);
-    return found?.any === true;
   }
 }
 

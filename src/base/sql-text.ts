@@ -78,8 +78,8 @@ function partAt(sql: string, from: number): Part {
   if (spaces !== undefined) return found('blank', from + spaces.length);
   const two = sql.slice(from, from + 2);
   if (two === '--') {
-    const end = sql.indexOf('\n', from);
-    return found('comment', end < 0 ? sql.length : end);
+    const length = sql.slice(from).search(/[\n\r]/);
+    return found('comment', length < 0 ? sql.length : from + length);
   }
   if (two === '/*') return found('comment', endOfComment(sql, from), '*');
   // E'…' is the only text in which a backslash escapes a quote.

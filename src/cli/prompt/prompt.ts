@@ -52,7 +52,6 @@ export class Prompt {
   #isTimed = false;
   /** Stops the statement that runs. */
   #stop: (() => void) | undefined;
-  #isKept = false;
   /** What the arrow keys go through. */
   #shownHistory: string[] = [];
   /** What Tab completes; read when it is needed, and again for another file. */
@@ -350,14 +349,7 @@ export class Prompt {
   }
 
   async #refresh(): Promise<void> {
-    const found = await this.#session.refresh();
-    if (found === 'reopened') this.#reopened();
-    if (found === 'kept' && !this.#isKept) {
-      this.#isKept = true;
-      say('A newer file was published. This session stays on the earlier one, because it');
-      say('has temporary tables, views, macros or variables: \\c drops them and reads the');
-      say('newer file.');
-    }
+    if (await this.#session.refresh()) this.#reopened();
   }
 
   async #reopen(): Promise<void> {
@@ -367,7 +359,6 @@ export class Prompt {
 
   #reopened(): void {
     this.#relations = undefined;
-    this.#isKept = false;
     say(`Reading the file that was published ${moment(this.#session.publishedAt)}.`);
   }
 }

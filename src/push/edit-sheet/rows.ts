@@ -34,8 +34,8 @@ export async function selectRows(
   if (selection.by === 'query') return selectByQuery(snapshot, sheetTable, selection.sql);
   const backlog = 'id IN (SELECT topic_id FROM backlog)';
   const condition = selection.by === 'where' ? selection.sql : entityType === 'topic' ? backlog : 'true';
-  // Run by itself first, so that DuckDB's message is about the SQL that the user wrote.
-  await withSetting('--where', () => snapshot.all(`SELECT id FROM ${table} WHERE (${condition}\n) LIMIT 0`));
+  // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
+  await withSetting('--where', () => snapshot.oneSelect(`SELECT id FROM ${table} WHERE (${condition}\n)`));
   const place = `row_number() OVER (ORDER BY ${urgentFirst[entityType]})`;
   return { sql: `SELECT id AS _id, ${place} AS _place FROM ${table} WHERE (${condition}\n)`, extra: [] };
 }
@@ -45,10 +45,13 @@ async function selectByQuery(
   sheetTable: SheetTable,
   given: string,
 ): Promise<SelectedRows> {
-  const sql = given.trim().replace(/;\s*$/, '');
-  const columns = await withSetting('--query', () =>
-    snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE (${sql}\n)`),
-  );
+  const [sql, columns] = await withSetting('--query', async () => {
+    const select = await snapshot.oneSelect(given);
+    return [
+      select,
+      await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE (${select}\n)`),
+    ] as const;
+  });
   const id = columns.find(({ column_name: name }) => name.toLowerCase() === sheetTable.id);
   const reserved = reservedNames(sheetTable);
   const problems: Problem[] = columns.flatMap(({ column_name: name }) =>

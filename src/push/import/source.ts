@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
+import { statementsIn } from '../../base/sql-text.js';
 import type { Cell, Grid } from '../../sheet/grid.js';
 import { maxFileBytes, maxRows } from '../../sheet/grid.js';
 import { readBytes, readRecords, readSheet, type SheetOptions, type SheetSource } from '../../sheet/read.js';
@@ -91,17 +92,14 @@ export async function fromStream(
 /** Reads the rows of one SELECT on the published file, numbered from 1. Raises UsageError. */
 export async function fromSql(snapshot: Snapshot, sql: string): Promise<ImportSource> {
   const rows: { number: number; cells: Cell[] }[] = [];
-  let columns: readonly string[] | undefined;
-  for await (const answer of snapshot.answers(sql)) {
-    if (columns) throw sqlError('has more than one statement');
-    columns = answer.columns.map(({ name }) => name);
-    for await (const row of answer.rows) {
-      if (rows.length === maxRows)
-        throw sqlError(`returns more than ${maxRows.toLocaleString('en-US')} rows`);
-      rows.push({ number: rows.length + 1, cells: row.map(cellOf) });
-    }
+  const { length } = statementsIn(sql);
+  if (length !== 1) throw sqlError(length === 0 ? 'has no statement' : 'has more than one statement');
+  const answer = await snapshot.onlyAnswer(sql);
+  for await (const row of answer.rows) {
+    if (rows.length === maxRows) throw sqlError(`returns more than ${maxRows.toLocaleString('en-US')} rows`);
+    rows.push({ number: rows.length + 1, cells: row.map(cellOf) });
   }
-  if (!columns) throw sqlError('has no statement');
+  const columns = answer.columns.map(({ name }) => name);
   return { grid: { columns, headerRow: 0, rows, notes: [] }, name: 'SQL', hash: null };
 }
 

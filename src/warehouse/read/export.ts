@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   createReadStream,
   createWriteStream,
   existsSync,
@@ -89,7 +90,7 @@ export async function exportAll(
 ): Promise<Exported[]> {
   const dir = resolve(options.dir);
   try {
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new StorageError(`${dir} cannot be created: ${messageOf(error)}`, { cause: error });
   }
@@ -142,6 +143,8 @@ async function write(connection: DuckDBConnection, step: Step): Promise<Exported
       `COPY (${select}\n) TO ${literal(step.temporary)} (${forms[step.format]})`,
     );
     if (step.bom) await prependMark(step.temporary);
+    // DuckDB leaves that to the umask of the process.
+    chmodSync(step.temporary, 0o600);
     syncFile(step.temporary);
     return { name: step.name, path: step.out, rows, bytes: statSync(step.temporary).size };
   } catch (error) {
@@ -174,10 +177,13 @@ async function copied(connection: DuckDBConnection, sql: string): Promise<number
 async function prependMark(path: string): Promise<void> {
   const marked = `${path}.bom`;
   try {
-    await pipeline(async function* () {
-      yield '\uFEFF';
-      yield* createReadStream(path);
-    }, createWriteStream(marked));
+    await pipeline(
+      async function* () {
+        yield '\uFEFF';
+        yield* createReadStream(path);
+      },
+      createWriteStream(marked, { mode: 0o600 }),
+    );
     renameSync(marked, path);
   } catch (error) {
     rmSync(marked, { force: true });

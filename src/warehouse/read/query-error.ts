@@ -26,12 +26,14 @@ export function queryError(error: unknown, sql?: string): UsageError {
   const { message, at } = reportOf(error, sql);
   const excerpt = sql === undefined || at === undefined ? '' : `\n${excerptAt(sql, at)}`;
   return new UsageError(message + excerpt, [], {
-    hint: refusal.test(message)
-      ? 'Only the published tables and views can be read here: no other file, no settings, and nothing is written.'
-      : undefined,
+    hint: refusal.test(message) ? whatMayRun : undefined,
     cause: error,
   });
 }
+
+/** What statements may do, for a person whose statement was refused. */
+export const whatMayRun =
+  'What may run is SELECT (also WITH, FROM, VALUES, PIVOT), EXPLAIN of a SELECT, DESCRIBE, SHOW and SUMMARIZE, on the published tables and views: no other file is read, no setting changes, and nothing is written.';
 
 /** Whether a statement named a table, column or function that there is not. */
 export function isUnknownName(error: unknown): boolean {

@@ -1,17 +1,19 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type DuckDBConnection, type DuckDBResult, ResultReturnType, StatementType } from '@duckdb/node-api';
+import { basename, dirname } from 'node:path';
+import { type DuckDBConnection, type DuckDBResult, ResultReturnType } from '@duckdb/node-api';
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Json } from '../../base/json.js';
 import { statementsIn } from '../../base/sql-text.js';
 import { listLiteral, literal } from '../sql.js';
 import { keyFault } from '../store/encryption.js';
-import { attach, filesOf, type Limits, openInstance } from '../store/engine.js';
+import { attach, filesOf, type Limits, logsOf } from '../store/engine.js';
 import { lockConflict, outOfMemory, storageFault } from '../store/faults.js';
 import { currentHolder } from '../store/lock.js';
+import { PrivateFolder } from '../store/private-folder.js';
 import { bindings, forPeople, type Params, parsedJson } from '../store/session.js';
 import { isUnknownName, plainError, queryError, reportErrorsAsJson } from './query-error.js';
+import { readingText, selectIn } from './reading-statements.js';
 
 interface Column {
   readonly name: string;
@@ -43,38 +45,52 @@ export class Snapshot {
   }
 
   /**
-   * Runs the statements one after the other, and yields the answer of each that has one: SET or CREATE TEMP TABLE have
-   * none. Read or drop the rows of one before asking for the next. Raises UsageError for a statement that is not SQL, fails,
-   * or would write: to the snapshot, to another file, or to a setting; and when there is no statement.
+   * Runs the statements one after the other, and yields the answer of each. Read or drop the rows of one before asking for
+   * the next. Raises UsageError for a statement that is not SQL, fails, or does anything but read the snapshot; and when
+   * there is no statement.
    */
   async *answers(sql: string): AsyncGenerator<Answer, void, void> {
-    const statements = await this.#forUser(sql, () => extracted(this.#connection, sql));
-    for (let index = 0; index < statements.count; index += 1) {
-      const result = await this.#forUser(sql, async () => {
-        const prepared = await statements.prepare(index);
-        try {
-          return await prepared.stream();
-        } finally {
-          prepared.destroySync();
-        }
-      });
-      // DuckDB runs PIVOT as several statements, of which only the last has an answer.
-      if (result.returnType === ResultReturnType.NOTHING) continue;
-      yield { columns: columnsOf(result), rows: rowsOf(result, (work) => this.#forUser(sql, work)) };
+    const texts = await this.#statementsOf(sql);
+    let end = 0;
+    for (const text of texts) {
+      const start = sql.indexOf(text, end);
+      end = start + text.length;
+      // Blanks in the place of what comes before it: errors then name the line of the whole.
+      yield await this.#answer(text, sql.slice(0, start).replace(/[^\n]/g, ' '));
     }
   }
 
-  /**
-   * The answer of the only statement in `sql`. Raises UsageError when there is none or more than one, and for what
-   * `answers` raises it for.
-   */
+  /** The answer of the only statement in `sql`. Raises UsageError when there is not one, and for what `answers` raises it for. */
   async onlyAnswer(sql: string): Promise<Answer> {
-    const { length } = statementsIn(sql);
-    if (length > 1) throw new UsageError(`there are ${length} statements; write one`);
-    let only: Answer | undefined;
-    for await (const answer of this.answers(sql)) only = answer;
-    if (only) return only;
-    throw new UsageError('the statement returns no rows; write a SELECT');
+    const [text = '', ...others] = await this.#statementsOf(sql);
+    if (others.length > 0) throw new UsageError(`there are ${others.length + 1} statements; write one`);
+    return this.#answer(text, sql.slice(0, sql.indexOf(text)));
+  }
+
+  async #statementsOf(sql: string): Promise<string[]> {
+    const texts = statementsIn(sql);
+    if (texts.length === 0) throw new UsageError('there is no statement to run');
+    // What DuckDB says about the text as it was written comes before what is said of its parts.
+    await this.#forUser(sql, () => this.#connection.extractStatements(sql));
+    return texts;
+  }
+
+  async #answer(text: string, before: string): Promise<Answer> {
+    const sql = await this.#forUser(before + text, () => readingText(this.#connection, text, before));
+    const result = await this.#forUser(sql, async () => {
+      // DuckDB runs PIVOT as several statements, of which only the last has an answer.
+      const statements = await this.#connection.extractStatements(sql);
+      for (let index = 0; ; index += 1) {
+        const prepared = await statements.prepare(index);
+        try {
+          if (index === statements.count - 1) return await prepared.stream();
+          await prepared.run();
+        } finally {
+          prepared.destroySync();
+        }
+      }
+    });
+    return { columns: columnsOf(result), rows: rowsOf(result, (work) => this.#forUser(sql, work)) };
   }
 
   /** Runs a part of a user's statements. One that fails in the middle of a transaction leaves none open. */
@@ -173,43 +189,12 @@ function asObject(names: readonly string[], row: readonly Json[]): Record<string
   return Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
 }
 
-async function extracted(connection: DuckDBConnection, sql: string) {
-  if (statementsIn(sql).length === 0) throw new UsageError('there is no statement to run');
-  return connection.extractStatements(sql);
-}
-
 /**
  * One SELECT to export, as it can stand within brackets behind FROM, together with comments and without its semicolon.
  * Raises UsageError for anything else.
  */
-export async function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
-  const texts = statementsIn(sql);
-  const [select = ''] = texts;
-  if (texts.length !== 1) throw notOneSelect(texts.length);
-  const isSelect = await asUsageErrors(async () => {
-    const statements = await connection.extractStatements(select);
-    // DuckDB runs PIVOT as several statements, and the last one can only be checked when the others have run.
-    for (let index = 0; index < statements.count; index += 1) {
-      const prepared = await statements.prepare(index);
-      try {
-        if (index === statements.count - 1) return prepared.statementType === StatementType.SELECT;
-        if (prepared.statementType !== StatementType.CREATE) return false;
-        await prepared.run();
-      } finally {
-        prepared.destroySync();
-      }
-    }
-    return false;
-  }, select);
-  if (!isSelect) throw notOneSelect(1);
-  return select;
-}
-
-function notOneSelect(statements: number): UsageError {
-  const found = statements > 1 ? `, and these are ${statements} statements` : '';
-  return new UsageError(`only one SELECT can be exported${found}`, [], {
-    hint: 'Write one statement that returns rows, or name a table or view.',
-  });
+export function oneSelect(connection: DuckDBConnection, sql: string): Promise<string> {
+  return asUsageErrors(() => selectIn(connection, sql), sql);
 }
 
 /** Limits of a reader that somebody else's queries run in. */
@@ -339,24 +324,24 @@ interface Sealed {
   readonly abandon: () => void;
 }
 
-/** The same for a connection that stays open until `close`. */
+/**
+ * The same for a connection that stays open until `close`. Where there is no place for a private folder, nothing is spilled,
+ * and once the file is open, no other is opened at all, except for `writable`.
+ */
 async function openSealed(
   path: string,
   limits: ReadingLimits,
   writable: readonly string[] = [],
 ): Promise<Sealed> {
-  // Not in the data directory: an analyst may not be able to write there, and the worker removes leftovers from it.
-  const spill = mkdtempSync(join(tmpdir(), 'signalhouse-'));
-  const removeSpill = () => {
-    process.off('exit', removeSpill);
-    rmSync(spill, { recursive: true, force: true });
-  };
-  // A closed pipe (`| head`) exits the process while the rows are read.
-  process.on('exit', removeSpill);
+  const folder = PrivateFolder.for(dirname(path), path);
   try {
-    const database = limits.encryptionKey
-      ? await attach(path, { ...limits, access: 'read', spill })
-      : await openInstance(path, { ...limits, access: 'read', spill });
+    if (folder === undefined) refuseLog(path);
+    const database = await attach(folder?.file ?? path, {
+      ...limits,
+      access: 'read',
+      spill: folder?.spill ?? '',
+    });
+    folder?.forgetFile();
     const connection = await database.connect();
     if (limits.spillLimit !== undefined)
       await connection.run(`SET GLOBAL max_temp_directory_size = ${literal(limits.spillLimit)}`);
@@ -364,6 +349,7 @@ async function openSealed(
       ${reportErrorsAsJson};
       SET GLOBAL allowed_paths = ${listLiteral(writable)};
       SET GLOBAL enable_external_access = false;
+      ${folder === undefined && writable.length === 0 ? "SET GLOBAL disabled_filesystems = 'LocalFileSystem';" : ''}
       SET GLOBAL lock_configuration = true`);
     let open = true;
     const close = () => {
@@ -371,12 +357,13 @@ async function openSealed(
       open = false;
       connection.closeSync();
       database.closeSync();
-      removeSpill();
+      folder?.remove();
     };
-    return { connection, close, abandon: removeSpill };
+    return { connection, close, abandon: () => folder?.remove() };
   } catch (error) {
-    removeSpill();
-    throw keyFault(path, limits.encryptionKey, error) ?? cannotOpen(path, plainError(error));
+    folder?.remove();
+    if (error instanceof SignalhouseError) throw error;
+    throw keyFault(path, limits.encryptionKey, error) ?? cannotOpen(path, plainError(error), folder?.file);
   }
 }
 
@@ -392,7 +379,17 @@ export function publishedIn(dataDir: string): string {
   });
 }
 
-function cannotOpen(path: string, error: unknown): unknown {
+/** Raises a StorageError when another program left a log beside a published file: DuckDB would replay it. */
+function refuseLog(path: string): void {
+  const [log] = logsOf(path);
+  if (log === undefined) return;
+  throw new StorageError(
+    `another program opened ${path} for writing and left ${basename(log)}, which would change what is read`,
+    { hint: 'The next publication removes it (signalhouse sync, or signalhouse rebuild). Or delete it.' },
+  );
+}
+
+function cannotOpen(path: string, error: unknown, openedAs = path): unknown {
   if (lockConflict(error)) {
     return new StorageError(`${path} is open for writing in another program`, {
       hint: 'Close it there, or open it there read-only; signalhouse itself never writes to a published file.',
@@ -400,8 +397,11 @@ function cannotOpen(path: string, error: unknown): unknown {
     });
   }
   if (outOfMemory(error)) return storageFault(error, path);
-  return new StorageError(`${path} cannot be opened: ${firstLine(messageOf(error))}`, {
-    hint: 'Publish it again with signalhouse rebuild, or check that this user may read it.',
-    cause: error,
-  });
+  return new StorageError(
+    `${path} cannot be opened: ${firstLine(messageOf(error)).replaceAll(openedAs, path)}`,
+    {
+      hint: 'Publish it again with signalhouse rebuild, or check that this user may read it.',
+      cause: error,
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { EncryptionKey } from '../../base/encryption.js';
@@ -8,6 +8,7 @@ import { identifier, literal } from '../sql.js';
 import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
 import { largerLimits, openWithEnough } from './memory.js';
+import { removeAbandoned } from './private-folder.js';
 import { type Compression, type Database, Session } from './session.js';
 
 /** How much of the machine DuckDB may use. */
@@ -95,6 +96,11 @@ export function makePrivate(path: string): void {
 /** The write-ahead log of a database file. */
 export function logOf(path: string): string {
   return `${path}.wal`;
+}
+
+/** The logs that lie beside a database file: there is more than one when a checkpoint was interrupted. */
+export function logsOf(path: string): string[] {
+  return ['', '.checkpoint', '.recovery'].map((end) => logOf(path) + end).filter((log) => existsSync(log));
 }
 
 /** Opens a file by attaching it to an empty database in memory; also one that is encrypted, which takes nothing else. */
@@ -225,6 +231,7 @@ export function removeLeftovers(dataDir: string): void {
     if (!name.startsWith(unfinished) || name.startsWith(spillName)) continue;
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }
+  removeAbandoned(dataDir);
 }
 
 /** The prefix of files that are not finished yet; a rename gives them their final name. */

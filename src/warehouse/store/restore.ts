@@ -5,19 +5,18 @@ import {
   copyFileSync,
   existsSync,
   openSync,
-  readdirSync,
   readSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
 import { firstLine, messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import { literal } from '../sql.js';
 import { keyFault } from './encryption.js';
-import { filesOf, type Limits, logOf, openFile, unfinished } from './engine.js';
+import { filesOf, type Limits, logOf, logsOf, makePrivate, openFile, unfinished } from './engine.js';
 import { lockConflict, outOfMemory, storageFault } from './faults.js';
 import type { Session } from './session.js';
 
@@ -76,12 +75,6 @@ export async function openOrRestore(
 function isMissing(dataDir: string): boolean {
   const { worker, published, recovery } = filesOf(dataDir);
   return !existsSync(worker) && ([published, recovery].some(existsSync) || logsOf(worker).length > 0);
-}
-
-/** The write-ahead logs of a file: there may be more than one when a checkpoint was interrupted. */
-function logsOf(path: string): string[] {
-  const name = `${basename(path)}.wal`;
-  return readdirSync(dirname(path)).flatMap((it) => (it.startsWith(name) ? [join(dirname(path), it)] : []));
 }
 
 /** DuckDB reads blocks as it needs them, and opens a truncated file: so the length is checked as well. */
@@ -238,6 +231,7 @@ async function copySnapshot(
 ): Promise<Date | null> {
   const { mtime } = statSync(snapshot);
   copyFileSync(snapshot, copy);
+  makePrivate(copy);
   syncFile(copy);
   try {
     const session = await openWhole(copy, dataDir, limits);

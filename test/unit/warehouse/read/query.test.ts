@@ -1,10 +1,11 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import { openPublished, type Snapshot } from '../../../../src/warehouse/read/query.js';
+import { openPublished, reading, type Snapshot } from '../../../../src/warehouse/read/query.js';
+import { canMount, makeReadOnly } from '../../../support/small-disk.js';
 import { doc, emptyDir, limits, open, runId } from '../support.js';
 
 const dir = emptyDir();
@@ -116,14 +117,8 @@ test.each([
   expect((await snapshot.onlyAnswer(query)).columns.map(({ name }) => name)).toEqual(names);
 });
 
-test('what has no answer is run, and yields none', async () => {
-  const sql =
-    "CREATE TEMP TABLE mine AS SELECT 7 AS n; SET VARIABLE more = 1; SELECT n + getvariable('more') AS n FROM mine; DROP TABLE mine";
-  const found = [];
-  for await (const { rows } of snapshot.answers(sql)) for await (const row of rows) found.push(row);
-  expect(found).toEqual([[8]]);
+test('one statement is wanted where one answer is', async () => {
   await expect(snapshot.onlyAnswer('SELECT 1; SELECT 2')).rejects.toThrow('2 statements');
-  await expect(snapshot.onlyAnswer('SET VARIABLE more = 1')).rejects.toThrow('returns no rows');
 });
 
 describe('an error of a statement', () => {
@@ -201,18 +196,72 @@ test('a query that fails between two chunks of rows fails, and does not end earl
   await expect(snapshot.all('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
 });
 
-test('what does not fit into memory spills outside of the data directory', async () => {
-  const small = await openPublished(dir, { ...limits, memoryLimit: '40MB' });
-  const rows = await small.all(
-    `SELECT count(*) AS n FROM (SELECT md5(range::VARCHAR) AS m FROM range(1_500_000) ORDER BY m LIMIT 1_400_000)`,
-  );
-  expect(rows).toEqual([{ n: 1_400_000 }]);
-  small.close();
-  small.close();
-  expect(readdirSync(dir).sort()).toEqual(['signals.duckdb', 'worker.duckdb']);
+describe('what does not fit into memory', () => {
+  const large = `SELECT count(*) AS n FROM (SELECT md5(range::VARCHAR) AS m FROM range(1_500_000) ORDER BY m LIMIT 1_400_000)`;
+  const folders = () => readdirSync(dir).filter((name) => name.startsWith('.spill-'));
+
+  test('spills into a private folder of the data directory, which goes with the reader', async () => {
+    const before = folders();
+    const small = await openPublished(dir, { ...limits, memoryLimit: '40MB' });
+    const [folder = ''] = folders().filter((name) => !before.includes(name));
+    expect(statSync(join(dir, folder)).mode & 0o777).toBe(0o700);
+    expect(folder).toContain(`-${process.pid}-`);
+    expect(await small.all(large)).toEqual([{ n: 1_400_000 }]);
+    small.close();
+    small.close();
+    expect(folders()).not.toContain(folder);
+  });
+
+  test('and was left by a process that was killed is removed by the next one, never that of a living one', async () => {
+    const of = (pid: number, host: string) => `.spill-${host}-${pid}-01234567`;
+    const [dead, living, elsewhere] = [of(2 ** 22 + 1, hostname()), of(1, hostname()), of(1, 'elsewhere')];
+    for (const name of [dead, living, elsewhere]) {
+      mkdirSync(join(dir, name));
+      writeFileSync(join(dir, name, 'duckdb_temp_storage_DEFAULT-0.tmp'), 'secret');
+    }
+    (await openPublished(dir, limits)).close();
+    expect(folders()).not.toContain(dead);
+    expect(folders()).toEqual(expect.arrayContaining([living, elsewhere]));
+  });
+});
+
+describe('what only reads can be run', () => {
+  test.each([
+    'SELECT 1 AS one',
+    '(SELECT 1 AS one)',
+    'WITH t AS MATERIALIZED (SELECT 1 AS one) SELECT * FROM t -- the end',
+    'WITH RECURSIVE t AS (SELECT 1 AS one UNION ALL SELECT one + 1 FROM t WHERE one < 3) FROM t',
+    'FROM topics SELECT id',
+    'TABLE topics',
+    'VALUES (1), (2)',
+    'SELECT 1 UNION SELECT 2 ORDER BY 1 LIMIT 1',
+    'UNPIVOT (SELECT 1 AS a, 2 AS b) ON a, b',
+    'PIVOT topics ON title USING count(*)',
+    "PIVOT topics ON title IN ('One') USING count(*)",
+    'DESCRIBE topics',
+    'DESCRIBE SELECT 1',
+    'SHOW TABLES',
+    'SHOW ALL TABLES',
+    'SUMMARIZE topics',
+    'SUMMARIZE SELECT 1 AS one',
+    "FROM query('SELECT 1')",
+    "FROM query_table('topics')",
+    "SELECT 'checkpoint(); COPY' AS text",
+    'EXPLAIN SELECT 1',
+    '/* why */ explain -- it\n (format json) FROM topics',
+    'EXPLAIN ANALYZE SELECT count(*) FROM topics',
+    'EXPLAIN (SELECT 1)',
+    "EXPLAIN PIVOT topics ON title IN ('One') USING count(*)",
+    'EXPLAIN DESCRIBE topics',
+    "SELECT * FROM topic_as_of(TIMESTAMPTZ '2026-01-02') LIMIT 1",
+  ])('%s', async (sql) => {
+    expect((await snapshot.all(sql)).length).toBeGreaterThanOrEqual(0);
+    expect((await snapshot.onlyAnswer(sql)).columns.length).toBeGreaterThan(0);
+  });
 });
 
 describe('nothing but the snapshot can be read, and nothing written', () => {
+  const file = join(dir, 'signals.duckdb');
   const secret = join(emptyDir(), 'secret.csv');
   writeFileSync(secret, 'a\n1\n');
   const target = join(emptyDir(), 'out.csv');
@@ -245,9 +294,133 @@ describe('nothing but the snapshot can be read, and nothing written', () => {
     '-- only a comment',
     'SELECT * FROM nowhere',
     'SELECT 1 / (SELECT id FROM topics)::INTEGER',
+    `COPY (SELECT 1) TO '${file}' (USE_TMP_FILE false)`,
+    `COPY (SELECT from_hex('00') AS b) TO '${file}.wal' (FORMAT blob)`,
+    `EXPLAIN COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `EXPLAIN ANALYZE COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `/**/ EXPLAIN/**/ANALYZE COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `EXPLAIN (ANALYZE) COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `EXPLAIN ANALYZE COPY (PIVOT topics ON title USING count(*)) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `COPY (PIVOT topics ON title USING count(*)) TO '${file}.wal' (USE_TMP_FILE false)`,
+    `PREPARE write AS COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false); EXECUTE write`,
+    'PREPARE harmless AS SELECT 1',
+    'EXECUTE harmless',
+    `SELECT 1); COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false); SELECT (1`,
+    `/* /* */ EXPLAIN SELECT 1 */ COPY (SELECT 1) TO '${file}.wal' (USE_TMP_FILE false)`,
+    'WITH t AS (DELETE FROM topics RETURNING *) FROM t',
+    'DELETE FROM topics RETURNING *',
+    'CREATE TEMP TABLE mine AS SELECT 1',
+    'CREATE TEMP MACRO mine() AS 1',
+    'CREATE TEMP TABLE mine AS PIVOT topics ON title USING count(*)',
+    'SET VARIABLE mine = 1',
+    "SET search_path = 'memory'",
+    'USE memory',
+    'BEGIN',
+    'CALL pragma_version()',
+    'PRAGMA version',
+    'PRAGMA enable_profiling',
+    'CHECKPOINT',
+    'VACUUM',
+    'DETACH signals',
+    `IMPORT DATABASE '${target}'`,
+    'FROM checkpoint()',
+    "FROM force_checkpoint('signals')",
+    `FROM enable_logging(storage = 'file', storage_path = '${target}')`,
+    'FROM system.main."enable_logging"()',
+    "FROM query('FROM enable_' || 'logging()')",
+    'SELECT (SELECT count(*) FROM enable_profiling())',
+    'EXPLAIN ANALYZE FROM enable_profiling()',
+    'PIVOT (SELECT 1 AS a, 2 AS b FROM enable_profiling()) ON a USING sum(b)',
+    'FROM enable_peg_parser()',
+    "FROM json_execute_serialized_sql(json_serialize_sql('FROM enable_logging()'))",
+    `FROM query('COPY (SELECT 1) TO ''${target}''')`,
+    `SELECT getenv('HOME')`,
+    `FROM read_blob('${file}')`,
+    `FROM read_blob('${file}.wal')`,
+    `FROM read_duckdb('${join(dir, 'worker.duckdb')}')`,
   ])('%s', async (sql) => {
+    const before = readFileSync(file);
     await expect(snapshot.all(sql)).rejects.toThrow(UsageError);
     expect(readdirSync(join(target, '..'))).toEqual([]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(existsSync(`${file}.wal`)).toBe(false);
     expect(await snapshot.all('SELECT id, title FROM topics')).toEqual([{ id: 't1', title: 'One' }]);
   });
+});
+
+/** Runs `work` while the folder can be written, or while nobody can write it. */
+async function withPlace(folder: string, isWritable: boolean, work: () => Promise<unknown>): Promise<void> {
+  const undo = isWritable ? undefined : makeReadOnly(folder);
+  try {
+    await work();
+  } finally {
+    undo?.();
+  }
+}
+
+/** What would happen if a statement that writes were let through. */
+describe('the connection itself writes nothing beside the published file', () => {
+  test.each(['a data directory that can be written', ...(canMount ? ['one that cannot'] : [])])(
+    '%s',
+    async (which) => {
+      const own = emptyDir();
+      writeFileSync(join(own, 'signals.duckdb'), readFileSync(join(dir, 'signals.duckdb')));
+      // Not a log of this file: DuckDB would refuse to open the two together.
+      const isWritable = which !== 'one that cannot';
+      if (isWritable) writeFileSync(join(own, 'signals.duckdb.wal'), 'foreign');
+      const file = join(own, 'signals.duckdb');
+      const before = readdirSync(own);
+      await withPlace(own, isWritable, () =>
+        reading(file, limits, [], async (connection) => {
+          const [settings] = (
+            await connection.runAndReadAll(
+              "SELECT current_setting('allowed_paths'), current_setting('temp_directory')",
+            )
+          ).getRowsJson();
+          const [paths, spill] = settings as unknown as [string[], string];
+          expect(spill.startsWith(join(own, '.spill-'))).toBe(isWritable);
+          const targets = [
+            file,
+            `${file}.wal`,
+            `${file}.wal.checkpoint`,
+            `${spill}/../../signals.duckdb`,
+            ...paths,
+          ];
+          for (const target of targets) {
+            for (const options of [
+              'USE_TMP_FILE false',
+              'USE_TMP_FILE true',
+              'FORMAT parquet, PER_THREAD_OUTPUT',
+            ])
+              await connection.run(`COPY (SELECT 1) TO '${target}' (${options})`).catch(() => undefined);
+            await connection.run(`EXPORT DATABASE '${target}'`).catch(() => undefined);
+            await connection
+              .run(`ATTACH '${target}' AS mine; CREATE TABLE mine.t AS SELECT 1`)
+              .catch(() => undefined);
+            await connection.run('ROLLBACK').catch(() => undefined);
+          }
+          const rows = await connection.runAndReadAll('SELECT title FROM topics');
+          expect(rows.getRowsJson()).toEqual([['One']]);
+        }),
+      );
+      expect(readdirSync(own)).toEqual(before);
+      expect(readFileSync(file).equals(readFileSync(join(dir, 'signals.duckdb')))).toBe(true);
+      if (isWritable) expect(readFileSync(`${file}.wal`, 'utf8')).toBe('foreign');
+    },
+  );
+
+  test.runIf(canMount)(
+    'a log of another program is never replayed: not without a place for a name of our own, either',
+    async () => {
+      const own = emptyDir();
+      writeFileSync(join(own, 'signals.duckdb'), readFileSync(join(dir, 'signals.duckdb')));
+      writeFileSync(join(own, 'signals.duckdb.wal'), '');
+      await withPlace(own, false, () =>
+        expect(openPublished(own, limits)).rejects.toMatchObject({
+          name: 'StorageError',
+          message: expect.stringContaining('signals.duckdb.wal'),
+        }),
+      );
+    },
+  );
 });
