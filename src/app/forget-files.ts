@@ -12,7 +12,9 @@ import { Journal, journalPath } from '../push/queue/journal.js';
 import { endedChange, withoutStrings } from '../warehouse/forget/apply.js';
 import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { stripJson } from '../warehouse/forget/strip.js';
+import { foreignLogs } from '../warehouse/publish.js';
 import { filesOf } from '../warehouse/store/engine.js';
+import { foldersIn } from '../warehouse/store/private-folder.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { holds } from './forget-search.js';
 import type { Setup } from './setup.js';
@@ -57,7 +59,7 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 
 /**
  * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
- * that hold any of it are deleted. Returns their names, relative to the directory.
+ * that hold any of it are deleted, as are logs that other programs left beside published files. Returns their names, relative to the directory.
  */
 export async function cleanFiles(
   folder: DataDir,
@@ -77,6 +79,11 @@ export async function cleanFiles(
     if (stripped === text) continue;
     found.push(name);
     if (!dryRun) writeAtomicallySync(path, stripped, { mode: statSync(path).mode & 0o777 });
+  }
+  // The whole file that it belongs to is published again.
+  for (const path of foreignLogs(dataDir)) {
+    found.push(basename(path));
+    if (!dryRun) rmSync(path, { force: true });
   }
   const kept = ['reports', join('inbox', 'done'), join('inbox', 'rejected')];
   for (const name of kept) {
@@ -176,6 +183,10 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
     ...aside.map((name) => `${name} in the data directory: a damaged file that was moved aside. Delete it.`),
     ...foreign.map((name) => `${name} in the data directory: not a file of the worker. Delete it.`),
     ...others.map((name) => `${name} in the data directory: a database that the worker does not write.`),
+    ...foldersIn(dataDir).map(
+      (name) =>
+        `${name} in the data directory: what a query that is still running wrote there. It goes when that ends.`,
+    ),
     ...waiting.map((name) => `inbox/${name}: a sheet that has not been imported yet.`),
     ...views.map((name) => `views/${name}: a query that names what was forgotten.`),
   ];

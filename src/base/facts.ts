@@ -19,6 +19,8 @@ export interface Facts {
   readonly files: Readonly<
     Record<'worker' | 'published', { readonly path: string; readonly bytes: number } | null>
   >;
+  /** Logs that programs which opened a published file for writing left beside it; absent when there is none. */
+  readonly foreignLogs?: readonly string[];
   /** When the snapshot that analysts read was published; null before the first time. */
   readonly publishedAt: Iso | null;
   /** Null as long as nothing is published. */

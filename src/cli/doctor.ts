@@ -7,6 +7,7 @@ import {
   inspect,
   type Probe,
   probe,
+  readFiles,
   refuseAnother,
 } from '../app/doctor.js';
 import type { Access, Setup } from '../app/setup.js';
@@ -19,6 +20,7 @@ import {
   SignalhouseError,
   UsageError,
 } from '../base/errors.js';
+import type { Facts } from '../base/facts.js';
 import { createLog } from '../base/log.js';
 import { bytes, counted, duration } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
@@ -78,7 +80,11 @@ export async function examine({ sources }: Context): Promise<Check[]> {
   const { checks, access } = settings(sources);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [...checkDataDir(config.dataDir), ...checkPermissions(config)];
+  const folder = [
+    ...checkDataDir(config.dataDir),
+    ...checkPermissions(config),
+    ...checkLogs(readFiles(config.dataDir)),
+  ];
   const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
@@ -158,6 +164,18 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
       'permissions',
       `other users can read ${named.join(', ')}${rest} in ${dataDir}`,
       `chmod -R go= ${shellWord(dataDir)}${again}${passing === 0 ? '' : `, and let the readers pass: chmod ${(0o700 | (passing & 0o011)).toString(8)} ${shellWord(dataDir)}`}`,
+    ),
+  ];
+}
+
+/** Whether a program opened a published file for writing. */
+function checkLogs({ foreignLogs = [] }: Pick<Facts, 'foreignLogs'>): Check[] {
+  if (foreignLogs.length === 0) return [];
+  return [
+    warn(
+      'published file',
+      `${foreignLogs.join(', ')}: another program opened the published file for writing; readers may see its changes, or fail`,
+      'Open it read-only there (docs/other-tools.md). The next publication removes the log: signalhouse sync, or signalhouse rebuild.',
     ),
   ];
 }

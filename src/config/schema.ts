@@ -196,12 +196,12 @@ const publish = section({
   mode: z
     .union([z.string(), z.number()])
     .refine(
-      (mode) => /^0?[67][0-7]{2}$/.test(String(mode)),
-      'must be octal permissions such as "0600" or "0640"',
+      (mode) => /^0?[4-7][0-7]{2}$/.test(String(mode)),
+      'must be octal permissions such as "0400" or "0440"',
     )
-    .default('0600')
+    .default('0400')
     .describe(
-      'Permissions of the published files, octal: "0640" lets the group of the file read them (the directory must let it in too).',
+      'Permissions of the published files, octal: "0440" lets the group of the file read them (the directory must let it in too). Without write permission, DuckDB refuses to open them for writing.',
     ),
   ...privacy,
   also: z

@@ -1,19 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EncryptionKey } from '../base/encryption.js';
 import { LakeError, type SignalhouseError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { isAlive } from '../base/processes.js';
 import { Scope } from '../base/scope.js';
 import { type PrivacySettings, policyOf } from '../warehouse/privacy/policy.js';
 import { saltOf, useSalt } from '../warehouse/privacy/salt.js';
-import { fullestIn } from '../warehouse/read/query.js';
+import { fullestIn, refuseLog } from '../warehouse/read/query.js';
 import { literal } from '../warehouse/sql.js';
 import { keyFault } from '../warehouse/store/encryption.js';
 import { attaching, type Limits, openInstance } from '../warehouse/store/engine.js';
 import { extensionsOf, loadExtension } from '../warehouse/store/extensions.js';
+import { PrivateFolder } from '../warehouse/store/private-folder.js';
 import { Session } from '../warehouse/store/session.js';
 import { type Catalog, catalogOf, lake } from './catalog.js';
 import { lakeFault, withoutLogin } from './errors.js';
@@ -69,8 +67,12 @@ export async function withLake<T>(
   const published = fullestIn(dataDir);
   const identity = identityOf(published);
   return Scope.run(async (scope) => {
-    const session = await openSession(parts, scope);
-    await attachSnapshot(session, published);
+    const folder = PrivateFolder.for(dataDir, published);
+    if (folder) scope.defer('private folder', folder.remove);
+    else refuseLog(published);
+    const session = await openSession(parts, scope, folder?.spill ?? '');
+    await attachSnapshot(session, published, folder?.file);
+    folder?.forgetFile();
     const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
     if (!policy.isFull) await session.run(useSalt(saltOf(dataDir)));
     const snapshot = await readSnapshot(session, policy, identity);
@@ -92,10 +94,10 @@ export async function withLake<T>(
   });
 }
 
-async function attachSnapshot(session: Session, published: string): Promise<void> {
+async function attachSnapshot(session: Session, published: string, file = published): Promise<void> {
   const { encryptionKey } = session;
   try {
-    await session.run(...attaching(published, snapshotName, { access: 'read', encryptionKey }));
+    await session.run(...attaching(file, snapshotName, { access: 'read', encryptionKey }));
   } catch (error) {
     throw keyFault(published, encryptionKey, error) ?? error;
   }
@@ -104,8 +106,8 @@ async function attachSnapshot(session: Session, published: string): Promise<void
 async function openSession(
   { dataDir, place, limits, extensionDirectory, encryptionKey: keyText, stop }: LakeParts,
   scope: Scope,
+  spill: string,
 ): Promise<Session> {
-  const spill = spillFolder(dataDir);
   const encryptionKey = keyText === null ? undefined : new EncryptionKey(keyText);
   const instance = await openInstance(':memory:', {
     ...{ ...limits, access: 'write', spill },
@@ -115,7 +117,7 @@ async function openSession(
   const connection = await instance.connect();
   // The extension for PostgreSQL asks for stored secrets and fails without that storage: it gets an empty one.
   await connection.run(
-    `SET secret_directory = ${literal(join(spill, 'secrets'))}; SET allow_persistent_secrets = true`,
+    `SET secret_directory = ${literal(join(dataDir, '.no-secrets'))}; SET allow_persistent_secrets = true`,
   );
   const purpose = `a lake of the kind ${place.kind}`;
   for (const name of extensionsOf[place.kind]) {
@@ -130,18 +132,6 @@ async function openSession(
   );
   scope.defer('session', () => session.close());
   return session;
-}
-
-const spillPrefix = '.lake-spill-';
-
-/** A folder for what does not fit into memory. Those of killed processes are removed; a worker leaves all of them alone. */
-function spillFolder(dataDir: string): string {
-  for (const name of readdirSync(dataDir)) {
-    const pid = new RegExp(`^${spillPrefix}(\\d+)-`).exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid)))
-      rmSync(join(dataDir, name), { recursive: true, force: true });
-  }
-  return join(dataDir, `${spillPrefix}${process.pid}-${randomBytes(4).toString('hex')}`);
 }
 
 const mostAttempts = 6;

@@ -12,7 +12,7 @@ import { identifier } from './sql.js';
 import { cloneFile } from './store/clone.js';
 import { unused } from './store/compact.js';
 import { compareCounts, copyDatabase } from './store/copy.js';
-import { attaching, filesOf, logOf, makePrivate, unfinished } from './store/engine.js';
+import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from './store/engine.js';
 import { storageFault } from './store/faults.js';
 import { withMemoryHeadroom } from './store/memory.js';
 import type { Session } from './store/session.js';
@@ -26,6 +26,8 @@ export interface Published {
   readonly tables: number;
   /** What became of the files of views/ in the data directory. */
   readonly userViews: readonly UserView[];
+  /** Logs that other programs had left beside published files, which were removed. */
+  readonly removedLogs: readonly string[];
 }
 
 /** What is published besides signals.duckdb, and what each file leaves out and masks. */
@@ -87,6 +89,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   };
   const tried = await tryUserViews(dataDir, () => schemaOf(parts));
   let copied: Copied | undefined;
+  let removedLogs: string[];
   try {
     const facts: FileFacts[] = [];
     // The full file is the last one, because it lists what the others leave out.
@@ -101,10 +104,11 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
       if (output.path === published) copied = done;
     }
     for (const { temporary, mode } of outputs) {
-      chmodSync(temporary, mode);
+      // Before the mode, by which nobody may write to it any more.
       syncFile(temporary);
+      chmodSync(temporary, mode);
     }
-    replaceFiles(dataDir, outputs);
+    removedLogs = replaceFiles(dataDir, outputs);
   } catch (error) {
     remove();
     throw storageFault(error, dataDir);
@@ -112,7 +116,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { tables = 0, userViews = [] } = copied ?? {};
   return {
     ...{ path: published, bytes: statSync(published).size, ms: performance.now() - started },
-    ...{ tables, userViews },
+    ...{ tables, userViews, removedLogs },
   };
 }
 
@@ -134,8 +138,11 @@ function outputsOf({ dataDir, mode, publications: { main, also } }: PublishParts
 /**
  * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
  * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
+ *
+ * The log of a program that opened a published file for writing goes before the file that it belongs to does: it must never
+ * lie beside a new one. Returns the names of such logs.
  */
-function replaceFiles(dataDir: string, outputs: readonly Output[]): void {
+function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   const { published, recovery } = filesOf(dataDir);
   const list = join(dataDir, 'published.json');
   const before = namesIn(list);
@@ -144,14 +151,26 @@ function replaceFiles(dataDir: string, outputs: readonly Output[]): void {
   const write = (names: readonly string[]) =>
     writeAtomicallySync(list, `${JSON.stringify({ files: names })}\n`, { mode: 0o600 });
   if (now.some((name) => !before.includes(name))) write([...new Set([...before, ...now])]);
+  const logs = () => [...new Set([...paths.flatMap(logsOf), ...foreignLogs(dataDir)])];
+  const removed = logs();
+  for (const log of removed) rmSync(log, { force: true });
   // The full one first: until it is there, an older one may be the only one to recover from.
   for (const { temporary, path } of outputs.toReversed()) moveFile(temporary, path);
+  // A program that still has the old file open may have made another one meanwhile.
+  for (const log of logs()) rmSync(log, { force: true });
   if (!paths.includes(recovery)) rmSync(recovery, { force: true });
   const stale = before.filter((name) => !now.includes(name));
-  if (stale.length === 0) return;
   for (const name of stale) rmSync(join(dataDir, name), { force: true });
-  if (now.length > 0) write(now);
-  else rmSync(list);
+  if (stale.length > 0 && now.length > 0) write(now);
+  if (stale.length > 0 && now.length === 0) rmSync(list);
+  return removed.map((log) => basename(log));
+}
+
+/** Logs beside published files: only a program that opened one for writing leaves them. */
+export function foreignLogs(dataDir: string): string[] {
+  const { published, recovery } = filesOf(dataDir);
+  const others = namesIn(join(dataDir, 'published.json')).map((name) => join(dataDir, name));
+  return [published, recovery, ...others].flatMap(logsOf);
 }
 
 /** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */

@@ -207,7 +207,14 @@ export class Warehouse {
       const isReplaced = await this.#onOneThread(() => this.#compact(compactWhen));
       if (isReplaced) await this.#session.reopen(limit);
     };
-    return this.#onAllThreads(() => publish(this.#session, { ...this.#parts, mode, relieve, beforeCopy }));
+    const work = () => publish(this.#session, { ...this.#parts, mode, relieve, beforeCopy });
+    const published = await this.#onAllThreads(work);
+    for (const name of published.removedLogs)
+      this.#parts.log.warn(
+        { name },
+        `removed ${name}: another program had opened the published file for writing, and what it wrote is gone`,
+      );
+    return published;
   }
 
   /** Removes the worker's own records that are older than their retention. */

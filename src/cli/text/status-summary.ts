@@ -22,7 +22,7 @@ export function statusSummary(status: StatusReport, now: number): string {
 }
 
 function facts(
-  { holder, files, publishedAt, contents, spending, spent }: StatusReport,
+  { holder, files, foreignLogs = [], publishedAt, contents, spending, spent }: StatusReport,
   now: number,
 ): [string, string][] {
   const { organization = null, left = null } = contents ?? {};
@@ -36,6 +36,11 @@ function facts(
       ? `${ago(new Date(publishedAt), now)}, ${bytes(published.bytes)}: ${published.path}`
       : unpublishedText(holder, worker, now),
   ]);
+  for (const name of foreignLogs)
+    rows.push([
+      'foreign log',
+      `${name}: another program opened the published file for writing. ${whatLogDoes}`,
+    ]);
   if (worker) rows.push(['live', `${bytes(worker.bytes)}: ${worker.path}`]);
   rows.push([
     'in use by',
@@ -53,6 +58,8 @@ function facts(
   if (left) rows.push(['left due', left.due === 0 ? 'nothing' : leftText(left)]);
   return rows;
 }
+
+const whatLogDoes = 'Other readers may see its changes, or fail, until the next publication removes it.';
 
 /** Why nothing is published. */
 function unpublishedText(

@@ -128,7 +128,18 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
     ...changes(facts, schedule),
     ...rejected(facts),
     ...brokenViews(facts),
+    ...foreignLogs(facts),
   ];
+}
+
+function foreignLogs({ foreignLogs = [] }: Facts): Attention[] {
+  return foreignLogs.map((name) => ({
+    tone: 'warn',
+    title: `Another program left ${name}`,
+    reason:
+      'It opened the published file for writing. Readers may see its changes, or fail, until the next publication removes the log.',
+    commands: ['signalhouse sync'],
+  }));
 }
 
 function brokenViews({ contents }: Facts): Attention[] {

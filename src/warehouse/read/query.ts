@@ -380,7 +380,7 @@ export function publishedIn(dataDir: string): string {
 }
 
 /** Raises a StorageError when another program left a log beside a published file: DuckDB would replay it. */
-function refuseLog(path: string): void {
+export function refuseLog(path: string): void {
   const [log] = logsOf(path);
   if (log === undefined) return;
   throw new StorageError(

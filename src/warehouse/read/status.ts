@@ -1,16 +1,20 @@
 import { statSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Contents, Facts, RunDetails } from '../../base/facts.js';
+import { foreignLogs } from '../publish.js';
 import { identifier, literal, sqlFile } from '../sql.js';
 import { filesOf, type Limits } from '../store/engine.js';
 import { currentHolder } from '../store/lock.js';
 import { openFull, type Snapshot } from './query.js';
 
 /** What the names, sizes and dates of the files tell. No database is opened. */
-export function readFiles(dataDir: string): Pick<Facts, 'holder' | 'files' | 'publishedAt'> {
+export function readFiles(dataDir: string): Pick<Facts, 'holder' | 'files' | 'foreignLogs' | 'publishedAt'> {
   const { worker, published } = filesOf(dataDir);
+  const logs = foreignLogs(dataDir).map((path) => basename(path));
   return {
     holder: currentHolder(dataDir) ?? null,
     files: { worker: fileAt(worker), published: fileAt(published) },
+    ...(logs.length > 0 && { foreignLogs: logs }),
     publishedAt: statSync(published, { throwIfNoEntry: false })?.mtime.toISOString() ?? null,
   };
 }

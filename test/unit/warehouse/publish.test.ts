@@ -5,14 +5,17 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { basename, join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
 import { batchOf } from '../../../src/warehouse/load/batch.js';
 import { openPublished } from '../../../src/warehouse/read/query.js';
+import { readFiles } from '../../../src/warehouse/read/status.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
 import { canMount, makeReadOnly } from '../../support/small-disk.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from './support.js';
@@ -144,6 +147,77 @@ test.each([undefined, 0o640])(
     expect(statSync(published(dir)).mode & 0o777).toBe(publishMode ?? 0o600);
   },
 );
+
+describe('the log of a program that opened a published file for writing', () => {
+  /** A real one: in it, every title is POISONED. */
+  async function plant(file: string): Promise<void> {
+    const copy = join(emptyDir(), basename(file));
+    writeFileSync(copy, readFileSync(file));
+    const instance = await DuckDBInstance.create(copy, { checkpoint_threshold: '1TB' });
+    const connection = await instance.connect();
+    await connection.run("UPDATE topics SET title = 'POISONED'");
+    // What a kill would leave.
+    writeFileSync(`${file}.wal`, readFileSync(`${copy}.wal`));
+    connection.closeSync();
+    instance.closeSync();
+  }
+
+  const titles = async (dir: string) => {
+    const snapshot = await openPublished(dir, limits);
+    try {
+      return (await snapshot.all('SELECT title FROM topics')).map(({ title }) => title);
+    } finally {
+      snapshot.close();
+    }
+  };
+
+  test('is not read, is reported, and is gone with the next publication', async () => {
+    const dir = await ready();
+    const warehouse = await filled(dir);
+    await warehouse.publish();
+    await plant(published(dir));
+    writeFileSync(`${published(dir)}.wal.checkpoint`, 'x');
+    expect(await titles(dir)).toEqual(['One']);
+    expect(readFiles(dir).foreignLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
+    const { removedLogs } = await warehouse.publish();
+    expect(removedLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
+    expect(readdirSync(dir).filter((name) => name.includes('signals'))).toEqual(['signals.duckdb']);
+    expect(readFiles(dir).foreignLogs).toBeUndefined();
+    expect(await titles(dir)).toEqual(['One']);
+    await warehouse.close();
+  });
+
+  test('goes beside every published file, also one that is published no longer', async () => {
+    const dir = await ready();
+    const masked = { profile: 'analysts', exclude: [], mask: {} } as const;
+    const publications = { main: masked, also: [{ ...masked, file: 'more.duckdb' }] };
+    const warehouse = await open(dir, { publications });
+    await warehouse.publish();
+    const logs = ['more', 'recovery', 'signals'].map((name) => `${name}.duckdb.wal`);
+    for (const name of logs) writeFileSync(join(dir, name), 'x');
+    expect(readFiles(dir).foreignLogs?.toSorted()).toEqual(logs);
+    await warehouse.close();
+    const again = await open(dir);
+    expect((await again.publish()).removedLogs.toSorted()).toEqual(logs);
+    await again.close();
+    expect(readdirSync(dir).filter((name) => name.endsWith('.wal'))).toEqual([]);
+    expect(readdirSync(dir).filter((name) => /more|recovery/.test(name))).toEqual([]);
+  });
+
+  test('never becomes a part of what is restored', async () => {
+    const dir = await ready();
+    const warehouse = await open(dir, { publishMode: 0o400 });
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' })] }));
+    await warehouse.publish();
+    await warehouse.close();
+    await plant(published(dir));
+    rmSync(join(dir, 'worker.duckdb'));
+    const restored = await open(dir);
+    expect(await restored.all('SELECT title FROM topics')).toEqual([{ title: 'One' }]);
+    expect(statSync(join(dir, 'worker.duckdb')).mode & 0o777).toBe(0o600);
+    await restored.close();
+  });
+});
 
 test('a live file of which much is unused is written anew, and so is one that cannot be copied as it is', async () => {
   const dir = await ready();
