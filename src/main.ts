@@ -4,6 +4,8 @@ import { shapeHeap } from './base/heap.js';
 import { print, surviveClosedPipes } from './cli/output.js';
 
 shapeHeap();
+// Whatever is written has data of people in it: only this user may read it, also what DuckDB writes and spills.
+process.umask(0o077);
 
 const argv = process.argv.slice(2);
 const help = argv.length === 1 && ['--help', '-h'].includes(argv[0] ?? '') ? preparedHelp() : null;

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ExitCode } from '../base/errors.js';
 import type { ProgressDisplay } from '../base/observer.js';
@@ -121,7 +121,6 @@ async function exportTo(access: Access, job: Job, signals: Signals): Promise<Job
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const files = await exportEverything(access, dir, true, AbortSignal.any([stop.signal, signals.kill]));
-    for (const { path } of files) chmodSync(path, 0o600);
     const size = files.reduce((sum, one) => sum + one.bytes, 0);
     const message = `${counted(files.length, 'table')}, ${bytes(size)}: ${dir}`;
     return { outcome: 'done', exitCode: ExitCode.done, message };

@@ -22,9 +22,11 @@ import { dirname } from 'node:path';
  */
 
 export interface AtomicWriteOptions {
-  /** The permissions of the new file, before the umask. */
+  /** The permissions of the new file; this user alone may read and write it by default, whatever a file before it allowed. */
   readonly mode?: number;
 }
+
+const privateMode = 0o600;
 
 /**
  * Replaces the file at `path` with what `write` puts into a new one. Rejects with the file system's error, or with that
@@ -33,7 +35,7 @@ export interface AtomicWriteOptions {
 export async function writeAtomically(
   path: string,
   write: (file: FileHandle) => Promise<void>,
-  { mode = 0o666 }: AtomicWriteOptions = {},
+  { mode = privateMode }: AtomicWriteOptions = {},
 ): Promise<void> {
   const temporary = temporaryFor(path);
   try {
@@ -56,7 +58,7 @@ export async function writeAtomically(
 export function writeAtomicallySync(
   path: string,
   content: string | Uint8Array,
-  { mode = 0o666 }: AtomicWriteOptions = {},
+  { mode = privateMode }: AtomicWriteOptions = {},
 ): void {
   const temporary = temporaryFor(path);
   try {

@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -78,6 +86,23 @@ test('what is not encrypted can be read in the bytes of the files: so that the o
 });
 
 describe('encrypted', () => {
+  test('what a query spills is not readable, either', async () => {
+    const { pulling } = encrypted();
+    expect((await pulling.sync()).code).toBe(0);
+    const needle = 'a text that is spilled';
+    const sql = `SELECT count(*) AS n FROM (SELECT repeat('${needle}', 5) || range AS m, range
+      FROM range(100_000_000) ORDER BY hash(range)) WHERE sqrt(range) > 7 AND m <> ''`;
+    const { child, ended } = pulling.start(['sql', sql], {
+      SIGNALHOUSE_WAREHOUSE_QUERY_MEMORY_LIMIT: '64MB',
+    });
+    const spilled = () => filesIn(pulling.dataDir).filter((path) => path.includes('.spill-'));
+    const size = () => spilled().reduce((sum, path) => sum + statSync(path).size, 0);
+    await expect.poll(size, { timeout: 60_000 }).toBeGreaterThan(10_000_000);
+    child.kill('SIGKILL');
+    await ended;
+    for (const path of spilled()) expect([path, readFileSync(path).includes(needle)]).toEqual([path, false]);
+  });
+
   test('nothing is readable during a pull, after a kill, and after a publication; the pull is complete', async () => {
     const { pulling, key } = encrypted();
     const found: string[] = [];

@@ -44,6 +44,12 @@ describe.each(Object.entries(ways))('%s', (_, write) => {
     expect(readdirSync(folder)).toEqual(['file']);
   });
 
+  it('lets nobody else read the file, also where others could read the one before', async () => {
+    writeFileSync(path, 'old', { mode: 0o644 });
+    await write('new');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
   it('replaces what a killed process with the same pid left, and follows no link', async () => {
     const elsewhere = join(folder, 'elsewhere');
     writeFileSync(elsewhere, 'theirs');
