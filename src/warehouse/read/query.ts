@@ -34,12 +34,14 @@ export interface Answer {
 /** The published snapshot, open for reading. It does not change when a new one is published. */
 export class Snapshot {
   readonly #connection: DuckDBConnection;
+  readonly #dataDir: string;
   readonly close: () => void;
   /** Removes what was spilled, without closing anything: for a process that a signal ends now. */
   readonly abandon: () => void;
 
   constructor(opened: Sealed) {
     this.#connection = opened.connection;
+    this.#dataDir = opened.dataDir;
     this.close = opened.close;
     this.abandon = opened.abandon;
   }
@@ -96,7 +98,7 @@ export class Snapshot {
   /** Runs a part of a user's statements. One that fails in the middle of a transaction leaves none open. */
   async #forUser<T>(sql: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await asUsageErrors(work, sql);
+      return await asUsageErrors(work, sql, this.#dataDir);
     } catch (error) {
       // EXPLAIN PIVOT is several statements in a transaction. Without a transaction, this fails and changes nothing.
       await this.#connection.run('ROLLBACK').catch(() => undefined);
@@ -286,14 +288,17 @@ function failedAfter(rows: number): UsageError {
   });
 }
 
-/** Turns DuckDB's errors about a user's statement into UsageErrors, which show the place in `sql`. */
-export async function asUsageErrors<T>(work: () => Promise<T>, sql?: string): Promise<T> {
+/**
+ * Turns DuckDB's errors about a user's statement into UsageErrors, which show the place in `sql`. `folder` is where it spills or
+ * writes.
+ */
+export async function asUsageErrors<T>(work: () => Promise<T>, sql?: string, folder = tmpdir()): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof SignalhouseError) throw error;
     const plain = plainError(error);
-    const fault = storageFault(plain, tmpdir());
+    const fault = storageFault(plain, folder);
     throw fault === plain ? queryError(error, sql) : fault;
   }
 }
@@ -318,6 +323,7 @@ export async function reading<T>(
 
 interface Sealed {
   readonly connection: DuckDBConnection;
+  readonly dataDir: string;
   /** May be called twice. */
   readonly close: () => void;
   /** See `Snapshot.abandon`. */
@@ -359,7 +365,7 @@ async function openSealed(
       database.closeSync();
       folder?.remove();
     };
-    return { connection, close, abandon: () => folder?.remove() };
+    return { connection, dataDir: dirname(path), close, abandon: () => folder?.remove() };
   } catch (error) {
     folder?.remove();
     if (error instanceof SignalhouseError) throw error;
