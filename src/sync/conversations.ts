@@ -9,7 +9,7 @@ import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { md5 } from './landing/seen-content.js';
-import { hasSameIds, isUnchanged } from './scan.js';
+import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
@@ -79,7 +79,9 @@ async function readOnce(
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole =
         leftOut === undefined &&
-        (page.totalCount === null ? page.confirmed || hasSameIds(ids, previous) : isUnchanged(reading));
+        (page.totalCount === null || isCapped(reading)
+          ? page.confirmed || hasSameIds(ids, previous)
+          : isUnchanged(reading));
       if (leftOut) landing.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
       if (whole) landing.members(child.name, entityId, [...ids]);
       if (whole) landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), counters });
