@@ -207,6 +207,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     failures: [],
     notes: [],
     shortHistories: new Set(),
+    doubts: new Map(),
     unsettledConversations: new Set(),
     schemaDrift: new SchemaDrift(),
     seenContent: new SeenContent(),

@@ -307,6 +307,7 @@ describe('the order', () => {
     wholeAt: fc.constant(null),
     counters: fc.constant(null),
     storedCounters: fc.constant(null),
+    lastReason: fc.constant(null),
     requests: fc.constant(1),
   });
 
@@ -393,8 +394,10 @@ test('what is due of items as they were returned is what is due of them once the
         resources.lists.map(({ name }) => [name, documents.filter(({ endpoint }) => endpoint === name)]),
       );
       const stored = await due(warehouse, children, settings, now);
-      expect(await due(warehouse, children, settings, now, returned)).toEqual(stored);
-      expect(await warehouse.beside((rows) => due(rows, children, settings, now, returned))).toEqual(stored);
+      expect(await due(warehouse, children, settings, now, { items: returned })).toEqual(stored);
+      expect(
+        await warehouse.beside((rows) => due(rows, children, settings, now, { items: returned })),
+      ).toEqual(stored);
     }),
     { numRuns: 3 },
   );
