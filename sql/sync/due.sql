@@ -14,6 +14,7 @@
 --   $now              the current time
 --   $paged            whether an answer has pages, of $page_size items
 --   $max_answer_bytes the most bytes that an answer may have
+--   $run_id           this run, which does not ask twice for what it could not store; '' outside of a run
 --   {{not_requested}} further reasons for not requesting the child of an item, as branches of a CASE over `parents`. Text,
 --                     because each names its own parameters, and a child without one does not pay for it.
 --
@@ -67,6 +68,18 @@ compared AS (
       AS may_fit_now,
     -- The detail was answered 404 although the item is listed.
     parents.entity_id IN (SELECT id FROM presence WHERE is_unanswered) AS is_unanswered,
+    -- What the last answer did not prove, or could not be stored of it: it is asked for again in the next run, then after
+    -- one night, two, four and so on.
+    coverage.reason AS last_reason,
+    coalesce(
+      starts_with(coverage.reason, 'again: ')
+      AND (coverage.run_id <> $run_id OR coverage.reason NOT IN ('again: rejected', 'again: short'))
+      AND (
+        coverage.attempts <= 1
+        OR epoch($now) - epoch(least(coverage.fetched_at, $now)) >= 72000 * pow(2, least(coverage.attempts, 20) - 2)
+      ),
+      false
+    ) AS is_asked_again,
     parents.change_values,
     coverage.counters AS stored_counters,
     -- Between half and all of the age allowed, by a hash that is new each time: what was fetched in one night does not
@@ -94,7 +107,7 @@ classified AS (
       WHEN not_requested IS NOT NULL THEN NULL
       WHEN stored_fingerprint IS NULL THEN 'never'
       WHEN stored_fingerprint <> fingerprint AND NOT (is_explained AND has_only_moved) THEN 'changed'
-      WHEN may_fit_now THEN 'changed'
+      WHEN may_fit_now OR is_asked_again THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared
@@ -103,21 +116,22 @@ SELECT
   entity_id,
   fingerprint,
   reason,
-  -- What changed and is also too old is read from beginning to end.
-  CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
+  -- What changed and is also too old is read from beginning to end, and so is what was in doubt.
+  CASE WHEN reason = 'changed' AND NOT is_old AND last_reason IS NULL THEN fetched_at END AS whole_at,
   has_failed,
   is_unanswered,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or
-  -- personal) as a short hash.
+  -- personal) as a short hash, and lists as one with their length.
   to_json(map($change_fields, CASE
     WHEN $paged THEN change_values
     ELSE list_transform(change_values, lambda value: CASE
       WHEN value IS NULL OR regexp_full_match(value, 'true|false|-?[0-9.]{1,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,20}') THEN value
-      ELSE '#' || md5(value)[:8]
+      ELSE '#' || md5(value)[:8] || coalesce(' ' || json_array_length(TRY_CAST(value AS JSON)), '')
     END)
   END))::VARCHAR AS counters,
   stored_counters,
+  last_reason,
   coalesce(is_vip, false) AS is_vip,
   last_activity,
   -- What changed is read newest first, until what was read accounts for the change: usually one page or two.
@@ -126,6 +140,7 @@ SELECT
   not_requested,
   has_only_moved,
   may_fit_now,
+  is_asked_again,
   moved_at,
   stored_fingerprint,
   (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms

@@ -58,6 +58,8 @@ export interface ApiResponse {
   readonly bytes: number;
   /** The server's X-Request-Id or Request-Id. */
   readonly requestId?: string | undefined;
+  /** Its Link header names a next page. */
+  readonly hasNext?: boolean | undefined;
 }
 
 export interface AttemptsOptions {
@@ -122,6 +124,7 @@ export class Attempts {
       arrivedAt,
       bytes: response.body.length,
       requestId: this.#requestId(response),
+      hasNext: /rel="?[^";,]*\bnext\b/i.test(header(response.headers, 'link') ?? ''),
     }));
   }
 

@@ -54,11 +54,7 @@ export interface ReadPage extends ListAnswer {
 export interface PagingClient {
   readonly contract: Contract;
   readonly paging: PagingMemory;
-  get(
-    name: string,
-    request?: AnyRequest,
-    options?: CallOptions,
-  ): Promise<Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes'>>;
+  get(name: string, request?: AnyRequest, options?: CallOptions): Promise<FirstAnswer>;
 }
 
 export interface PagingOptions extends CallOptions {
@@ -67,11 +63,15 @@ export interface PagingOptions extends CallOptions {
    * to its end: the other requests would be wasted.
    */
   readonly ahead?: number | undefined;
+  /** The answer to the first request, where it was received already. */
+  readonly first?: FirstAnswer | undefined;
   /** Called when a page is requested, which may then wait for its turn. */
   readonly onRequest?: (() => void) | undefined;
   /** Called when a page has arrived, which may be before its turn. */
   readonly onAnswer?: ((page: Pick<ReadPage, 'items' | 'limit' | 'totalCount'>) => void) | undefined;
 }
+
+type FirstAnswer = Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
 
 /** Requests single pages of one list. */
 export class PageReader {
@@ -107,6 +107,11 @@ export class PageReader {
   /** Whether the contract has pages for this endpoint; other lists are returned whole. */
   get pageable(): boolean {
     return 'page' in (this.#endpoint.query?.shape ?? {});
+  }
+
+  /** Whether to read on after the first page: always where the contract has pages, else where the first answer says so. */
+  get hasPages(): boolean {
+    return this.pageable || this.#options.first !== undefined;
   }
 
   /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
@@ -214,22 +219,25 @@ export class PageReader {
   }
 
   async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
-    const { ahead: _, onRequest, onAnswer, signal, ...options } = this.#options;
+    const { ahead: _, first, onRequest, onAnswer, signal, ...options } = this.#options;
     onRequest?.();
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.
     const maxBytes = (this.requestedSize ?? 1) > 1 ? this.#api.paging.settings.maxPageBytes : undefined;
-    const answer = await this.#api.get(this.#name, request, {
-      ...options,
-      maxBytes,
-      signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0],
-    });
+    const answer =
+      (number === undefined ? first : undefined) ??
+      (await this.#api.get(this.#name, request, {
+        ...options,
+        maxBytes,
+        signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0],
+      }));
     this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) {
       onAnswer?.(list);
-      return { ...list, arrivedAt: answer.arrivedAt, bytes: answer.bytes };
+      const { arrivedAt, bytes, hasNext = false } = answer;
+      return { ...list, hasMore: list.hasMore || hasNext, arrivedAt, bytes };
     }
     const { where } = prepareRequest(this.#name, this.#endpoint, request);
     const page = number === undefined ? 'first page' : `page ${number}`;
@@ -262,6 +270,43 @@ interface ListAnswer {
   readonly page: number | null;
   readonly limit: number | null;
   readonly totalCount: number | null;
+  /** The most items that the list has by any count in the answer, whatever its name; 0 where nothing counts. */
+  readonly claimed: number;
+  /** The answer says that something follows. */
+  readonly hasMore: boolean;
+}
+
+/** Where answers of other services say how much there is, and what follows: beside the list, or in one of these. */
+const pagingObjects = ['meta', 'pagination', 'paging', 'pageInfo', 'page_info', 'links', '_links'];
+const countFields = ['totalCount', 'total', 'totalItems', 'total_count', 'totalResults', 'count'];
+const moreFields = ['hasMore', 'has_more', 'hasNext', 'has_next', 'hasNextPage', 'has_next_page'];
+const nextFields = [
+  ...['next', 'nextCursor', 'next_cursor', 'nextPage', 'next_page', 'nextPageToken', 'next_page_token'],
+  ...['nextToken', 'next_token', 'nextLink', 'nextUrl', 'next_url', '@odata.nextLink'],
+];
+
+/** What an answer says about the size of its list, in any of the usual ways. */
+function sizeSaid(body: unknown): Pick<ListAnswer, 'claimed' | 'hasMore'> {
+  if (!isObject(body)) return { claimed: 0, hasMore: false };
+  const holders = [body, ...pagingObjects.map((name) => body[name]).filter(isObject)];
+  const values = (names: readonly string[]) => holders.flatMap((one) => names.map((name) => one[name]));
+  return {
+    claimed: Math.max(0, ...values(countFields).map((value) => wholeNumber(value) ?? 0)),
+    hasMore:
+      values(moreFields).includes(true) ||
+      values(nextFields).some(
+        (value) => value !== undefined && value !== null && value !== '' && value !== false,
+      ),
+  };
+}
+
+/** Whether more may follow an answer that the document calls whole: it says so, or it is as full as its limit allows. */
+export function mayHaveMore(body: unknown, items: readonly unknown[], hasNext = false): boolean {
+  const { claimed, hasMore } = sizeSaid(body);
+  const limit = isObject(body) ? wholeNumber(body.limit) : null;
+  return (
+    hasNext || hasMore || claimed > items.length || (limit !== null && limit > 0 && items.length === limit)
+  );
 }
 
 /**
@@ -270,7 +315,9 @@ interface ListAnswer {
  * array. Undefined when there is no list, or several possible ones.
  */
 function readList(body: unknown, path: string): ListAnswer | undefined {
-  if (Array.isArray(body)) return { items: body, form: 'array', page: null, limit: null, totalCount: null };
+  const said = sizeSaid(body);
+  if (Array.isArray(body))
+    return { items: body, form: 'array', page: null, limit: null, totalCount: null, ...said };
   if (!isObject(body)) return undefined;
   const resource = path.slice(path.lastIndexOf('/') + 1);
   const camel = resource.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -283,6 +330,7 @@ function readList(body: unknown, path: string): ListAnswer | undefined {
     page,
     limit: wholeNumber(body.limit),
     totalCount: wholeNumber(body.totalCount),
+    ...said,
   };
 }
 

@@ -44,8 +44,9 @@ const maxPagesFor = (total: number, size: number) => 50 + 2 * Math.ceil(total / 
  * page size), so the caller must compare items by id.
  *
  * The first request has a page size but no page number: its answer tells the number of the first page (0 or 1) and the
- * granted size. Nothing is concluded from the length of a page: a server may grant fewer items than it says. A list ends
- * when as many different items were read as its total says, or, without a total, when a request returns nothing new.
+ * granted size. Nothing is concluded from a short page: a server may grant fewer items than it says. A list ends when as many
+ * different items were read as its total says and the last page is not full (a total may be capped), otherwise when a
+ * request returns nothing new.
  * In a list with numbered pages, an item that is too large for an answer is left out, and the others are read.
  * Throws the errors of `call`, and a ContractError that names endpoint, page and setting when the pages make no sense.
  */
@@ -68,7 +69,7 @@ export async function* pagesOf(
   const reader = new PageReader(api, name, request, options);
   try {
     const { first, base, leftOut } = await firstPage(reader);
-    if (!reader.pageable) yield { ...first, last: true, confirmed: false, leftOut };
+    if (!reader.hasPages) yield { ...first, last: true, confirmed: false, leftOut };
     else if (base !== null) yield* numbered(reader, first, base, leftOut);
     else yield* unnumbered(reader, first);
   } finally {
@@ -120,9 +121,19 @@ class ReadItems {
     return this.#identities.size - before;
   }
 
+  /** How many of these were not read before. */
+  newAmong(identities: readonly string[]): number {
+    return new Set(identities.filter((identity) => !this.#identities.has(identity))).size;
+  }
+
   /** Whether they are, with those that were left out, as many as the list says it has. */
   areAllOf({ totalCount }: ReadPage): boolean {
     return totalCount !== null && this.#identities.size + this.leftOut >= totalCount;
+  }
+
+  /** Whether they are more: then the total is capped, and says nothing about the end of the list. */
+  areMoreThan({ totalCount }: ReadPage): boolean {
+    return totalCount !== null && this.#identities.size > totalCount;
   }
 }
 
@@ -202,7 +213,8 @@ async function* numbered(
     // Pages that should hold the whole list, and do not, are smaller than the server says, or the list has shifted.
     const isCovered = page.totalCount !== null && covered >= page.totalCount;
     const isEnough = isCovered && read.areAllOf(page);
-    const last = !gap && (page.items.length === 0 || isEnough || (mayBeTheEnd(page, isCovered) && !isNew));
+    const isEnd = isEnough && !isFull(page, size);
+    const last = !gap && (page.items.length === 0 || isEnd || (mayBeTheEnd(page, isCovered) && !isNew));
 
     const signature = signatureOf(identities);
     repeats = page.items.length > 0 && signatures.has(signature) ? repeats + 1 : 0;
@@ -216,7 +228,7 @@ async function* numbered(
     }
 
     const most =
-      page.totalCount === null
+      page.totalCount === null || read.areMoreThan(page)
         ? maxPages
         : maxPagesFor(first.totalCount ?? page.totalCount, Math.min(smallest, size, largest));
     if (count >= most) {
@@ -224,9 +236,19 @@ async function* numbered(
     }
     if (mayBeTheEnd(page, isCovered)) {
       const next = await following(pageOrNone);
-      const isEnd = next === undefined || (isCovered && next.page !== base + index);
-      yield { ...page, last: isEnd, confirmed: false, leftOut: leftOut.splice(0) };
-      if (isEnd) return;
+      // Beyond the end, servers answer an empty page, the last one again, or another one: none of that is a page of the list,
+      // unless it shows by its total that the list has changed.
+      const isBeyond = (one: ReadPage) =>
+        isCovered &&
+        (one.page !== base + index ||
+          (isEnough &&
+            (!one.totalCount || one.totalCount === page.totalCount) &&
+            read.newAmong(one.items.map(identityOf)) === 0));
+      if (next === undefined || isBeyond(next)) {
+        yield { ...page, last: true, confirmed: false, leftOut: leftOut.splice(0) };
+        return;
+      }
+      yield { ...page, last: false, confirmed: false, leftOut: leftOut.splice(0) };
       page = next;
     } else {
       const { totalCount } = page;
@@ -265,6 +287,11 @@ function mayBeTheEnd({ totalCount }: ReadPage, isCovered: boolean): boolean {
   return totalCount === null || isCovered;
 }
 
+/** Whether a page holds as many items as it may: more may follow, whatever the total says. */
+function isFull({ items, limit }: ReadPage, size: number): boolean {
+  return items.length > 0 && items.length === (limit ?? size);
+}
+
 function sizeOf(page: ReadPage, otherwise: number): number {
   return page.limit !== null && page.limit > 0 ? page.limit : otherwise;
 }
@@ -292,7 +319,9 @@ async function* unnumbered(reader: PageReader, first: ReadPage): AsyncGenerator<
 async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerator<ReadPage, boolean> {
   const read = new ReadItems();
   const all = read.add(first.items.map(identityOf));
-  if (first.items.length === 0 || read.areAllOf(first)) return false;
+  const isEnd = (page: ReadPage) =>
+    read.areAllOf(page) && !isFull(page, reader.requestedSize ?? Number.POSITIVE_INFINITY);
+  if (first.items.length === 0 || isEnd(first)) return false;
   let anyNews = false;
   for (const number of [2, 1]) {
     const page = await pageOrNone(reader, number);
@@ -301,7 +330,7 @@ async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerat
     if (number === 2 && !isNew && new Set(identities).size === all) return true;
     if (!page || !isNew) continue;
     yield page;
-    if (read.areAllOf(page)) return false;
+    if (isEnd(page)) return false;
     anyNews = true;
   }
   for (let number = 3; anyNews; number++) {
@@ -312,7 +341,7 @@ async function* pagesWithNews(reader: PageReader, first: ReadPage): AsyncGenerat
     anyNews = page !== undefined && read.add(page.items.map(identityOf)) > 0;
     if (!page || !anyNews) break;
     yield page;
-    if (read.areAllOf(page)) break;
+    if (isEnd(page)) break;
   }
   return false;
 }

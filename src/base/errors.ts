@@ -162,6 +162,18 @@ export class ContractError extends SignalhouseError {
   }
 }
 
+/** Recovery: try again later. The answer is about another entity than the one that was asked for. */
+export class OtherEntityError extends ContractError {
+  constructor(
+    message: string,
+    where: Where,
+    /** The id in the answer; null where it only shows that it is another. */
+    readonly answered: string | null,
+  ) {
+    super(message, where, { hint: 'Nothing of it was stored. The next sync asks for it again.' });
+  }
+}
+
 /** How large an answer was that is larger than it may be. */
 export interface AnswerSize {
   readonly status: number;

@@ -132,6 +132,7 @@ export const companyResources = {
     answer: { form: 'conversations', names: ['data', 'groups'] },
     paged: true,
     counters: { messages: '$.messageCount', lastMessageAt: '$.lastSeenAt' },
+    existsWith: '$.messageCount',
     weight: 70,
     maxAgeDays: 14,
     changeFields: [...activityFields, '$.personCount'],

@@ -115,6 +115,13 @@ export interface ChildEntry extends Entry {
    * for the change of these fields, and no other field has changed.
    */
   readonly counters?: PageCounters;
+  /**
+   * The field of the list item that counts its members, or lists them. An answer with fewer removes nothing, unless the
+   * count has fallen by as many.
+   */
+  readonly counts?: ItemPath;
+  /** Where nothing counts them: a number of the list item that is above zero only where there is one. */
+  readonly existsWith?: ItemPath;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
   /** Fetched again after so many days, changed or not: the default of `sync.maxAgeDays`. */

@@ -132,8 +132,12 @@ function faultsOf(
     if (!isList(parent)) problems.push(`${name}: its parent ${parent} is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
   }
-  for (const [index, { name, weight, endpoint, membersOf, parentParameter }] of children.entries()) {
+  for (const [index, child] of children.entries()) {
+    const { name, weight, endpoint, membersOf, parentParameter, counts, existsWith, changeFields } = child;
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
+    for (const path of [counts, existsWith])
+      if (path !== undefined && !changeFields.includes(path))
+        problems.push(`${name}: ${path} counts its members, and is not among its changeFields`);
     const equal = children.slice(0, index).find((other) => other.weight === weight);
     if (equal) problems.push(`${name}: its weight ${weight} is that of ${equal.name}`);
     const parameters = pathParameters(endpoint);
@@ -171,6 +175,11 @@ export function requestFor(child: Child, parentId: string, { plain = false } = {
     ...(parameter !== undefined && { params: { [parameter]: parentId } }),
     ...(Object.keys(query).length > 0 && { query }),
   };
+}
+
+/** The parameter that names the parent of a child, in the path or in the query. */
+export function parentParameter({ endpoint, parentParameter }: Child): string {
+  return pathParameters(endpoint)[0] ?? parentParameter ?? '';
 }
 
 /** The detail of a list's items. */

@@ -166,6 +166,7 @@ export const topicResources = {
     },
     item: topicGroup,
     answer: { form: 'conversations', names: ['data', 'groups'] },
+    counts: '$.totalGroupCount',
     weight: 20,
     maxAgeDays: 14,
     changeFields: topicActivity,
@@ -183,6 +184,7 @@ export const topicResources = {
     item: topicPerson,
     optionalFields: [],
     answer: { form: 'members', names: ['data', 'people'], key: ['id'] },
+    counts: '$.personIds',
     weight: 50,
     maxAgeDays: 14,
     // The people of a topic change without the topic when people are merged, or an account gets another owner.

@@ -36,6 +36,29 @@ export function maxAgeSeconds(
   return (sync.maxAgeDays[name] ?? maxAgeDays) * 86_400;
 }
 
+/**
+ * What is not concluded from an answer. An answer removes only what it proves gone: where it is not complete, or says less
+ * than its parent's counters, what it does not name stays stored, and it is asked for again: first at the end of the run,
+ * then with the next run, then at growing intervals.
+ */
+export interface Doubt {
+  /**
+   * `incomplete`: it says that it has more. `contradicted`: the parent counts more. `emptied`: it names nothing where
+   * something was stored, and nothing counts how much there is. `rejected`: something in it could not be stored. `short`:
+   * the parent counts something, the answer names nothing, and nothing was stored.
+   */
+  readonly kind: 'incomplete' | 'contradicted' | 'emptied' | 'rejected' | 'short';
+  readonly message: string;
+}
+
+/** A doubt about the answer of this run about one child. */
+export interface OpenDoubt extends Doubt {
+  readonly child: Child;
+  readonly entityId: string;
+  /** `unconfirmed` until the answer was read once more; `known` when an earlier run has said so. */
+  readonly stage: 'unconfirmed' | 'new' | 'known';
+}
+
 export interface SyncParts extends RunParts<SyncSettings> {
   /** The lists and children that there are; the program's own unless a test adds one. */
   readonly resources?: Resources;
@@ -53,6 +76,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly seenContent: SeenContent;
   /** Histories for which an answer contained fewer records than it counts. */
   readonly shortHistories: Set<string>;
+  /** What answers of this run do not prove, by child and entity. */
+  readonly doubts: Map<string, OpenDoubt>;
   /** Lists of conversations that changed each time while they were read. */
   readonly unsettledConversations: Set<string>;
 }
@@ -72,6 +97,7 @@ export function syncContext(
     schemaDrift: new SchemaDrift(run.config.sync),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
+    doubts: new Map(),
     unsettledConversations: new Set(),
   };
 }

@@ -4,12 +4,13 @@ import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';
 import { sqlFile } from '../warehouse/sql.js';
-import type { Context } from './context.js';
-import { coverageOf, type Task, tooLargeCoverage } from './due.js';
+import type { Context, Doubt } from './context.js';
+import { coverageInDoubt, doubtOfParts } from './doubts.js';
+import { type Task, tooLargeCoverage } from './due.js';
 import { landGroups, messagesOf, releaseMessages } from './landing/conversations.js';
 import { Landing } from './landing/landing.js';
 import { md5 } from './landing/seen-content.js';
-import { hasSameIds, isUnchanged } from './scan.js';
+import { hasSameIds, isCapped, isUnchanged } from './scan.js';
 
 const memberIdsSql = sqlFile('sync/member_ids');
 const unchangedSql = sqlFile('sync/unchanged');
@@ -55,6 +56,7 @@ async function readOnce(
   let withoutId = 0;
   let firstTotal: number | null | undefined;
   let leftOut: AnswerTooLargeError | undefined;
+  let inParts: Doubt | null = null;
   const options = { priority: Priority.detail, signal: context.stop, unparsed: 'messages' };
   for await (const page of pagesOf(context.api, child.endpointName, request, options)) {
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
@@ -79,12 +81,16 @@ async function readOnce(
       const reading = { ids, withoutId, firstTotal: firstTotal ?? null, lastTotal: page.totalCount };
       const whole =
         leftOut === undefined &&
-        (page.totalCount === null ? page.confirmed || hasSameIds(ids, previous) : isUnchanged(reading));
+        (page.totalCount === null || isCapped(reading)
+          ? page.confirmed || hasSameIds(ids, previous)
+          : isUnchanged(reading));
       if (leftOut) landing.coverage.push(tooLargeCoverage(task, page.arrivedAt, leftOut));
-      if (whole) landing.members(child.name, entityId, [...ids]);
-      if (whole) landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), counters });
-      else if (isLastReading && !leftOut) {
-        landing.coverage.push(coverageOf(task, page.arrivedAt, 200));
+      if (whole) {
+        // One without an id may be any that is stored.
+        if (withoutId === 0) landing.members(child.name, entityId, [...ids]);
+        landing.coverage.push(await coverageInDoubt(context, task, landing, { inParts, counters }));
+      } else if (isLastReading && !leftOut) {
+        landing.coverage.push(await coverageInDoubt(context, task, landing, { inParts }));
         context.unsettledConversations.add(`${child.name} ${entityId}`);
       }
       await add();
@@ -101,10 +107,13 @@ async function readOnce(
       // The age stays that of the last whole reading, or what is busy every day would never be swept.
       const { wholeAt } = task;
       const sinceWhole = wholeAt && { fetchedAt: wholeAt, answerNo: null };
-      landing.coverage.push({ ...coverageOf(task, page.arrivedAt, 200), ...sinceWhole, counters });
+      landing.coverage.push(
+        await coverageInDoubt(context, task, landing, { inParts, ...sinceWhole, counters }),
+      );
       await add();
       return true;
     }
+    inParts = (await doubtOfParts(context, task, landing)) ?? inParts;
     await add();
   }
   return true;

@@ -40,6 +40,8 @@ export interface Task {
   /** The parent's change fields by their JSON path, now and when the child was last fetched; null where that was not stored. */
   readonly counters: string | null;
   readonly storedCounters: string | null;
+  /** What its coverage says besides its status. */
+  readonly lastReason: string | null;
   /** The requests that it takes: an estimate where an answer has pages. */
   readonly requests: number;
 }
@@ -53,6 +55,7 @@ export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerpri
   wholeAt: null,
   counters: null,
   storedCounters: null,
+  lastReason: null,
   requests: 1,
 };
 
@@ -97,11 +100,12 @@ interface DueRow {
   whole_at: Date | null;
   counters: string | null;
   stored_counters: string | null;
+  last_reason: string | null;
   requests: number;
 }
 
 const dueColumns = `entity_id, fingerprint, reason, has_failed, is_unanswered, is_vip, last_activity, whole_at, counters,
-  stored_counters, requests`;
+  stored_counters, last_reason, requests`;
 const dueSql = sqlFile('sync/due');
 const clampCoverageSql = sqlFile('sync/clamp_coverage');
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
@@ -113,20 +117,21 @@ export async function clampCoverage({ store, clock }: Pick<Context, 'store' | 'c
 
 /**
  * Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep): of the items
- * that are stored, or of `items` by the name of their list, as they were returned just now.
+ * that are stored, or of `items` by the name of their list, as they were returned just now. What the run `runId` was answered
+ * and could not store is not due in that run.
  */
 export async function due(
   rows: Rows,
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  items?: ReadonlyMap<string, readonly Item[]>,
+  { items, runId = '' }: { items?: ReadonlyMap<string, readonly Item[]>; runId?: string } = {},
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   const partsOf = items ? () => 1 : await partsOfLists(rows, children);
   for (const child of children) {
     const from = items ? returnedItems(items.get(child.list.name) ?? []) : storedItems(child.list);
-    const { sql, params } = dueQuery(child, settings, now, from);
+    const { sql, params } = dueQuery(child, settings, now, from, runId);
     const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
     for (const row of await inParts<DueRow>(rows, partsOf(child), { sql: listed, params })) {
       tasks.push({
@@ -141,6 +146,7 @@ export async function due(
         wholeAt: row.whole_at,
         counters: row.counters,
         storedCounters: row.stored_counters,
+        lastReason: row.last_reason,
         requests: Number(row.requests),
       });
     }
@@ -173,11 +179,12 @@ export async function countDue(
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
+  runId = '',
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
   const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list));
+    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), runId);
     const counted = await inParts<DueCount>(rows, partsOf(child), {
       sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
@@ -285,7 +292,7 @@ function returnedItems(items: readonly Item[]): Query {
 }
 
 /** The query of due for a child: a row for each of the items of its list. `reason` is NULL where nothing is due. */
-export function dueQuery(child: Child, settings: DueSettings, now: Date, items: Query): Query {
+export function dueQuery(child: Child, settings: DueSettings, now: Date, items: Query, runId = ''): Query {
   const { branches, params } = notRequested(child, settings);
   return {
     sql: substitute(dueSql, { not_requested: branches.join('\n'), items: items.sql }),
@@ -299,6 +306,7 @@ export function dueQuery(child: Child, settings: DueSettings, now: Date, items: 
       last_message_at: child.moved?.unlessIs ?? null,
       max_age_seconds: maxAgeSeconds(child, settings),
       now,
+      run_id: runId,
       paged: child.paged === true,
       page_size: settings.api.paging.pageSize,
       max_answer_bytes: settings.api.maxAnswerBytes,

@@ -2,6 +2,7 @@ import type { List } from '../contract/resources.js';
 import type { Document } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context } from './context.js';
+import { keyOf } from './doubts.js';
 import { due, type Task } from './due.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
@@ -14,11 +15,6 @@ const mostLooksInVain = 3;
 
 /** How a task ended; `left` when its endpoint was given up before. */
 export type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
-
-/** Tells one child of one entity from all others. */
-export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): string {
-  return `${child.name}\n${entityId}`;
-}
 
 /** How many pages of a list were requested and have arrived, and how many it has; null until it has said so. */
 export interface ListPages {
@@ -298,7 +294,7 @@ export class EarlyFetches implements ListFollower {
     // What is stored of somebody who was forgotten is not what was returned.
     if (areAll && store.forgotten.isEmpty) {
       const items = new Map([...returned].map(([name, documents]) => [name, [...documents.values()]]));
-      all = await store.beside((rows) => due(rows, children, config, now, items));
+      all = await store.beside((rows) => due(rows, children, config, now, { items }));
     } else {
       await batcher.flush();
       all = await due(store, children, config, now);

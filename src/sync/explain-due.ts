@@ -15,6 +15,8 @@ export type DueCode =
   | 'changed'
   /** Due: the answer was too large, and larger ones are allowed now. */
   | 'may_fit'
+  /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
+  | 'asked_again'
   /** Due: it is older than its age allows. */
   | 'old'
   /** Not due: nothing has changed since, and it is not too old. */
@@ -165,8 +167,13 @@ function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCod
     return coverage.error === null ? 'removed' : 'no_answer';
   }
   if (row.reason === 'changed')
-    return row.may_fit_now && row.stored_fingerprint === row.fingerprint ? 'may_fit' : 'changed';
+    return row.stored_fingerprint !== row.fingerprint
+      ? 'changed'
+      : row.may_fit_now
+        ? 'may_fit'
+        : 'asked_again';
   if (row.reason === 'sweep') return 'old';
+  if (coverage?.reason?.startsWith('again: ')) return 'asked_again';
   if (coverage?.status === 400 || coverage?.status === 404) return 'refused';
   if (coverage?.status == null && coverage?.reason != null) return 'id_not_valid';
   if (coverage?.status === 200 && coverage.error !== null) return 'too_large';

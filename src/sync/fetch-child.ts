@@ -12,10 +12,11 @@ import { type Child, type ReadRequest, requestFor } from '../contract/resources.
 import type { Failure } from '../run/tally.js';
 import type { Context } from './context.js';
 import { fetchConversations } from './conversations.js';
+import { coverageInDoubt, furtherItems } from './doubts.js';
 import { coverageOf, type Task, tooLargeCoverage } from './due.js';
 import { failureOf, isApiRefusal } from './failures.js';
 import { fetchMissingRecords, isHistory, isShort } from './histories.js';
-import { landAnswer } from './landing/answers.js';
+import { arrayIn, landAnswer } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 import { present } from './tombstones.js';
 
@@ -49,18 +50,24 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   const answer = await request(context, task);
   const landing = new Landing(answer.arrivedAt, context.schemaDrift, context.seenContent);
   const where = { endpoint: child.name, method: 'GET', path: `of ${entityId}` };
-  landAnswer(landing, child, entityId, answer.body, where);
+  const { form } = child.answer;
+  const isList = form === 'members' || form === 'conversations';
+  const { more, problem } = isList
+    ? await furtherItems(context, task, answer, arrayIn(answer.body, child.answer.names, where))
+    : { more: [], problem: null };
+  landAnswer(landing, child, entityId, answer.body, where, more);
   const { presence } = child.list;
   // It was answered 404 before: the row no longer has a reason for having no detail.
   if (isUnanswered && presence !== null && isDetail(child))
     landing.document(presence, { id: entityId, parentId: null }, { ...present });
+  const coverage = await coverageInDoubt(context, task, landing, { problem, status: answer.status });
   if (isHistory(child) && isShort(child, entityId, answer.body)) {
     await context.batcher.add(landing);
     await fetchMissingRecords(context, child, entityId, answer.body);
-    await context.batcher.add({ coverage: [coverageOf(task, answer.arrivedAt, answer.status)] });
+    await context.batcher.add({ coverage: [coverage] });
     return;
   }
-  landing.coverage.push(coverageOf(task, answer.arrivedAt, answer.status));
+  landing.coverage.push(coverage);
   await context.batcher.add(landing);
 }
 

@@ -1,18 +1,21 @@
 import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
+import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Child } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
-import type { Context } from './context.js';
+import type { Context, OpenDoubt } from './context.js';
+import { keyOf } from './doubts.js';
 import { byUrgency, due, linesOf, type Task } from './due.js';
-import { type EarlyFetches, keyOf, type TaskOutcome } from './early.js';
+import type { EarlyFetches, TaskOutcome } from './early.js';
 import { fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { OrderedPhases } from './phases.js';
 import type { PlanLine } from './report.js';
+import { readList } from './scan.js';
 
 /** What was due when everything had been tried, and how much had been added to the batches of the run by then. */
 interface LeftDue {
@@ -44,24 +47,36 @@ async function fetchRounds(
 ): Promise<LeftDue> {
   const { givenUp } = early;
   const tried = new Set<string>();
+  let hasReadAgain = false;
   for (let isFirst = true; ; isFirst = false) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
     const { added } = context.batcher;
-    const all = await due(context.store, children, context.config, now);
+    const all = await due(context.store, children, context.config, now, { runId: context.runId });
     await rememberConversations(context, all);
     // Until here the early fetches went on; some of what is due was fetched meanwhile.
     const begun = isFirst ? early.stop() : [];
     const isBegun = new Set(begun.map(keyOf));
     const tasks: Task[] = [];
     for (const task of all) {
-      if (tried.has(keyOf(task)) || isBegun.has(keyOf(task))) continue;
+      const key = keyOf(task);
+      if (tried.has(key) || isBegun.has(key) || context.doubts.has(key)) continue;
       if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
     if (tasks.length === 0 && begun.length === 0) {
+      const unconfirmed = hasReadAgain ? [] : unconfirmedIn(context);
+      hasReadAgain = true;
+      if (unconfirmed.length > 0) {
+        await readParentsAgain(context, unconfirmed);
+        for (const one of unconfirmed) {
+          tried.delete(keyOf(one));
+          context.doubts.delete(keyOf(one));
+        }
+        continue;
+      }
       await pruneStale(context);
       return { lines: linesOf(all, children), added };
     }
@@ -90,6 +105,23 @@ async function fetchRounds(
     );
     await work.then(() => early.settled()).finally(() => tracker.end());
     for (const task of early.failed) tried.add(keyOf(task));
+  }
+}
+
+function unconfirmedIn({ doubts }: Context): OpenDoubt[] {
+  return [...doubts.values()].filter(({ stage }) => stage === 'unconfirmed');
+}
+
+/** Reads the lists once more whose counters contradict an answer: what they count may have changed since they were read. */
+async function readParentsAgain(context: Context, unconfirmed: readonly OpenDoubt[]): Promise<void> {
+  const contradicted = unconfirmed.filter(({ kind }) => kind === 'contradicted');
+  for (const list of new Set(contradicted.map(({ child }) => child.list))) {
+    try {
+      await readList(context, list);
+    } catch (error) {
+      // It was read a while ago, so the children are asked for again in any case.
+      if (!isAboutOneRequest(error)) throw error;
+    }
   }
 }
 

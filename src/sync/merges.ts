@@ -1,6 +1,6 @@
 import { Priority } from '../api/client.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
-import { isAboutOneRequest } from '../base/errors.js';
+import { isAboutOneRequest, OtherEntityError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import { type ChildOf, type Resources, requestFor } from '../contract/resources.js';
 import type { Coverage } from '../warehouse/load/batch.js';
@@ -139,10 +139,12 @@ async function fetchOwnHistory(context: Context, { history }: Source, id: string
     await context.batcher.add(landing);
   } catch (error) {
     if (!isAboutOneRequest(error)) throw error;
-    if (isApiRefusal(error)) {
+    // The history of another says as little about this one as a refusal.
+    if (isApiRefusal(error) || error instanceof OtherEntityError) {
       const at = arrivalNow(context.clock);
+      const status = isApiRefusal(error) ? error.status : 200;
       await context.batcher.add({
-        coverage: [withoutFingerprint(endpoint, id, at, error.status, 'asked when gone')],
+        coverage: [withoutFingerprint(endpoint, id, at, status, 'asked when gone')],
       });
       return;
     }

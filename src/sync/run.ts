@@ -9,6 +9,7 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
+import { reportDoubts } from './doubts.js';
 import { clampCoverage, countDue, sweepReport } from './due.js';
 import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
@@ -52,6 +53,7 @@ export async function runSync(
         if (context.batcher.added === added) left = lines;
       },
       async beforeLastBatch() {
+        reportDoubts(context);
         const landing = new Landing(arrivalNow(context.clock), context.schemaDrift);
         landing.noteMissingFields(context.resources);
         await context.batcher.add(landing);
@@ -96,7 +98,8 @@ async function syncReport(
   const pages = scans.reduce((sum, scan) => sum + scan.pages, 0);
   const sweep = await sweepReport(context, selection.children, options, pages);
   if (sweep !== null) notes.push(sweep);
-  const left = found.left ?? (await countDue(context.store, selection.children, config, endedAt));
+  const left =
+    found.left ?? (await countDue(context.store, selection.children, config, endedAt, context.runId));
   const due = left.reduce((sum, line) => sum + line.due, 0);
   const requests = left.reduce((sum, line) => sum + line.requests, 0);
   const report: SyncReport = {

@@ -19,6 +19,7 @@ export interface ListRead {
   readonly pages: number;
   readonly items: number;
   readonly ids: ReadonlySet<string>;
+  /** What the list says it has; null where it does not, or says less than it returns. */
   readonly totalCount: number | null;
   readonly pageBase: number | null;
   readonly pageSize: number | null;
@@ -109,7 +110,7 @@ async function readPages(context: Context, list: List, options: ReadingOptions):
         pages: pagesRead,
         items: reading.items,
         ids: reading.ids,
-        totalCount: reading.lastTotal,
+        totalCount: isCapped(reading) ? null : reading.lastTotal,
         pageBase: reading.base,
         pageSize: reading.size,
         form: reading.form,
@@ -184,13 +185,20 @@ function itemsOf({ documents }: Landing, { name }: List): Document[] {
 
 /**
  * With a total: as many distinct items as it says, and the same total on every page. (Pages are requested together, so
- * the last one may be older than others.) Without one: the same ids in two readings in a row, or in two answers in a row
- * where one answer holds the whole list.
+ * the last one may be older than others.) Without one, or with one that is capped: the same ids in two readings in a row, or
+ * in two answers in a row where one answer holds the whole list.
  */
 function isVerified(reading: Reading, previous: Reading | undefined): boolean {
   if (reading.leftOut > 0) return false;
-  if (reading.lastTotal !== null) return reading.otherTotal === undefined && isUnchanged(reading);
+  if (reading.lastTotal !== null && (reading.otherTotal !== undefined || !isCapped(reading)))
+    return reading.otherTotal === undefined && isUnchanged(reading);
   return reading.confirmed || hasSameIds(reading.ids, previous?.ids);
+}
+
+/** Whether more came than the list says it has, on its first page and on its last: its total says nothing. */
+export function isCapped(reading: Pick<Reading, 'ids' | 'withoutId' | 'firstTotal' | 'lastTotal'>): boolean {
+  const { ids, withoutId, firstTotal, lastTotal } = reading;
+  return lastTotal !== null && firstTotal === lastTotal && ids.size + withoutId > lastTotal;
 }
 
 /** Whether a reading returned the same ids as the one before. */
@@ -215,6 +223,8 @@ function whyNot(reading: Reading): string {
   if (reading.otherTotal !== undefined) {
     return `its total went from ${reading.firstTotal} to ${reading.otherTotal} while it was read`;
   }
+  if (isCapped(reading))
+    return `its total is ${reading.lastTotal}, it returned ${reading.ids.size + reading.withoutId}, and no two readings in a row returned the same items`;
   return `its total is ${reading.lastTotal}, and it returned ${reading.ids.size + reading.withoutId}`;
 }
 

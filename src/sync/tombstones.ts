@@ -1,12 +1,13 @@
 import { Priority } from '../api/client.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
-import { isAboutOneRequest, RejectedError } from '../base/errors.js';
+import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
 import type { DocumentKey } from '../warehouse/load/batch.js';
 import { sqlFile } from '../warehouse/sql.js';
 import { type Context, maxAgeSeconds } from './context.js';
 import { failureOf, GivenUp } from './failures.js';
-import { landAnswer } from './landing/answers.js';
+import { isHistory } from './histories.js';
+import { historyIn, landAnswer, mergedInto } from './landing/answers.js';
 import { Landing } from './landing/landing.js';
 
 /**
@@ -217,7 +218,10 @@ interface UnlistedItem {
   readonly since?: string | null;
 }
 
-/** Fetches one item by id and lands the answer; returns the 404 when there is none. */
+/**
+ * Fetches one item by id and lands the answer; returns the 404 when there is none. An answer about another item may be that about
+ * the survivor of a merge: it counts as a 404 when the history of that one names the item. Otherwise nothing of it is stored.
+ */
 async function fetchById(
   context: Context,
   list: List,
@@ -225,21 +229,55 @@ async function fetchById(
   { id, since }: UnlistedItem,
 ): Promise<NotFound | null> {
   const detail = detailOf(context.resources, list);
+  const markUnlisted = (landing: Landing) => {
+    const askedAt = landing.fetchedAt.toISOString();
+    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
+    landing.document(presence, { id, parentId: null }, unlisted);
+    return context.batcher.add(landing);
+  };
   try {
     // Before the other lists: a run that may make few requests ends one before it reads the next.
     const options = { priority: Priority.essential + 2, signal: context.stop };
     const answer = await context.api.get(detail.endpointName, requestFor(detail, id), options);
     const landing = new Landing(answer.arrivedAt, context.schemaDrift);
     landAnswer(landing, detail, id, answer.body, { endpoint: detail.name, method: 'GET', path: id });
-    const askedAt = answer.arrivedAt.at.toISOString();
-    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
-    landing.document(presence, { id, parentId: null }, unlisted);
-    await context.batcher.add(landing);
+    await markUnlisted(landing);
     return null;
   } catch (error) {
+    if (error instanceof OtherEntityError) {
+      if (await isMergedInto(context, list, id, error.answered))
+        return { id, arrivedAt: arrivalNow(context.clock), reason: undefined };
+      await markUnlisted(new Landing(arrivalNow(context.clock), context.schemaDrift));
+    }
     // A 404 without the documented error body comes from something in front of the API, and proves nothing.
     if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
     return { id, arrivedAt: arrivalNow(context.clock), reason: error.reason };
+  }
+}
+
+/** Whether the history of one item names another as merged into it. Lands that history, which resolveMerges reads. */
+async function isMergedInto(
+  context: Context,
+  list: List,
+  id: string,
+  survivor: string | null,
+): Promise<boolean> {
+  const history = context.resources.children.find(
+    (child) => child.list.name === list.name && isHistory(child),
+  );
+  if (survivor === null || !history || !isHistory(history)) return false;
+  const where = { endpoint: history.name, method: 'GET', path: `of ${survivor}` };
+  const options = { priority: Priority.essential + 2, signal: context.stop };
+  try {
+    const answer = await context.api.get(history.endpointName, requestFor(history, survivor), options);
+    const landing = new Landing(answer.arrivedAt, context.schemaDrift);
+    landAnswer(landing, history, survivor, answer.body, where);
+    await context.batcher.add(landing);
+    const { whole } = historyIn(history, answer.body, where);
+    return mergedInto(whole, history.answer.merges.sources).includes(id);
+  } catch (error) {
+    if (!isAboutOneRequest(error)) throw error;
+    return false;
   }
 }
 

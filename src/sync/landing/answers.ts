@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { JsonText, sentText } from '../../api/json-text.js';
 import { describeShape, findList } from '../../api/page.js';
-import { ContractError, type Where } from '../../base/errors.js';
+import { ContractError, OtherEntityError, type Where } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { historySummary } from '../../contract/history.js';
 import type { AnswerForm, Embeds } from '../../contract/resource-entry.js';
-import type { ChildOf, List } from '../../contract/resources.js';
+import { type ChildOf, type List, parentParameter } from '../../contract/resources.js';
 import { topicListPerson } from '../../contract/topics.js';
 import { landAuthors, landGroups, releaseMessages } from './conversations.js';
 import { idOf, type Landed, type Landing, nameOf, partText } from './landing.js';
@@ -21,16 +21,35 @@ export function landList(landing: Landing, list: List, items: readonly unknown[]
   if (parts) for (const one of landed) parts.land(landing, one);
 }
 
-/** Lands the answer about one parent. @throws ContractError when it does not have the form of this child's answer */
+/**
+ * Lands the answer about one parent, with the items of its further pages. @throws ContractError when it does not have the form
+ * of this child's answer, OtherEntityError when it is about another parent
+ */
 export function landAnswer<F extends Form>(
   landing: Landing,
   child: ChildOf<F>,
   parentId: string,
   body: unknown,
   where: Where,
+  more: readonly unknown[] = [],
 ): void {
-  forms[child.answer.form as F](landing, child, parentId, body, where);
+  if (isObject(body)) isAbout(parentId, body[parentParameter(child)], where);
+  forms[child.answer.form as F](landing, child, parentId, body, where, more);
 }
+
+/** @throws OtherEntityError when an id in an answer is that of another entity than the one that was asked for */
+function isAbout(asked: string, answered: unknown, where: Where): void {
+  if ((typeof answered !== 'string' && typeof answered !== 'number') || answered === '') return;
+  const id = String(answered);
+  if (id === asked || (uuid.test(id) && id.toLowerCase() === asked.toLowerCase())) return;
+  throw new OtherEntityError(
+    `${where.endpoint}: the answer to ${where.path} is about ${id}; ${asked} was asked for.`,
+    where,
+    id,
+  );
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type Form = AnswerForm['form'];
 type Land<F extends Form> = (
@@ -39,12 +58,14 @@ type Land<F extends Form> = (
   parentId: string,
   body: unknown,
   where: Where,
+  more: readonly unknown[],
 ) => void;
 
 const forms: { readonly [F in Form]: Land<F> } = {
-  object: (landing, { name, item, answer }, id, body, where) => {
+  object: (landing, { name, list, item, answer }, id, body, where) => {
     const parts = answer.embeds && embedded[answer.embeds];
     const one = objectIn(body, answer.under ?? name, where);
+    if (list.detail === name) isAbout(id, valuesAt(one, list.key[0]).at(0), where);
     // Another form altogether. It would land as a row of nulls once enough answers lack the same fields.
     if (!Object.keys(one).some((field) => field in item.shape)) {
       const what = `has none of the documented fields: it is ${describeShape(body)}`;
@@ -54,16 +75,20 @@ const forms: { readonly [F in Form]: Land<F> } = {
     if (landed) parts?.land(landing, landed);
   },
 
-  members: (landing, { name, item, answer }, parentId, body, where) => {
-    const items = arrayIn(body, answer.names, where);
+  members: (landing, { name, item, answer }, parentId, body, where, more) => {
+    const items = joined(arrayIn(body, answer.names, where), more);
     landing.items(name, item, items, (one) => ({ id: nameOf(one, answer.key), parentId }));
     const ids = items.flatMap((one) => (isObject(one) ? (nameOf(one, answer.key) ?? []) : []));
-    landing.members(name, parentId, ids);
+    // One without a name may be any that is stored.
+    if (ids.length === items.length) landing.members(name, parentId, ids);
   },
 
-  conversations: (landing, child, parentId, body, where) => {
-    const items = arrayIn(body, child.answer.names, where);
-    landing.members(child.name, parentId, landGroups(landing, child, parentId, items));
+  conversations: (landing, child, parentId, body, where, more) => {
+    const items = joined(arrayIn(body, child.answer.names, where), more);
+    for (const item of items)
+      for (const id of valuesAt(item, `topic.${parentParameter(child)}`)) isAbout(parentId, id, where);
+    const ids = landGroups(landing, child, parentId, items);
+    if (ids.length === items.length) landing.members(child.name, parentId, ids);
     landing.leaveOutStored(child.name);
     releaseMessages(items);
   },
@@ -72,6 +97,15 @@ const forms: { readonly [F in Form]: Land<F> } = {
   history: (landing, child, parentId, body, where) => {
     const { answer } = child;
     const { whole, records } = historyIn(child, body, where);
+    if (whole !== body) isAbout(parentId, whole.id, where);
+    const { sources, target } = answer.merges;
+    // Nobody is merged into itself: this is the history of the survivor.
+    if (mergedInto(whole, sources).includes(parentId) || valuesAt(whole, target).includes(parentId))
+      throw new OtherEntityError(
+        `${where.endpoint}: the answer to ${where.path} is the history of another: it names ${parentId} as merged.`,
+        where,
+        null,
+      );
     landRecords(landing, child, parentId, records);
     const summary = Object.fromEntries(
       Object.entries(whole).filter(([field]) => !answer.names.includes(field)),
@@ -81,6 +115,29 @@ const forms: { readonly [F in Form]: Land<F> } = {
     landing.items(answer.merges.kind, historySummary, [summary], key, undefined, [text], historySummary);
   },
 };
+
+/** Items of several pages; those of a single one keep the texts that they came with. */
+function joined(items: unknown[], more: readonly unknown[]): unknown[] {
+  return more.length === 0 ? items : [...items, ...more];
+}
+
+/** The ids that the merges of a history name, by the JSON path of the sources in one of them. */
+export function mergedInto({ merges }: Record<string, unknown>, sources: string): unknown[] {
+  return valuesAt({ merges }, `merges[*].${sources.replace('$.', '')}`);
+}
+
+/** What a value has at a path such as `$.a.b` or `a[*].id`. */
+function valuesAt(value: unknown, path: string): unknown[] {
+  const steps = path.replace('$.', '').replaceAll('[*]', '.[*]').split('.');
+  return steps.reduce<unknown[]>(
+    (values, step) =>
+      values.flatMap((one) => {
+        if (step === '[*]') return Array.isArray(one) ? one : [];
+        return isObject(one) && one[step] !== undefined ? [one[step]] : [];
+      }),
+    [value],
+  );
+}
 
 /** The records in the answer of a history, and how many the history says it has. @throws ContractError as landAnswer does */
 export function historyIn({ answer }: ChildOf<'history'>, body: unknown, where: Where) {

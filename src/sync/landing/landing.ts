@@ -290,6 +290,13 @@ export class Landing {
     this.sets.push({ endpoint: kind, parentId, ids, fetchedAt: this.fetchedAt, answerNo: this.arrivedAt.no });
   }
 
+  /** Removes nothing that this set does not name. Where it is the parts of a document of that kind, they land when they come again. */
+  dropSet(set: MemberSet, kind?: string): void {
+    this.sets.splice(this.sets.indexOf(set), 1);
+    const whole = this.#landed.get(`${kind}\n${set.parentId}`);
+    if (whole) whole.partsHash = null;
+  }
+
   /** Rejects an answer that is too large, or the one item that it holds: nothing of it was read. */
   rejectAnswer(kind: string, key: ItemKey, { size }: AnswerTooLargeError): void {
     const reason = `the answer has ${sizeText(size)}`;

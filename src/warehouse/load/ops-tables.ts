@@ -71,18 +71,22 @@ function coverage(batch: Batch, answersBefore: number): OpsRows {
       ['reason', 'text'],
       ['seq', 'integer'],
       ['settled', 'boolean'],
+      ['good', 'boolean'],
+      ['bad', 'boolean'],
     ],
     rows: batch.coverage.map((it, seq) => [
       ...[it.endpoint, it.entityId, it.fetchedAt, it.answerNo === null ? null : answersBefore + it.answerNo],
       ...[it.fingerprint, it.counters ?? null, it.status, it.error, it.reason, seq],
       it.error === null || it.reason !== null || refused(it.status),
+      it.error === null && !isInDoubt(it),
+      it.error !== null || (isInDoubt(it) && it.reason !== unconfirmed),
     ]),
     sql: [
       `CREATE OR REPLACE TEMP TABLE coverage_now AS
         WITH last AS (
           SELECT endpoint, entity_id, arg_max(b, seq) AS latest, arg_max(b, seq) FILTER (settled) AS settling,
-                 max(seq) FILTER (error IS NULL) AS last_good,
-                 list(seq) FILTER (error IS NOT NULL) AS bad
+                 max(seq) FILTER (good) AS last_good,
+                 list(seq) FILTER (bad) AS bad
             FROM batch_coverage b GROUP BY endpoint, entity_id)
         SELECT c.rowid AS rid, l.endpoint, l.entity_id,
                CASE WHEN settling IS NULL THEN c.fetched_at ELSE settling.fetched_at END AS fetched_at,
@@ -98,6 +102,13 @@ function coverage(batch: Batch, answersBefore: number): OpsRows {
         SELECT * EXCLUDE (rid), ${literal(batch.runId)} AS run_id FROM coverage_now`,
     ],
   };
+}
+
+/** An answer that landed, and is asked for again: it counts as a try, except the first reading of two. */
+const unconfirmed = 'again: unconfirmed';
+
+function isInDoubt({ reason }: Batch['coverage'][number]): boolean {
+  return reason?.startsWith('again: ') === true;
 }
 
 /** Whether asking again would not help: not for a timeout and "too many requests". */

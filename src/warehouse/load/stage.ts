@@ -42,6 +42,11 @@ export async function stage(
   );
   await tx.append({ catalog: 'temp', table: 'batch_members' }, ['integer', 'text'], membersOf(batch));
   const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
+  // Whoever lists the employees of a company may not list all: one whose own record names the company is one of them.
+  if (setKinds.includes('company_employees'))
+    await tx.run(`INSERT INTO batch_members
+      SELECT set_no, people.id FROM batch_sets JOIN main.people ON people.company_id = batch_sets.parent_id
+       WHERE endpoint = 'company_employees' AND people.deleted_at IS NULL`);
   // DuckDB makes the hash, not JavaScript: a quarter of the time, and on DuckDB's threads.
   // The Appender does not parse what it writes into a JSON column; json_valid afterwards costs a quarter of a cast.
   const [answer] = await tx.all<{ found: boolean }>(

@@ -71,6 +71,10 @@ const documented =
     return { data: all.slice(start, start + granted), page, limit: granted, totalCount: all.length };
   };
 
+/** How many requests a list takes: a last page that is full is followed by one more, since its total may be capped. */
+const requestsFor = (total: number, size: number) =>
+  Math.max(1, Math.ceil(total / size)) + (total > 0 && total % size === 0 ? 1 : 0);
+
 /** A total, the number of the first page, a cap on the size of a page, and the size that is requested. */
 const anyPaging = [
   fc.nat(120),
@@ -122,8 +126,7 @@ describe('pages that are requested ahead', () => {
           const { api, requests } = against(documented(all, { base, cap }), { pageSize });
           const slow = slowly(api, () => delays.next().value ?? 0);
           expect(idsOf(await read(slow.api, 'topics', { ahead }))).toEqual(all.map((item) => item.id));
-          const count = Math.max(1, Math.ceil(total / Math.min(cap, pageSize)));
-          expect(requests).toHaveLength(count);
+          expect(requests).toHaveLength(requestsFor(total, Math.min(cap, pageSize)));
           expect(slow.most()).toBeLessThanOrEqual(ahead);
         },
       ),
@@ -195,7 +198,7 @@ describe('a documented list', () => {
         const all = items(total);
         const { api, requests } = against(documented(all, { base, cap }), { pageSize });
         expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-        expect(requests).toHaveLength(Math.max(1, Math.ceil(total / Math.min(cap, pageSize))));
+        expect(requests).toHaveLength(requestsFor(total, Math.min(cap, pageSize)));
         expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
       }),
     );
@@ -222,7 +225,7 @@ describe('a documented list', () => {
 
   test('follows a total that grows, and stops at an empty page when it shrinks', async () => {
     const growing = against((request, count) => documented(items(25 + count * 5))(request, count));
-    expect(idsOf(await read(growing.api))).toHaveLength(50);
+    expect(idsOf(await read(growing.api))).toHaveLength(55);
     const shrinking = against((request, count) => ({
       ...(documented(items(count > 1 ? 8 : 30))(request, count) as object),
       totalCount: 30,
@@ -249,9 +252,10 @@ describe('a documented list', () => {
             { pageSize: 50 },
           );
           expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-          // A total ends it; without one, a request that returns nothing new does.
+          // A total ends it, unless its last page is full; without one, a request that returns nothing new does.
           const fullPages = Math.ceil(total / Math.min(cap, 50));
-          expect(requests).toHaveLength(total === 0 ? 1 : withTotal ? fullPages : fullPages + 1);
+          const isFull = cap >= 50 && total % 50 === 0;
+          expect(requests).toHaveLength(total === 0 ? 1 : withTotal && !isFull ? fullPages : fullPages + 1);
         },
       ),
     );
@@ -269,6 +273,42 @@ describe('a documented list', () => {
       totalCount: 27,
     }));
     expect(idsOf(await read(clamping.api))).toHaveLength(25);
+  });
+
+  test('is read to its end where its total is capped, whatever the server answers beyond the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        ...anyPaging,
+        fc.nat(120),
+        fc.constantFrom('empty', 400, 404, 'the last one', 'the last one under its number', 'a total of 0'),
+        async (total, base, cap, pageSize, most, pastTheEnd) => {
+          const all = items(total);
+          const size = Math.min(cap, pageSize);
+          const lastPage = base + Math.max(0, Math.ceil(total / size) - 1);
+          const { api, requests } = against(
+            ({ page = base, limit = 20 }) => {
+              const isPast = page > lastPage;
+              if (isPast && typeof pastTheEnd === 'number') throw refusal(pastTheEnd);
+              const repeats = isPast && String(pastTheEnd).startsWith('the last one');
+              const start = ((repeats ? lastPage : page) - base) * Math.min(limit, cap);
+              return {
+                data: all.slice(start, start + Math.min(limit, cap)),
+                page: isPast && pastTheEnd === 'the last one under its number' ? lastPage : page,
+                limit: Math.min(limit, cap),
+                totalCount: isPast && pastTheEnd === 'a total of 0' ? 0 : Math.min(total, most),
+              };
+            },
+            { pageSize },
+          );
+          const pagesOfIt = await read(api);
+          expect(idsOf(pagesOfIt)).toEqual(all.map(({ id }) => id));
+          expect(requests.length).toBeLessThanOrEqual(requestsFor(total, size));
+          expect(new Set(pagesOfIt.map(({ totalCount }) => totalCount))).toEqual(
+            new Set([Math.min(total, most)]),
+          );
+        },
+      ),
+    );
   });
 
   test('reads all items at once from a server that ignores the size', async () => {
@@ -449,8 +489,10 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
           expect(idsOf(all)).toHaveLength(total);
           expect(all).toHaveLength(1);
           const hasTotal = all[0]?.totalCount !== null;
-          expect(all[0]?.confirmed).toBe(!hasTotal);
-          expect(requests).toHaveLength(hasTotal ? 1 : 2);
+          // Where the total has been read, only a page as large as requested is followed by another request.
+          const isRead = hasTotal && total !== pageSize;
+          expect(all[0]?.confirmed).toBe(!isRead);
+          expect(requests).toHaveLength(isRead ? 1 : 2);
         },
       ),
     );
@@ -590,7 +632,7 @@ describe('a page that is too large', () => {
     const all = sized([...Array.from({ length: 20 }, () => 0), ...Array.from({ length: 4 }, () => 5)]);
     const { api, requests } = against(answeringUpTo(8, documented(all)), { pageSize: 8 });
     expect(idsOf(await read(api))).toHaveLength(24);
-    expect(requests.map(({ limit }) => limit)).toEqual([8, 8, 8, 4, 4, 2, 1, 1, 2, 1, 1]);
+    expect(requests.map(({ limit }) => limit)).toEqual([8, 8, 8, 4, 4, 2, 1, 1, 2, 1, 1, 1]);
     requests.length = 0;
     expect(await api.get('topics', { query: {} })).toBeDefined();
     const { value: first } = await pages(api, 'topics', {}).next();

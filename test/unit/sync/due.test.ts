@@ -130,6 +130,40 @@ describe('due', () => {
     });
   });
 
+  test('what was in doubt is due in the next run, then after one night, two, four and so on', async () => {
+    await load([item('topics', 't', { updatedAt: '1' })]);
+    const fingerprint = (await fingerprints('topic_groups')).get('t') ?? '';
+    const nights = async (reason: string, tries: number, daysOfAge = 0) => {
+      await warehouse.run('DELETE FROM ops.coverage');
+      const error = reason.endsWith('contradicted') ? 'names less' : null;
+      const asked = covered('topic_groups', 't', { fingerprint, reason, error, fetchedAt: daysAgo(daysOfAge) });
+      for (let count = 0; count < tries; count += 1) await load([], [asked]);
+      return brief(await dueOf('topic_groups'));
+    };
+    const again = ['t changed'];
+    for (const reason of ['again: contradicted', 'again: incomplete', 'again: rejected']) {
+      if (reason.endsWith('rejected')) {
+        // Not in the run that could not store it.
+        await nights(reason, 1);
+        expect(await due(warehouse, of('topic_groups'), settings, now, { runId })).toEqual([]);
+      }
+      expect(await nights(reason, 1)).toEqual(again);
+      for (const [tries, wait] of [
+        [2, 1],
+        [3, 2],
+        [4, 4],
+      ] as const) {
+        expect(await nights(reason, tries, wait * 0.7)).toEqual([]);
+        expect(await nights(reason, tries, wait)).toEqual(again);
+      }
+      // Its age bounds that.
+      expect(await nights(reason, 40, 11)).toEqual(['t sweep']);
+    }
+    // The first of two readings is no try.
+    expect(await nights('again: unconfirmed', 9)).toEqual(again);
+    expect(await nights('gone', 1)).toEqual([]);
+  });
+
   test('only the change fields of the child count', async () => {
     const before = { updatedAt: '1', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
     await load([item('topics', 't', before)]);
@@ -307,6 +341,7 @@ describe('the order', () => {
     wholeAt: fc.constant(null),
     counters: fc.constant(null),
     storedCounters: fc.constant(null),
+    lastReason: fc.constant(null),
     requests: fc.constant(1),
   });
 
@@ -393,8 +428,10 @@ test('what is due of items as they were returned is what is due of them once the
         resources.lists.map(({ name }) => [name, documents.filter(({ endpoint }) => endpoint === name)]),
       );
       const stored = await due(warehouse, children, settings, now);
-      expect(await due(warehouse, children, settings, now, returned)).toEqual(stored);
-      expect(await warehouse.beside((rows) => due(rows, children, settings, now, returned))).toEqual(stored);
+      expect(await due(warehouse, children, settings, now, { items: returned })).toEqual(stored);
+      expect(
+        await warehouse.beside((rows) => due(rows, children, settings, now, { items: returned })),
+      ).toEqual(stored);
     }),
     { numRuns: 3 },
   );

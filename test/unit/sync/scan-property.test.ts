@@ -163,6 +163,7 @@ function contextOf(
     failures: [],
     seenContent: new SeenContent(),
     shortHistories: new Set(),
+    doubts: new Map(),
     notes: [],
   } as unknown as Context;
 }

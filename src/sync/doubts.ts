@@ -1,0 +1,202 @@
+import { Priority } from '../api/client.js';
+import { identityOf, mayHaveMore } from '../api/page.js';
+import { type Page, pagesOf } from '../api/paging.js';
+import { isAboutOneRequest, messageOf } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
+import { counted } from '../base/units.js';
+import { requestFor } from '../contract/resources.js';
+import type { Coverage, MemberSet } from '../warehouse/load/batch.js';
+import { sqlFile } from '../warehouse/sql.js';
+import type { Context, Doubt, OpenDoubt } from './context.js';
+import { coverageOf, type Task } from './due.js';
+import type { Landing } from './landing/landing.js';
+
+/** How `ops.coverage.reason` begins for an answer that is asked for again (sql/sync/due.sql reads it). */
+const again = 'again: ';
+const unconfirmed = `${again}unconfirmed`;
+
+/** Tells one child of one entity from all others. */
+export function keyOf({ child, entityId }: Pick<Task, 'child' | 'entityId'>): string {
+  return `${child.name}\n${entityId}`;
+}
+
+const memberIdsSql = sqlFile('sync/member_ids');
+
+/** Why the set of a child in a landing is not known to be all there is, which takes it out; null where it is. */
+async function doubtOfSet(
+  context: Context,
+  task: Task,
+  landing: Landing,
+  problem: string | null,
+): Promise<Doubt | null> {
+  const { child, entityId } = task;
+  const own = landing.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
+  const doubt: Doubt | null =
+    problem !== null
+      ? { kind: 'incomplete', message: `is not complete: ${problem}` }
+      : own
+        ? await contradictionOf(context, task, own)
+        : null;
+  if (own && doubt) landing.dropSet(own);
+  return doubt;
+}
+
+/**
+ * What is wrong with parts of an answer: conversations that have lost all their messages, which nothing counts, and records that
+ * could not be stored. The messages stay until the answer was read twice.
+ */
+export async function doubtOfParts(context: Context, task: Task, landing: Landing): Promise<Doubt | null> {
+  const emptied: string[] = [];
+  for (const set of landing.sets.filter(({ endpoint, ids }) => endpoint === 'messages' && ids.length === 0)) {
+    if (isSecondReading(task) || (await storedMembers(context, set)).length === 0) continue;
+    landing.dropSet(set, task.child.name);
+    emptied.push(set.parentId);
+  }
+  context.seenContent.forget(emptied);
+  if (emptied.length > 0)
+    return { kind: 'emptied', message: `has no messages of conversation ${emptied[0]} any more` };
+  const rejected = landing.rejections.length;
+  return rejected === 0 ? null : { kind: 'rejected', message: `${counted(rejected, 'record')} rejected` };
+}
+
+async function contradictionOf(context: Context, task: Task, set: MemberSet): Promise<Doubt | null> {
+  const { child, counters, storedCounters } = task;
+  const [now, then] = [countedBy(task, counters), countedBy(task, storedCounters)];
+  const named = new Set(set.ids);
+  // Most answers name as much as their parent counts, and nothing needs to be looked up.
+  if (now === null ? named.size > 0 : named.size >= now) return null;
+  const stored = await storedMembers(context, set);
+  const isExplained = now !== null && then !== null && stored.length - named.size <= then - now;
+  if (isExplained) return null;
+  const field = (child.counts ?? child.existsWith)?.replace('$.', '');
+  const message =
+    named.size === 0 && child.existsWith !== undefined
+      ? `names nothing, although the list has a ${field}`
+      : `names ${named.size} of the ${now} that the list counts (${field})`;
+  if (stored.some((id) => !named.has(id))) {
+    if (now !== null) return { kind: 'contradicted', message };
+    return isSecondReading(task) ? null : { kind: 'emptied', message: 'names nothing any more' };
+  }
+  return named.size === 0 && child.counts !== undefined ? { kind: 'short', message } : null;
+}
+
+async function storedMembers({ store }: Context, { endpoint, parentId }: MemberSet): Promise<string[]> {
+  const rows = await store.all<{ id: string }>(memberIdsSql, { child: endpoint, parent_id: parentId });
+  return rows.map(({ id }) => id);
+}
+
+/** How many members there are at least by the list item; null where nothing counts them. */
+function countedBy({ child: { counts, existsWith } }: Task, counters: string | null): number | null {
+  const path = counts ?? existsWith;
+  if (path === undefined || counters === null) return null;
+  const values = JSON.parse(counters) as Record<string, string | null>;
+  // Of a list, its length is stored behind a hash (sql/sync/due.sql).
+  const number = Number(values[path]?.split(' ').at(-1) ?? Number.NaN);
+  if (!Number.isSafeInteger(number) || number < 0) return null;
+  return counts === undefined ? Math.min(1, number) : number;
+}
+
+/**
+ * The state of a child whose last page is in this landing, after taking out of it what the answer does not prove. `problem` says why
+ * the answer is not whole, and `inParts` what was wrong with earlier pages; `state` are further values.
+ */
+export async function coverageInDoubt(
+  context: Context,
+  task: Task,
+  landing: Landing,
+  {
+    problem = null,
+    inParts = null,
+    ...state
+  }: { problem?: string | null; inParts?: Doubt | null } & Partial<Coverage> = {},
+): Promise<Coverage> {
+  const { child, entityId, lastReason, storedCounters } = task;
+  const coverage = { ...coverageOf(task, landing.arrivedAt, 200), ...state };
+  const ofSet = await doubtOfSet(context, task, landing, problem);
+  const ofParts = await doubtOfParts(context, task, landing);
+  const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
+  if (!doubt) return coverage;
+  const known = `${again}${doubt.kind}`;
+  if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
+  const stage = lastReason === known ? 'known' : isSecondReading(task) ? 'new' : 'unconfirmed';
+  context.doubts.set(keyOf(task), { ...doubt, child, entityId, stage });
+  // The counters stay those of the last answer that was believed.
+  const kept = { ...coverage, counters: storedCounters };
+  return stage === 'unconfirmed'
+    ? { ...kept, reason: unconfirmed }
+    : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
+}
+
+function byWeight(a: Doubt, b: Doubt): number {
+  const kinds: Doubt['kind'][] = ['incomplete', 'contradicted', 'emptied', 'rejected', 'short'];
+  return kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
+}
+
+/** Whether what was answered last was in doubt, and not only in part unusable. */
+function isSecondReading({ lastReason }: Task): boolean {
+  return [unconfirmed, `${again}incomplete`, `${again}contradicted`].includes(lastReason ?? '');
+}
+
+/**
+ * The items that follow the first answer of a list that the document calls whole, where that says that there are more, and
+ * why they are not all; null when they are.
+ */
+export async function furtherItems(
+  context: Context,
+  { child, entityId }: Task,
+  first: Awaited<ReturnType<Context['api']['get']>>,
+  items: readonly unknown[],
+): Promise<{ more: unknown[]; problem: string | null }> {
+  const more: unknown[] = [];
+  if (!mayHaveMore(first.body, items, first.hasNext)) return { more, problem: null };
+  const read = new Set(items.map(identityOf));
+  const unparsed = child.answer.form === 'conversations' ? 'messages' : undefined;
+  const options = { priority: Priority.detail, signal: context.stop, unparsed, first };
+  let [claimed, last]: [number, Page | undefined] = [0, undefined];
+  try {
+    for await (const page of pagesOf(context.api, child.endpointName, requestFor(child, entityId), options)) {
+      for (const item of page.items) {
+        const identity = identityOf(item);
+        if (!read.has(identity)) more.push(item);
+        read.add(identity);
+      }
+      claimed = Math.max(claimed, page.claimed);
+      last = page;
+    }
+  } catch (error) {
+    if (!isAboutOneRequest(error)) throw error;
+    return { more, problem: `${read.size} were read, and then: ${messageOf(error)}` };
+  }
+  if (claimed > read.size) return { more, problem: `it has ${claimed}, of which ${read.size} could be read` };
+  return { more, problem: last?.hasMore ? `more follow after the ${read.size} that could be read` : null };
+}
+
+const hint =
+  'Nothing was removed. It is asked for again with the next sync, and then less and less often, until the two agree.';
+/** So many failures of one kind are named one by one. */
+const mostNamed = 10;
+
+/** Says what is in doubt at the end of a run: what is new as failures, what was said before in one note. */
+export function reportDoubts({ doubts, failures, notes }: Context): void {
+  const all = [...doubts.values()];
+  const fresh = groupBy(
+    all.filter(({ stage }) => stage === 'new'),
+    ({ child, kind }) => `${child.name} ${kind}`,
+  );
+  for (const ofOne of fresh.values()) {
+    const [first] = ofOne as [OpenDoubt];
+    const endpoint = first.child.name;
+    if (ofOne.length <= mostNamed)
+      for (const { entityId, message } of ofOne)
+        failures.push({ endpoint, entityId, message: `the answer ${message}`, hint });
+    else {
+      const message = `${ofOne.length} answers are in doubt; the first (${first.entityId}) ${first.message}`;
+      failures.push({ endpoint, entityId: null, message, hint });
+    }
+  }
+  const known = all.filter(({ stage }) => stage === 'known').length;
+  if (known > 0)
+    notes.push(
+      `${counted(known, 'answer')} named less than an earlier run stored, as before; nothing was removed (ops.coverage has each error)`,
+    );
+}
