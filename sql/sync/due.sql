@@ -14,6 +14,7 @@
 --   $now              the current time
 --   $paged            whether an answer has pages, of $page_size items
 --   $max_answer_bytes the most bytes that an answer may have
+--   {{touched}}       what something else than its parent's fields changed (sql/sync/touched.sql), with its parameters
 --   {{not_requested}} further reasons for not requesting the child of an item, as branches of a CASE over `parents`. Text,
 --                     because each names its own parameters, and a child without one does not pay for it.
 --
@@ -48,6 +49,11 @@ conversations AS (
   WHERE $paged AND endpoint = $child
   GROUP BY parent_id
 ),
+touched AS (
+  SELECT entity_id, max(answer_no) AS answer_no
+  FROM ({{touched}})
+  GROUP BY entity_id
+),
 compared AS (
   SELECT
     parents.entity_id,
@@ -61,6 +67,7 @@ compared AS (
     END AS not_requested,
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
+    coalesce(touched.answer_no > coverage.answer_no, false) AS is_touched,
     coverage.error IS NOT NULL AS has_failed,
     -- It was answered with more than could be read then, and more can be read now.
     coalesce(TRY_CAST(regexp_extract(coverage.reason, '^answer larger than ([0-9]+) bytes$', 1) AS BIGINT) < $max_answer_bytes, false)
@@ -84,6 +91,7 @@ compared AS (
     END AS requests
   FROM parents
   LEFT JOIN ops.coverage AS coverage ON coverage.endpoint = $child AND coverage.entity_id = parents.entity_id
+  LEFT JOIN touched ON touched.entity_id = parents.entity_id
   LEFT JOIN conversations ON conversations.entity_id = parents.entity_id
 ),
 classified AS (
@@ -94,7 +102,7 @@ classified AS (
       WHEN not_requested IS NOT NULL THEN NULL
       WHEN stored_fingerprint IS NULL THEN 'never'
       WHEN stored_fingerprint <> fingerprint AND NOT (is_explained AND has_only_moved) THEN 'changed'
-      WHEN may_fit_now THEN 'changed'
+      WHEN is_touched OR may_fit_now THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared
@@ -103,8 +111,8 @@ SELECT
   entity_id,
   fingerprint,
   reason,
-  -- What changed and is also too old is read from beginning to end.
-  CASE WHEN reason = 'changed' AND NOT is_old THEN fetched_at END AS whole_at,
+  -- What changed and is also too old, or what something else changed, is read from beginning to end.
+  CASE WHEN reason = 'changed' AND NOT is_old AND NOT is_touched THEN fetched_at END AS whole_at,
   has_failed,
   is_unanswered,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
@@ -121,11 +129,12 @@ SELECT
   coalesce(is_vip, false) AS is_vip,
   last_activity,
   -- What changed is read newest first, until what was read accounts for the change: usually one page or two.
-  (CASE WHEN reason = 'changed' AND NOT is_old AND stored_counters IS NOT NULL THEN least(requests, 2) ELSE requests END)::BIGINT AS requests,
+  (CASE WHEN reason = 'changed' AND NOT is_old AND NOT is_touched AND stored_counters IS NOT NULL THEN least(requests, 2) ELSE requests END)::BIGINT AS requests,
   -- For explain alone.
   not_requested,
   has_only_moved,
   may_fit_now,
+  is_touched,
   moved_at,
   stored_fingerprint,
   (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms

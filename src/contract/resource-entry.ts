@@ -22,7 +22,7 @@ export type Key = readonly [string, ...string[]];
 type ItemPath = `$.${string}`;
 
 /** The parts of an item that are documents of their own (`embedded` in resources.ts). */
-export type Embeds = 'authors_and_persons' | 'employees';
+export type Embeds = 'authors_and_persons' | 'company';
 
 interface Entry {
   readonly endpoint: ReadEndpoint;

@@ -1,7 +1,7 @@
 import { automationResources } from './automations.js';
 import { companyEmbedded, companyResources } from './companies.js';
 import { messageEmbedded } from './messages.js';
-import { peopleResources } from './people.js';
+import { peopleEmbedded, peopleResources } from './people.js';
 import type {
   AnswerForm,
   ChildEntry,
@@ -34,6 +34,7 @@ const embedded = {
   ...topicEmbedded,
   ...messageEmbedded,
   ...companyEmbedded,
+  ...peopleEmbedded,
   ...storyEmbedded,
 } as const satisfies Record<string, EmbeddedEntry>;
 

@@ -298,7 +298,7 @@ export class EarlyFetches implements ListFollower {
     // What is stored of somebody who was forgotten is not what was returned.
     if (areAll && store.forgotten.isEmpty) {
       const items = new Map([...returned].map(([name, documents]) => [name, [...documents.values()]]));
-      all = await store.beside((rows) => due(rows, children, config, now, items));
+      all = await store.beside((rows) => due(rows, children, config, now, { items }));
     } else {
       await batcher.flush();
       all = await due(store, children, config, now);

@@ -143,6 +143,7 @@ export function childText(child: AskedChild, now: number): string {
     no_answer: `the last request failed, ${asked}`,
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
     changed: `${changesText(child)} since it was fetched, ${asked}`,
+    touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     may_fit: `the answer was too large for api.maxAnswerBytes, which is larger now, ${asked}`,
     old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
     unchanged: `nothing changed since it was fetched, ${asked}${sweep}`,
