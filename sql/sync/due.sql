@@ -7,6 +7,8 @@
 --   $presence         the kind of document that says what is deleted, not listed any more or not answered by id; '' where
 --                     there is none
 --   $change_fields    the JSON paths of the list item's fields whose change makes this child due
+--   $member_list      the list whose items are counted in this child, '' for most; $member_parent is the JSON path of their
+--                     field that names the parent, $member_fields are those whose change makes this child due
 --   $moved_at         the JSON path of a time that any change of the item moves, where nothing else shows some changes of
 --                     this child; NULL for most
 --   $last_message_at  the JSON path of the time of the last message, which explains $moved_at when the two are equal
@@ -31,16 +33,25 @@ WITH presence AS NOT MATERIALIZED (
   FROM raw.documents
   WHERE endpoint = $presence
 ),
+members AS (
+  SELECT
+    (body ->> $member_parent::VARCHAR) AS entity_id,
+    md5(string_agg(id || ' ' || to_json(json_extract_string(body, $member_fields))::VARCHAR, ' ' ORDER BY id)) AS digest
+  FROM raw.documents
+  WHERE endpoint = $member_list
+  GROUP BY entity_id
+),
 parents AS (
   SELECT
-    id AS entity_id,
+    items.id AS entity_id,
     body,
-    json_extract_string(body, $change_fields) AS change_values,
+    json_extract_string(body, $change_fields) || CASE WHEN $member_list <> '' THEN [digest] ELSE [] END AS change_values,
     (body ->> $moved_at::VARCHAR) AS moved_at,
     -- The last message moved it: any other change that this child shows came before that.
     coalesce((body ->> $moved_at::VARCHAR) = (body ->> $last_message_at::VARCHAR), false) AS is_explained,
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS ranking
-  FROM ({{items}})
+  FROM ({{items}}) AS items
+  LEFT JOIN members ON members.entity_id = items.id
 ),
 -- Conversations, where an answer has pages of them: those stored, or a guess from the messages that the list counts.
 conversations AS (
@@ -118,7 +129,7 @@ SELECT
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or
   -- personal) as a short hash.
-  to_json(map($change_fields, CASE
+  to_json(map($change_fields || CASE WHEN $member_list <> '' THEN ['$.' || $member_list] ELSE [] END, CASE
     WHEN $paged THEN change_values
     ELSE list_transform(change_values, lambda value: CASE
       WHEN value IS NULL OR regexp_full_match(value, 'true|false|-?[0-9.]{1,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,20}') THEN value

@@ -168,7 +168,7 @@ export const peopleResources = {
     answer: { form: 'members', names: ['sourceStats', 'stats', 'data'], key: ['source'] },
     weight: 130,
     maxAgeDays: 60,
-    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt'],
+    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt', '$.identityCount'],
     removedWithParent: true,
   },
   person_history: {

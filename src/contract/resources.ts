@@ -133,7 +133,9 @@ function faultsOf(
     if (!isList(parent)) problems.push(`${name}: its parent ${parent} is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
   }
-  for (const [index, { name, weight, endpoint, membersOf, parentParameter }] of children.entries()) {
+  for (const [index, child] of children.entries()) {
+    const { name, weight, endpoint, members, membersOf, parentParameter } = child;
+    if (!isList(members?.list)) problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
     const equal = children.slice(0, index).find((other) => other.weight === weight);
     if (equal) problems.push(`${name}: its weight ${weight} is that of ${equal.name}`);
