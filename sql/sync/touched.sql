@@ -16,3 +16,22 @@ UNION ALL
 SELECT id, answer_no
 FROM raw.documents
 WHERE endpoint = 'person_companies' AND $child = 'company_groups'
+UNION ALL
+-- Who has a conversation that left its topic for none: the topic's own list, which is as long as the topic says, was fetched
+-- later and does not have it. (One that is in another topic's list is in that topic, whoever names which.)
+SELECT named.parent_id, own.answer_no
+FROM raw.documents AS named
+JOIN main.groups ON groups.id = named.id
+JOIN ops.coverage AS own
+  ON own.endpoint = 'topic_groups' AND own.entity_id = groups.topic_id AND own.error IS NULL AND own.answer_no > named.answer_no
+JOIN main.topics ON topics.id = groups.topic_id
+JOIN (
+  SELECT parent_id AS topic_id, count(*) AS listed
+  FROM raw.documents
+  WHERE endpoint = 'topic_groups'
+  GROUP BY parent_id
+  UNION ALL
+  SELECT id, 0 FROM main.topics WHERE total_group_count = 0
+) AS sizes ON sizes.topic_id = topics.id AND sizes.listed = topics.total_group_count
+ANTI JOIN (SELECT id FROM raw.documents WHERE endpoint = 'topic_groups') AS listed ON listed.id = named.id
+WHERE named.endpoint = $child AND $child IN ('company_groups', 'person_groups') AND topics.deleted_at IS NULL

@@ -100,6 +100,33 @@ describe('a merge that moves no counter', () => {
   });
 });
 
+it('a conversation leaves its topic for none: who has it is asked again, once', async () => {
+  const topicId = uuid('t', 1);
+  const named = (topic: object | null) => ({ ...plainGroup(1), topic });
+  await start({
+    topics: [plainTopic(1, { totalGroupCount: 1 })],
+    topicGroups: { [topicId]: [plainGroup(1)] },
+    companies: [plainCompany(1, { messageCount: 1, personCount: 1 })],
+    companyGroups: { 1: [named({ topicId, topicTitle: 'Topic 1' })] },
+  });
+  api.topics = [plainTopic(1, { totalGroupCount: 0, updatedAt: '2026-10-03T08:00:00.000Z' })];
+  api.topicGroups = {};
+  api.companyGroups = { 1: [named(null)] };
+  await night();
+  expect(await values('SELECT topic_id AS value FROM topic_groups')).toEqual([]);
+  expect(await values('SELECT topic_id AS value FROM groups')).toEqual([null]);
+  expect(await night()).toEqual([]);
+});
+
+it('a topic that never lists what a company names is no reason to ask the company again each night', async () => {
+  await start({
+    topics: [plainTopic(1)],
+    companies: [plainCompany(1, { messageCount: 1, personCount: 1 })],
+    companyGroups: { 1: [{ ...plainGroup(1), topic: { topicId: uuid('t', 1) } }] },
+  });
+  expect(await night()).toEqual([]);
+});
+
 describe('one message comes and one goes', () => {
   const company = { id: '1', name: 'Company 1', domain: null, logoUrl: null };
   const two = (first: number, second: number) => [

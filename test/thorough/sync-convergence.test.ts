@@ -198,6 +198,55 @@ it(
   60_000 * Math.max(2, runs),
 );
 
+/**
+ * Changes that nothing shows: an edited message, or a reaction, in a conversation without a topic; an account of a company;
+ * whatever happens in a topic that was archived in the migration.
+ */
+const silent: readonly Kind[] = ['editMessage', 'react', 'linkCompanyIdentity', 'migrateTopic'];
+const night = fc.array(
+  fc.record({
+    change: fc.constantFrom(...kinds.filter((kind) => !silent.includes(kind))),
+    of: fc.nat(),
+    with: fc.nat(),
+  }),
+  { minLength: 2, maxLength: 8, size: 'max' },
+);
+/** Copies of topics and people in other rows: they are as old as the answer that has them. */
+const copies = [
+  ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
+  ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
+  ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
+];
+
+it(
+  'what a merge, a move or a deletion touches is right after the next night, whatever the counters say',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(night, { minLength: 3, maxLength: 5, size: 'max' }),
+        fc.integer({ min: 1, max: 1_000 }),
+        async (nights, worldSeed) => {
+          const sandbox = await startTown({ sizes: { ...sizes, seed: worldSeed } });
+          try {
+            const pulling = Pulling.into(folders, sandbox);
+            expect((await pulling.sync()).code).toBe(0);
+            const removed: Removed = { topics: [], people: [], companies: [] };
+            for (const changes of nights) {
+              for (const one of changes) await happen(sandbox, pulling, removed, one);
+              expect((await pulling.sync(['--accept-deletes'])).code).toBe(0);
+              expect(await pulling.differences({ except: copies })).toEqual([]);
+            }
+          } finally {
+            await sandbox.stop();
+          }
+        },
+      ),
+      { numRuns: runs, seed, endOnFailure: true },
+    );
+  },
+  60_000 * Math.max(2, runs),
+);
+
 it('what changed in silence is seen by the sweep', async () => {
   const sandbox = await startTown({ sizes });
   const pulling = await Pulling.filled(folders, sandbox);
