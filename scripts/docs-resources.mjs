@@ -51,10 +51,11 @@ const parts = {
         lists.flatMap((list) =>
           children
             .filter((child) => child.list.name === list.name)
-            .map(({ name, changeFields, moved }) => {
+            .map(({ name, changeFields, members, moved }) => {
               const fields = changeFields.map(fieldOf).join(', ');
               const also = moved && `${fieldOf(moved.at)}, unless it equals ${fieldOf(moved.unlessIs)}`;
-              return [`\`${name}\``, also ? `${fields}; ${also}` : fields];
+              const theirs = members && `${members.fields.map(fieldOf).join(', ')} of its ${members.list}`;
+              return [`\`${name}\``, [fields, also, theirs].filter(Boolean).join('; ')];
             }),
         ),
       ),

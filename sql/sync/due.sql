@@ -7,6 +7,8 @@
 --   $presence         the kind of document that says what is deleted, not listed any more or not answered by id; '' where
 --                     there is none
 --   $change_fields    the JSON paths of the list item's fields whose change makes this child due
+--   $member_list      the list whose items are counted in this child, '' for most; $member_parent is the JSON path of their
+--                     field that names the parent, $member_fields are those whose change makes this child due
 --   $moved_at         the JSON path of a time that any change of the item moves, where nothing else shows some changes of
 --                     this child; NULL for most
 --   $last_message_at  the JSON path of the time of the last message, which explains $moved_at when the two are equal
@@ -15,6 +17,7 @@
 --   $paged            whether an answer has pages, of $page_size items
 --   $max_answer_bytes the most bytes that an answer may have
 --   $run_id           this run, which does not ask twice for what it could not store; '' outside of a run
+--   {{touched}}       what something else than its parent's fields changed (sql/sync/touched.sql), with its parameters
 --   {{not_requested}} further reasons for not requesting the child of an item, as branches of a CASE over `parents`. Text,
 --                     because each names its own parameters, and a child without one does not pay for it.
 --
@@ -31,16 +34,25 @@ WITH presence AS NOT MATERIALIZED (
   FROM raw.documents
   WHERE endpoint = $presence
 ),
+members AS (
+  SELECT
+    (body ->> $member_parent::VARCHAR) AS entity_id,
+    md5(string_agg(id || ' ' || to_json(json_extract_string(body, $member_fields))::VARCHAR, ' ' ORDER BY id)) AS digest
+  FROM raw.documents
+  WHERE endpoint = $member_list
+  GROUP BY entity_id
+),
 parents AS (
   SELECT
-    id AS entity_id,
+    items.id AS entity_id,
     body,
-    json_extract_string(body, $change_fields) AS change_values,
+    json_extract_string(body, $change_fields) || CASE WHEN $member_list <> '' THEN [digest] ELSE [] END AS change_values,
     (body ->> $moved_at::VARCHAR) AS moved_at,
     -- The last message moved it: any other change that this child shows came before that.
     coalesce((body ->> $moved_at::VARCHAR) = (body ->> $last_message_at::VARCHAR), false) AS is_explained,
     json_extract_string(body, ['$.isVip', '$.lastSeenAt', '$.timeRangeEnd', '$.updatedAt', '$.messageCount']) AS ranking
-  FROM ({{items}})
+  FROM ({{items}}) AS items
+  LEFT JOIN members ON members.entity_id = items.id
 ),
 -- Conversations, where an answer has pages of them: those stored, or a guess from the messages that the list counts.
 conversations AS (
@@ -48,6 +60,11 @@ conversations AS (
   FROM raw.documents
   WHERE $paged AND endpoint = $child
   GROUP BY parent_id
+),
+touched AS (
+  SELECT entity_id, max(answer_no) AS answer_no
+  FROM ({{touched}})
+  GROUP BY entity_id
 ),
 compared AS (
   SELECT
@@ -62,6 +79,7 @@ compared AS (
     END AS not_requested,
     coverage.fingerprint AS stored_fingerprint,
     coverage.fetched_at AS fetched_at,
+    coalesce(touched.answer_no > coverage.answer_no, false) AS is_touched,
     coverage.error IS NOT NULL AS has_failed,
     -- It was answered with more than could be read then, and more can be read now.
     coalesce(TRY_CAST(regexp_extract(coverage.reason, '^answer larger than ([0-9]+) bytes$', 1) AS BIGINT) < $max_answer_bytes, false)
@@ -97,6 +115,7 @@ compared AS (
     END AS requests
   FROM parents
   LEFT JOIN ops.coverage AS coverage ON coverage.endpoint = $child AND coverage.entity_id = parents.entity_id
+  LEFT JOIN touched ON touched.entity_id = parents.entity_id
   LEFT JOIN conversations ON conversations.entity_id = parents.entity_id
 ),
 classified AS (
@@ -107,7 +126,7 @@ classified AS (
       WHEN not_requested IS NOT NULL THEN NULL
       WHEN stored_fingerprint IS NULL THEN 'never'
       WHEN stored_fingerprint <> fingerprint AND NOT (is_explained AND has_only_moved) THEN 'changed'
-      WHEN may_fit_now OR is_asked_again THEN 'changed'
+      WHEN is_touched OR may_fit_now OR is_asked_again THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared
@@ -116,14 +135,15 @@ SELECT
   entity_id,
   fingerprint,
   reason,
-  -- What changed and is also too old is read from beginning to end, and so is what was in doubt.
-  CASE WHEN reason = 'changed' AND NOT is_old AND last_reason IS NULL THEN fetched_at END AS whole_at,
+  -- What changed and is also too old, or what something else changed, is read from beginning to end, and so is what was in
+  -- doubt.
+  CASE WHEN reason = 'changed' AND NOT is_old AND NOT is_touched AND last_reason IS NULL THEN fetched_at END AS whole_at,
   has_failed,
   is_unanswered,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or
   -- personal) as a short hash, and lists as one with their length.
-  to_json(map($change_fields, CASE
+  to_json(map($change_fields || CASE WHEN $member_list <> '' THEN ['$.' || $member_list] ELSE [] END, CASE
     WHEN $paged THEN change_values
     ELSE list_transform(change_values, lambda value: CASE
       WHEN value IS NULL OR regexp_full_match(value, 'true|false|-?[0-9.]{1,20}|[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,20}') THEN value
@@ -135,12 +155,13 @@ SELECT
   coalesce(is_vip, false) AS is_vip,
   last_activity,
   -- What changed is read newest first, until what was read accounts for the change: usually one page or two.
-  (CASE WHEN reason = 'changed' AND NOT is_old AND stored_counters IS NOT NULL THEN least(requests, 2) ELSE requests END)::BIGINT AS requests,
+  (CASE WHEN reason = 'changed' AND NOT is_old AND NOT is_touched AND stored_counters IS NOT NULL THEN least(requests, 2) ELSE requests END)::BIGINT AS requests,
   -- For explain alone.
   not_requested,
   has_only_moved,
   may_fit_now,
   is_asked_again,
+  is_touched,
   moved_at,
   stored_fingerprint,
   (sweep_at_seconds * 1000)::BIGINT AS sweep_at_ms

@@ -1,18 +1,16 @@
 -- Documents that something newer contradicts, and that no other answer would ever bring up to date.
 --
---   $own_groups  whether the conversations of people with a company are fetched (otherwise the company's hold them)
+--   $own_groups       whether the conversations of people with a company are fetched (otherwise the company's hold them)
+--   {{with_company}}  the people whose conversations come with their company (sql/sync/with_company.sql)
 --
--- A person's own conversations, once the person has a company and the company's were fetched later.
+-- A person's own conversations, once the company's were fetched later, and after it was known that it is the person's.
 SELECT listed.endpoint, listed.id, listed.parent_id AS "parentId"
 FROM raw.documents AS listed
-JOIN main.people ON people.id = listed.parent_id
-JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = people.id
-JOIN ops.coverage AS companys ON companys.endpoint = 'company_groups' AND companys.entity_id = people.company_id
+JOIN ({{with_company}}) AS company ON company.person_id = listed.parent_id AND company.is_fetched
+JOIN ops.coverage AS own ON own.endpoint = 'person_groups' AND own.entity_id = company.person_id
 WHERE NOT $own_groups
   AND listed.endpoint = 'person_groups'
-  AND companys.error IS NULL
-  AND companys.fingerprint IS NOT NULL
-  AND companys.answer_no > own.answer_no
+  AND company.answer_no > own.answer_no
 UNION ALL
 -- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
 -- there may be none left.

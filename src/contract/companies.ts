@@ -121,6 +121,7 @@ export const companyResources = {
     weight: 60,
     maxAgeDays: 30,
     changeFields: activityFields,
+    members: { list: 'people', parent: '$.company.id', fields: activityFields },
     removedWithParent: false,
   },
   company_groups: {

@@ -3,7 +3,7 @@ import { digits, flag, id, integer, maybe, number, numbers, text, texts, when } 
 import { actors, historyAnswer, historyQuery, historyRecord } from './history.js';
 import { personHistoryLimit } from './limits.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
-import { byPerson, paging, type ResourceEntry } from './resource-entry.js';
+import { byPerson, type EmbeddedEntry, paging, type ResourceEntry } from './resource-entry.js';
 
 const personConnections = z.looseObject({
   github: text,
@@ -104,7 +104,7 @@ export const peopleResources = {
     },
     item: person,
     key: ['id'],
-    embeds: 'employees',
+    embeds: 'company',
     reads: 'pages',
     detail: 'person',
     presence: 'person_presence',
@@ -114,7 +114,7 @@ export const peopleResources = {
     endpoint: { path: '/people/{personId}', summary: 'One person', params: byPerson, response: person },
     item: person,
     optionalFields: [],
-    answer: { form: 'object', embeds: 'employees' },
+    answer: { form: 'object', embeds: 'company' },
     weight: 40,
     maxAgeDays: 45,
     changeFields: [...activityFields, ...stateFields],
@@ -171,7 +171,7 @@ export const peopleResources = {
     existsWith: '$.messageCount',
     weight: 130,
     maxAgeDays: 60,
-    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt'],
+    changeFields: ['$.messageCount', '$.sources', '$.lastSeenAt', '$.identityCount'],
     removedWithParent: true,
   },
   person_history: {
@@ -206,3 +206,8 @@ export const peopleResources = {
     removedWithParent: false,
   },
 } as const satisfies Record<string, ResourceEntry>;
+
+/** A person's company, as the last answer that has the field says: its number says since when. */
+export const peopleEmbedded = {
+  person_companies: { item: null, parent: 'people', membersOf: 'companies' },
+} as const satisfies Record<string, EmbeddedEntry>;

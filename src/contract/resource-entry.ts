@@ -22,7 +22,7 @@ export type Key = readonly [string, ...string[]];
 type ItemPath = `$.${string}`;
 
 /** The parts of an item that are documents of their own (`embedded` in resources.ts). */
-export type Embeds = 'authors_and_persons' | 'employees';
+export type Embeds = 'authors_and_persons' | 'company';
 
 interface Entry {
   readonly endpoint: ReadEndpoint;
@@ -136,6 +136,11 @@ export interface ChildEntry extends Entry {
    * (one that was taken back, for example). It does not count where it equals the time of the last message.
    */
   readonly moved?: { readonly at: ItemPath; readonly unlessIs: ItemPath };
+  /**
+   * Items of another list that name this parent, and the fields whose change makes this child due as well: what one of them
+   * gains and another loses leaves the parent's own counters as they are.
+   */
+  readonly members?: { readonly list: string; readonly parent: ItemPath; readonly fields: readonly ItemPath[] };
   /** The endpoint's path takes decimal digits only (Resources and their fields, conventions). */
   readonly digitsOnly?: true;
   /** Not asked for when the list item has all of these fields: every field that the detail documents. */

@@ -1,7 +1,7 @@
 import { automationResources } from './automations.js';
 import { companyEmbedded, companyResources } from './companies.js';
 import { messageEmbedded } from './messages.js';
-import { peopleResources } from './people.js';
+import { peopleEmbedded, peopleResources } from './people.js';
 import type {
   AnswerForm,
   ChildEntry,
@@ -34,6 +34,7 @@ const embedded = {
   ...topicEmbedded,
   ...messageEmbedded,
   ...companyEmbedded,
+  ...peopleEmbedded,
   ...storyEmbedded,
 } as const satisfies Record<string, EmbeddedEntry>;
 
@@ -133,7 +134,9 @@ function faultsOf(
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
   }
   for (const [index, child] of children.entries()) {
-    const { name, weight, endpoint, membersOf, parentParameter, counts, existsWith, changeFields } = child;
+    const { name, weight, endpoint, members, membersOf, parentParameter } = child;
+    const { counts, existsWith, changeFields } = child;
+    if (!isList(members?.list)) problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
     for (const path of [counts, existsWith])
       if (path !== undefined && !changeFields.includes(path))

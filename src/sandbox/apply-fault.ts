@@ -73,6 +73,7 @@ export async function applyFaultAfter(
     case 'replace':
       if (rule.body !== undefined) return JSON.stringify(rule.body);
       return edited(payload, rule.set ?? [], rule.delete ?? []);
+    case 'change':
     case 'paging':
       return payload;
   }

@@ -86,6 +86,12 @@ export const faultRule = z.discriminatedUnion('kind', [
       .optional(),
     delete: z.array(z.string().min(1)).optional(),
   }),
+  /** A colleague makes a change (see colleague.ts) right before the answer: what was read before it does not show it. */
+  z.strictObject({
+    ...common,
+    kind: z.literal('change'),
+    change: z.looseObject({ kind: z.string() }),
+  }),
   /** A paged list whose pages are wrong. */
   z.strictObject({ ...common, kind: z.literal('paging'), how: z.enum(pagingFaults) }),
 ]);

@@ -13,6 +13,7 @@ import { idempotencyKeyLength } from '../contract/limits.js';
 import { errorBody } from '../contract/service.js';
 import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
 import { answerSchema, assumedBodies } from './assumed-schemas.js';
+import type { Change } from './colleague.js';
 import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
 import type { FaultRule } from './faults.js';
 import type { Answer, Call, Handler } from './handlers/call.js';
@@ -136,6 +137,10 @@ function applyEarlyFault(
   const rule = service.faults.match({ route: routeOf(request), method: request.method, path });
   if (!rule) return undefined;
   service.stats.faultApplied(rule.kind);
+  if (rule.kind === 'change') {
+    service.change(rule.change as Change);
+    return undefined;
+  }
   if ((rule.kind === 'reset' || rule.kind === 'hang') && !rule.commit) {
     service.stats.answered(routeOf(request), rule.kind);
   }

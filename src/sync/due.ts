@@ -107,6 +107,9 @@ interface DueRow {
 const dueColumns = `entity_id, fingerprint, reason, has_failed, is_unanswered, is_vip, last_activity, whole_at, counters,
   stored_counters, last_reason, requests`;
 const dueSql = sqlFile('sync/due');
+/** The people whose conversations come with their company. */
+export const withCompanySql = sqlFile('sync/with_company');
+const touchedSql = sqlFile('sync/touched');
 const clampCoverageSql = sqlFile('sync/clamp_coverage');
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
 
@@ -115,23 +118,39 @@ export async function clampCoverage({ store, clock }: Pick<Context, 'store' | 'c
   await store.transaction((tx) => tx.run(clampCoverageSql, { now: new Date(clock.now()) }));
 }
 
+/** How due looks. */
+export interface DueOptions {
+  /** The items by the name of their list, as they were returned just now; without them, those that are stored. */
+  readonly items?: ReadonlyMap<string, readonly Item[]>;
+  /**
+   * Whether conversations of companies that are due are still to be fetched: those of their people come with them.
+   * Left out, they are where they are among the children.
+   */
+  readonly companyGroupsCome?: boolean;
+  /** The run that asks, which does not ask twice for what it was answered and could not store. */
+  readonly runId?: string;
+}
+
+function comeCompanyGroups(children: readonly Child[]): boolean {
+  return children.some(({ name }) => name === 'company_groups');
+}
+
 /**
- * Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep): of the items
- * that are stored, or of `items` by the name of their list, as they were returned just now. What the run `runId` was answered
- * and could not store is not due in that run.
+ * Everything that is due of these children, in the order in which it is fetched (design: never, changed, sweep). What the
+ * run `runId` was answered and could not store is not due in that run.
  */
 export async function due(
   rows: Rows,
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  { items, runId = '' }: { items?: ReadonlyMap<string, readonly Item[]>; runId?: string } = {},
+  { items, companyGroupsCome = comeCompanyGroups(children), runId = '' }: DueOptions = {},
 ): Promise<Task[]> {
   const tasks: Task[] = [];
   const partsOf = items ? () => 1 : await partsOfLists(rows, children);
   for (const child of children) {
     const from = items ? returnedItems(items.get(child.list.name) ?? []) : storedItems(child.list);
-    const { sql, params } = dueQuery(child, settings, now, from, runId);
+    const { sql, params } = dueQuery(child, settings, now, from, { companyGroupsCome, runId });
     const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
     for (const row of await inParts<DueRow>(rows, partsOf(child), { sql: listed, params })) {
       tasks.push({
@@ -183,8 +202,9 @@ export async function countDue(
 ): Promise<PlanLine[]> {
   const lines: PlanLine[] = [];
   const partsOf = await partsOfLists(rows, children);
+  const companyGroupsCome = comeCompanyGroups(children);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), runId);
+    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), { companyGroupsCome, runId });
     const counted = await inParts<DueCount>(rows, partsOf(child), {
       sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
@@ -292,16 +312,30 @@ function returnedItems(items: readonly Item[]): Query {
 }
 
 /** The query of due for a child: a row for each of the items of its list. `reason` is NULL where nothing is due. */
-export function dueQuery(child: Child, settings: DueSettings, now: Date, items: Query, runId = ''): Query {
-  const { branches, params } = notRequested(child, settings);
+export function dueQuery(
+  child: Child,
+  settings: DueSettings,
+  now: Date,
+  items: Query,
+  { companyGroupsCome = true, runId = '' }: Omit<DueOptions, 'items'> = {},
+): Query {
+  const { branches, params } = notRequested(child, settings, companyGroupsCome);
   return {
-    sql: substitute(dueSql, { not_requested: branches.join('\n'), items: items.sql }),
+    sql: substitute(dueSql, {
+      not_requested: branches.join('\n'),
+      items: items.sql,
+      touched: touchedSql,
+    }),
     params: {
       ...params,
       ...items.params,
       child: child.name,
       presence: child.list.presence ?? '',
+      detail: child.list.detail,
       change_fields: child.changeFields,
+      member_list: child.members?.list ?? '',
+      member_parent: child.members?.parent ?? null,
+      member_fields: child.members?.fields ?? [],
       moved_at: child.moved?.at ?? null,
       last_message_at: child.moved?.unlessIs ?? null,
       max_age_seconds: maxAgeSeconds(child, settings),
@@ -326,13 +360,17 @@ export type NotRequested =
   | 'migrated'
   /** `sync.personGroups` is `never`. */
   | 'setting'
-  /** The conversations of a person with a company come with the company. */
+  /** The conversations of a person come with the company, which is listed and whose conversations are fetched. */
   | 'with_company'
   /** Nothing says yet whether the person has a company. */
   | 'company_unknown';
 
 /** The branches of the CASE that says why a child is not requested. */
-function notRequested(child: Child, settings: DueSettings): { branches: string[]; params: Query['params'] } {
+function notRequested(
+  child: Child,
+  settings: DueSettings,
+  companyGroupsCome: boolean,
+): { branches: string[]; params: Query['params'] } {
   const branches: string[] = [];
   const params: Query['params'] = {};
   const unless = (condition: string, why: NotRequested) =>
@@ -359,7 +397,8 @@ function notRequested(child: Child, settings: DueSettings): { branches: string[]
         OR parents.entity_id IN (SELECT id FROM raw.documents WHERE endpoint = 'person')`,
       'company_unknown',
     );
-    unless('parents.entity_id IN (SELECT id FROM main.people WHERE company_id IS NULL)', 'with_company');
+    unless(`parents.entity_id NOT IN (SELECT person_id FROM (${withCompanySql}))`, 'with_company');
+    params.company_groups_come = companyGroupsCome;
   }
   return { branches, params };
 }

@@ -61,7 +61,7 @@ const mostKept = 8_000_000;
  * a cap, that they may need. Where their pages fill the window, it is looked once everything has arrived, and what is due
  * leaves right after the last pages in the next one. An item of an earlier run is left alone until its list has returned it
  * again, because its child would be due again when the list shows a change. The sweep waits, and so do conversations: what
- * other lists find gone takes its own away with it (see SeenContent).
+ * other lists find gone takes its own away with it (see SeenContent). So does what the items of another list change as well.
  *
  * Where the last sync left nothing due, it is not looked at what is stored as it was returned: on a night with nothing new, what
  * is due is asked once instead of twice.
@@ -287,7 +287,10 @@ export class EarlyFetches implements ListFollower {
     this.#hasFirstPage = false;
     const children = this.#selection.children
       .slice(0, isCapped ? 1 : undefined)
-      .filter(({ list, answer }) => returned.has(list.name) && answer.form !== 'conversations');
+      .filter(
+        ({ list, answer, members }) =>
+          returned.has(list.name) && answer.form !== 'conversations' && members === undefined,
+      );
     if (children.length === 0) return [];
     const now = new Date(clock.now());
     let all: Task[];

@@ -13,6 +13,8 @@ export type DueCode =
   | 'removed'
   /** Due: a field that shows a change of it has changed. */
   | 'changed'
+  /** Due: a merge, a move or a deletion concerns it, which no field of its parent shows. */
+  | 'touched'
   /** Due: the answer was too large, and larger ones are allowed now. */
   | 'may_fit'
   /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
@@ -79,6 +81,7 @@ interface Row {
   not_requested: NotRequested | null;
   has_only_moved: boolean | null;
   may_fit_now: boolean;
+  is_touched: boolean;
   fingerprint: string;
   stored_fingerprint: string | null;
   moved_at: string | null;
@@ -109,7 +112,7 @@ export async function explainDue(
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now, storedItems(child.list, entityId));
     const [row] = await rows.all<Row>(
-      `SELECT reason, not_requested, has_only_moved, may_fit_now, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
+      `SELECT reason, not_requested, has_only_moved, may_fit_now, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,
       params,
     );
@@ -166,12 +169,11 @@ function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCod
     if (!coverage) return 'never_requested';
     return coverage.error === null ? 'removed' : 'no_answer';
   }
-  if (row.reason === 'changed')
-    return row.stored_fingerprint !== row.fingerprint
-      ? 'changed'
-      : row.may_fit_now
-        ? 'may_fit'
-        : 'asked_again';
+  if (row.reason === 'changed') {
+    if (row.stored_fingerprint !== row.fingerprint && !(row.has_only_moved && row.is_touched))
+      return 'changed';
+    return row.is_touched ? 'touched' : row.may_fit_now ? 'may_fit' : 'asked_again';
+  }
   if (row.reason === 'sweep') return 'old';
   if (coverage?.reason?.startsWith('again: ')) return 'asked_again';
   if (coverage?.status === 400 || coverage?.status === 404) return 'refused';

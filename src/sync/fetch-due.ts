@@ -8,11 +8,12 @@ import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
-import { byUrgency, due, linesOf, type Task } from './due.js';
+import { byUrgency, due, linesOf, type Task, withCompanySql } from './due.js';
 import type { EarlyFetches, TaskOutcome } from './early.js';
 import { fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
+import { resolveMerges } from './merges.js';
 import { OrderedPhases } from './phases.js';
 import type { PlanLine } from './report.js';
 import { readList } from './scan.js';
@@ -48,6 +49,7 @@ async function fetchRounds(
   const { givenUp } = early;
   const tried = new Set<string>();
   let hasReadAgain = false;
+  let isResolved = false;
   for (let isFirst = true; ; isFirst = false) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
@@ -59,10 +61,15 @@ async function fetchRounds(
     // Until here the early fetches went on; some of what is due was fetched meanwhile.
     const begun = isFirst ? early.stop() : [];
     const isBegun = new Set(begun.map(keyOf));
+    const untried = (task: Task) => {
+      const key = keyOf(task);
+      return !tried.has(key) && !isBegun.has(key) && !context.doubts.has(key);
+    };
+    if (begun.length === 0 && !all.some((task) => untried(task) && !givenUp.has(task.child.name)))
+      await addOwnConversations(context, all, children, now);
     const tasks: Task[] = [];
     for (const task of all) {
-      const key = keyOf(task);
-      if (tried.has(key) || isBegun.has(key) || context.doubts.has(key)) continue;
+      if (!untried(task)) continue;
       if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
@@ -78,7 +85,11 @@ async function fetchRounds(
         continue;
       }
       await pruneStale(context);
-      return { lines: linesOf(all, children), added };
+      const before = context.batcher.added;
+      if (!isResolved) await resolveMerges(context);
+      // What was found merged makes children of the survivor due.
+      if (isResolved || context.batcher.added === before) return { lines: linesOf(all, children), added };
+      isResolved = true;
     }
     const tracker = new PhaseTracker(context.observer, [...begun, ...tasks].sort(byUrgency));
     if (isFirst) early.follow((task, outcome) => tracker.done(task, outcome));
@@ -125,6 +136,22 @@ async function readParentsAgain(context: Context, unconfirmed: readonly OpenDoub
   }
 }
 
+/**
+ * Adds the own conversations of people with whose company they did not come: it was not answered, or given up, and nothing
+ * more of it will be fetched in this run.
+ */
+async function addOwnConversations(
+  { store, config, runId }: Context,
+  all: Task[],
+  children: readonly Child[],
+  now: Date,
+): Promise<void> {
+  const own = children.filter(({ name }) => name === 'person_groups');
+  const isAdded = new Set(all.map(keyOf));
+  const tasks = await due(store, own, config, now, { companyGroupsCome: false, runId });
+  all.push(...tasks.filter((task) => !isAdded.has(keyOf(task))));
+}
+
 const storedPartsSql = sqlFile('sync/stored_parts');
 const storedConversationsSql = sqlFile('sync/stored_conversations');
 
@@ -155,17 +182,18 @@ function announce({ config, observer }: Context, tasks: readonly Task[]): void {
     observer.note(`${tasks.length} due: about ${requests} requests, ${Math.ceil(minutes)} minutes`);
 }
 
-const staleSql = sqlFile('sync/stale');
+const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySql });
 
 /**
- * Removes what something newer contradicts and nothing would ever bring up to date: the conversations of a person who now
- * has a company (the company's are fetched instead, see `sync.personGroups`), and employees who are of another company.
+ * Removes what something newer contradicts and nothing would ever bring up to date: the conversations of a person that came
+ * with the company since (see `sync.personGroups`), and employees who are of another company.
  * If a person leaves the company again, the conversations are due as if they had never been fetched.
  */
 export async function pruneStale(context: Context): Promise<void> {
   await context.batcher.flush();
   const documents = await context.store.all<DocumentKey>(staleSql, {
     own_groups: context.config.sync.personGroups === 'all',
+    company_groups_come: false,
   });
   if (documents.length === 0) return;
   const landing = new Landing(arrivalNow(context.clock));

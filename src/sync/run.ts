@@ -15,7 +15,6 @@ import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
-import { resolveMerges } from './merges.js';
 import type { PlanLine, ScanReport, SyncOptions, SyncReport } from './report.js';
 import { type Selection, selectResources } from './selection.js';
 
@@ -48,7 +47,6 @@ export async function runSync(
         })
           .then(() => fetchDue(context, selection.children, early))
           .finally(() => early.end());
-        await resolveMerges(context);
         // With hundreds of thousands of children, looking once more takes seconds.
         if (context.batcher.added === added) left = lines;
       },

@@ -198,6 +198,76 @@ it(
   60_000 * Math.max(2, runs),
 );
 
+/**
+ * Changes that nothing shows: an edited message, or a reaction, in a conversation without a topic; an account of a company;
+ * whatever happens in a topic that was archived in the migration.
+ */
+const silent: readonly Kind[] = ['editMessage', 'react', 'linkCompanyIdentity', 'migrateTopic'];
+const shown = fc.record({
+  change: fc.constantFrom(...kinds.filter((kind) => !silent.includes(kind))),
+  of: fc.nat(),
+  with: fc.nat(),
+});
+/** Joins, moves and messages: what falls between the readings of two lists. */
+const moves: readonly Kind[] = [
+  ...(['employ', 'linkIdentity', 'mergePeople', 'mergeCompanies', 'mergeTopics'] as const),
+  ...(['assignGroup', 'addMessage', 'removeMessage'] as const),
+];
+const night = fc.record({
+  changes: fc.array(shown, { minLength: 2, maxLength: 8, size: 'max' }),
+  /** One more, between the readings of two lists: right before the answer of this one. */
+  between: fc.option(
+    fc.record({
+      change: fc.record({ change: fc.constantFrom(...moves), of: fc.nat(), with: fc.nat() }),
+      route: fc.constantFrom('people', 'companies', 'topics', 'groups'),
+    }),
+  ),
+});
+/** Copies of topics and people in other rows: they are as old as the answer that has them. */
+const copies = [
+  ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
+  ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
+  ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
+];
+
+it(
+  'what a merge, a move or a deletion touches is right after the next night, whatever the counters say',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(night, { minLength: 3, maxLength: 5, size: 'max' }),
+        fc.integer({ min: 1, max: 1_000 }),
+        async (nights, worldSeed) => {
+          const sandbox = await startTown({ sizes: { ...sizes, seed: worldSeed } });
+          try {
+            const pulling = Pulling.into(folders, sandbox);
+            expect((await pulling.sync()).code).toBe(0);
+            const removed: Removed = { topics: [], people: [], companies: [] };
+            for (const { changes, between } of nights) {
+              for (const one of changes) await happen(sandbox, pulling, removed, one);
+              const { change, of, with: other } = between?.change ?? {};
+              const later = change && changeOf(sandbox.world, removed, change, of ?? 0, other ?? 0);
+              if (later)
+                sandbox.addFaults([
+                  { kind: 'change', change: later, times: 1, match: { route: between?.route ?? '' } },
+                ]);
+              expect([0, 3]).toContain((await pulling.sync(['--accept-deletes'])).code);
+              // What was read before that change is right after the next night.
+              sandbox.clearFaults();
+              if (later) expect((await pulling.sync(['--accept-deletes'])).code).toBe(0);
+              expect(await pulling.differences({ except: copies })).toEqual([]);
+            }
+          } finally {
+            await sandbox.stop();
+          }
+        },
+      ),
+      { numRuns: runs, seed, endOnFailure: true },
+    );
+  },
+  60_000 * Math.max(2, runs),
+);
+
 it('what changed in silence is seen by the sweep', async () => {
   const sandbox = await startTown({ sizes });
   const pulling = await Pulling.filled(folders, sandbox);

@@ -143,6 +143,7 @@ export function childText(child: AskedChild, now: number): string {
     no_answer: `the last request failed, ${asked}`,
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
     changed: `${changesText(child)} since it was fetched, ${asked}`,
+    touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
     may_fit: `the answer was too large for api.maxAnswerBytes, which is larger now, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${sweep}`,
     old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,

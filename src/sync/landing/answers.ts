@@ -170,7 +170,7 @@ interface Parts {
 
 const embedded: { readonly [E in Embeds]: Parts } = {
   authors_and_persons: { without: withoutPeople, land: landPeople },
-  employees: { without: withoutEmployees, land: landEmployees },
+  company: { without: withoutEmployees, land: landCompany },
 };
 
 /**
@@ -216,11 +216,17 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
     : text;
 }
 
-/** Lands the employees that a person's company lists: all there are, so that one who left is removed. */
-function landEmployees(landing: Landing, person: Landed): void {
-  const { company } = person.item;
+/**
+ * Lands which company a person belongs to, and the employees that the company lists: all there are, so that one who left is
+ * removed.
+ */
+function landCompany(landing: Landing, person: Landed): void {
+  const { id, company } = person.item;
+  if (company === undefined) return;
+  const companyId = isObject(company) ? idOf(company) : null;
+  landing.document('person_companies', { id: companyId, parentId: id as string }, {});
+  landing.members('person_companies', id as string, companyId === null ? [] : [companyId]);
   if (!isObject(company) || !Array.isArray(company.employees)) return;
-  const companyId = idOf(company);
   if (companyId === null) return;
   const texts = partText({ item: company, text: partText(person, 'company') }, 'employees').elements();
   const key = (employee: Record<string, unknown>): ItemKey => ({ id: idOf(employee), parentId: companyId });

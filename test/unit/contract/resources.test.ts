@@ -19,6 +19,10 @@ const views = readdirSync(join(sqlDir, 'views')).map((file) =>
   readFileSync(join(sqlDir, 'views', file), 'utf8'),
 );
 
+const sync = readdirSync(join(sqlDir, 'sync')).map((file) =>
+  readFileSync(join(sqlDir, 'sync', file), 'utf8'),
+);
+
 /** The kinds of documents that a sync stores. */
 function kindsOf({ lists, children, embedded }: Resources): string[] {
   return [
@@ -34,7 +38,7 @@ function kindsOf({ lists, children, embedded }: Resources): string[] {
 /** What the table and the models do not say of each other. */
 function forgotten(table: Resources, models: Models): string[] {
   const kinds = kindsOf(table);
-  const sql = [...models.derived.map(({ select }) => select), ...views].join('\n');
+  const sql = [...models.derived.map(({ select }) => select), ...views, ...sync].join('\n');
   const read = new Set(models.documents.flatMap(({ documents }) => documents));
   return [
     ...kinds
@@ -51,7 +55,7 @@ function forgotten(table: Resources, models: Models): string[] {
 describe('the resource table and the models', () => {
   const models = readModels();
 
-  test('everything that is stored is read by a model or a view, and nothing else is read', () => {
+  test('everything that is stored is read by a model, a view or the sync, and nothing else is read', () => {
     expect(forgotten(resources, models)).toEqual([]);
   });
 

@@ -234,21 +234,26 @@ describe('due', () => {
     expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
   });
 
-  test('conversations of people: only of people without a company, once that is known', async () => {
+  test('conversations of people: only of people without a listed company, once that is known', async () => {
     const people = [
       item('people', 'alone', { company: null }),
       item('people', 'employed', { company: { id: 'c' } }),
+      item('people', 'elsewhere', { company: { id: 'not listed' } }),
       item('people', 'unsaid'),
     ];
-    await load(people);
-    expect(brief(await dueOf('person_groups'))).toEqual(['alone never']);
+    await load([...people, item('companies', 'c')]);
+    const own = async (companyGroupsCome: boolean) =>
+      brief(await due(warehouse, of('person_groups'), settings, now, { companyGroupsCome })).sort();
+    expect(await own(true)).toEqual(['alone never', 'elsewhere never']);
     await load([item('person', 'unsaid', { company: null })]);
-    expect(brief(await dueOf('person_groups'))).toEqual(['alone never', 'unsaid never']);
+    expect(await own(true)).toEqual(['alone never', 'elsewhere never', 'unsaid never']);
+    // Nothing more comes of the company in this run.
+    expect(await own(false)).toEqual(['alone never', 'elsewhere never', 'employed never', 'unsaid never']);
     const asked = async (personGroups: SyncSettings['sync']['personGroups']) => {
       const wanted = { ...settings, sync: { ...settings.sync, personGroups } };
       return (await due(warehouse, of('person_groups'), wanted, now)).length;
     };
-    expect([await asked('all'), await asked('never')]).toEqual([3, 0]);
+    expect([await asked('all'), await asked('never')]).toEqual([4, 0]);
   });
 
   test('only ids of digits where the path takes no others; no detail where the list item has every field', async () => {
@@ -424,7 +429,7 @@ test('what is due of items as they were returned is what is due of them once the
         }),
       );
       await load(documents, [...coverage.values()]);
-      const returned = new Map(
+      const items = new Map(
         resources.lists.map(({ name }) => [name, documents.filter(({ endpoint }) => endpoint === name)]),
       );
       const stored = await due(warehouse, children, settings, now);

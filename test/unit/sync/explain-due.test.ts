@@ -190,7 +190,12 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a person with a company': {
     ...{ child: 'person_groups', item: { company: { id: 'c' } }, why: 'with_company' },
+    more: [item('companies', 'c', {})],
     text: /^not requested: the conversations of the company/,
+  },
+  'a person whose company is not listed': {
+    ...{ child: 'person_groups', item: { company: { id: 'c' } }, why: 'never_requested' },
+    text: /^DUE: it was never requested/,
   },
   'a person of whom no company is known yet': {
     ...{
@@ -243,7 +248,7 @@ async function explained(one: Case, entityId = id): Promise<ExplainedChild> {
   const documents = [...(one.item ? [item(child.list.name, entityId, one.item)] : []), ...(one.more ?? [])];
   if (documents.length > 0) await load(documents);
   const [found] = await explainDue(warehouse, [child], entityId, used, now);
-  const tasks = await due(warehouse, [child], used, now);
+  const tasks = await due(warehouse, [child], used, now, { companyGroupsCome: true });
   expect([found?.isDue, found?.reason]).toEqual([tasks.length === 1, tasks[0]?.reason ?? null]);
   return found as ExplainedChild;
 }

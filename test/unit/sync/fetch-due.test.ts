@@ -105,6 +105,7 @@ describe('pruneStale', () => {
     fetchedAt: at(second),
     answerNo: second,
     fingerprint: 'f',
+    counters: '{}',
     status: 200,
     error: null,
     reason: null,
@@ -127,14 +128,24 @@ describe('pruneStale', () => {
     return added;
   }
 
-  test('removes conversations of people who now have a company, once it was fetched, and employees who are elsewhere', async () => {
+  test('removes conversations that came with the company since the person joined, and employees who are elsewhere', async () => {
+    const people = ['moved', 'early', 'joined', 'unlisted', 'unsettled', 'alone'];
     await warehouse.load(
       batchOf(runId, {
         documents: [
           doc('people', 'moved', 5, { company: { id: 'c' } }),
           doc('people', 'early', 5, { company: { id: 'd' } }),
+          doc('people', 'joined', 5, { company: { id: 'c' } }),
+          doc('people', 'unlisted', 5, { company: { id: 'e' } }),
+          doc('people', 'unsettled', 5, { company: { id: 'f' } }),
+          ...['c', 'd', 'f'].map((id) => doc('companies', id, 1)),
+          doc('person_companies', 'c', 1, {}, 'moved'),
+          doc('person_companies', 'd', 1, {}, 'early'),
+          doc('person_companies', 'c', 4, {}, 'joined'),
+          doc('person_companies', 'e', 1, {}, 'unlisted'),
+          doc('person_companies', 'f', 1, {}, 'unsettled'),
           doc('people', 'alone', 5, { company: null }),
-          ...['moved', 'early', 'alone'].map((id) => doc('person_groups', `of ${id}`, 1, {}, id)),
+          ...people.map((id) => doc('person_groups', `of ${id}`, 1, {}, id)),
           doc('company_employees', 'moved', 1, {}, 'a'),
           doc('company_employees', 'moved', 6, {}, 'c'),
           doc('company_employees', 'alone', 1, {}, 'a'),
@@ -143,9 +154,11 @@ describe('pruneStale', () => {
           doc('company_employees', 'stranger', 1, {}, 'a'),
         ],
         coverage: [
-          ...['moved', 'early', 'alone'].map((id) => covered('person_groups', id, 2)),
+          ...people.map((id) => covered('person_groups', id, 2)),
           covered('company_groups', 'c', 3),
           covered('company_groups', 'd', 1),
+          covered('company_groups', 'e', 3),
+          { ...covered('company_groups', 'f', 3), counters: null },
         ],
       }),
     );

@@ -192,7 +192,23 @@ describe('landList', () => {
       { id: '1', company: { id: '9', employees: [{ id: '1', name: 'A' }, { id: '2' }] } },
     ]);
     expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
-    expect(landing.sets).toMatchObject([{ endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] }]);
+    expect(landing.sets).toMatchObject([
+      { endpoint: 'person_companies', parentId: '1', ids: ['9'] },
+      { endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] },
+    ]);
+  });
+
+  test('the company of a person is a document of its own, where the answer has the field', () => {
+    const landing = new Landing({ at, no: 1 });
+    landList(landing, listNamed('people'), [
+      { id: '1', company: { id: '9' } },
+      { id: '2', company: null },
+      { id: '3', company: { name: 'without an id' } },
+      { id: '4' },
+    ]);
+    const links = landing.documents.filter(({ endpoint }) => endpoint === 'person_companies');
+    expect(links.map(({ id, parentId }) => [id, parentId])).toEqual([['9', '1']]);
+    expect(landing.sets.map(({ parentId, ids }) => [parentId, ...ids])).toEqual([['1', '9'], ['2'], ['3']]);
   });
 });
 
