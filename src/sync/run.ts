@@ -9,7 +9,7 @@ import type { Identity } from '../run/identity.js';
 import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.js';
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
-import { clampCoverage, countDue, sweepReport } from './due.js';
+import { clampTimes, countDue, sweepReport } from './due.js';
 import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
@@ -37,7 +37,7 @@ export async function runSync(
     let left: readonly PlanLine[] | undefined;
     return {
       async work() {
-        await clampCoverage(context);
+        await clampTimes(context);
         await landOrganization(context, parts.identity);
         const early = new EarlyFetches(context, selection);
         await early.remember();
@@ -122,13 +122,13 @@ async function syncReport(
   return { report, leftDue: due };
 }
 
-/** A larger difference from the service's clock makes times and ages in the warehouse noticeably wrong. */
+/** A larger difference from the service's clock should be mended: other commands go by the clock of this machine. */
 const mostSkewMs = 60_000;
 
 function noteOfClock(aheadMs: number | null): string | null {
   if (aheadMs === null || Math.abs(aheadMs) <= mostSkewMs) return null;
   const difference = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
-  return `the clock of this machine is ${difference} the service: times in the warehouse are wrong by as much. Set the clock, for example with NTP`;
+  return `the clock of this machine is ${difference} the service: this run went by the time of the service. Set the clock, for example with NTP`;
 }
 
 /**

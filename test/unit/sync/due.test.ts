@@ -7,7 +7,7 @@ import type { SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
   byUrgency,
-  clampCoverage,
+  clampTimes,
   countDue,
   due,
   linesOf,
@@ -160,7 +160,7 @@ describe('due', () => {
     const fingerprint = (await fingerprints('topic')).get('t') ?? '';
     await load([], [covered('topic', 't', { fingerprint, fetchedAt: daysAgo(-400) })]);
     expect(await dueOf('topic')).toEqual([]);
-    await clampCoverage({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
+    await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
     const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
     expect(await later(1)).toEqual([]);
     expect(brief(await later(11))).toEqual(['t sweep']);
