@@ -80,11 +80,12 @@ describe('a run whose clock is ahead', () => {
     const pulling = await started();
     await pulling.start(['sync', '--json'], ahead(60)).ended;
     const message = plainMessage(3, { createdAt: daysAgo(0) });
-    (api.topicGroups[uuid('t', 1)]?.[0] as { messages: unknown[] }).messages.push(message);
+    const [group] = api.topicGroups[uuid('t', 1)] as { messages: unknown[] }[];
+    group?.messages.push(message);
     change({ messageCount: 3, timeRangeEnd: message.createdAt });
     await pulling.sync();
-    expect(await query(pulling, 'SELECT change, details FROM recent_changes')).toMatchObject([
-      { change: 'messages' },
+    expect(await query(pulling, 'SELECT change, details FROM recent_changes')).toEqual([
+      { change: 'messages', details: '1' },
     ]);
   });
 

@@ -1,0 +1,172 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import {
+  PlainApi,
+  plainCompany,
+  plainGroup,
+  plainMessage,
+  plainPerson,
+  plainTopic,
+  uuid,
+} from '../support/plain-api.js';
+import { read } from '../support/published.js';
+import type { Pulling } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+const folders = new Folders();
+let api: PlainApi;
+afterEach(() => api.stop());
+afterAll(() => folders.remove());
+
+function query<T = unknown>(pulling: Pulling<PlainApi>, sql: string): Promise<T[]> {
+  return read(pulling.dataDir, ({ rows }) => rows<T>(sql));
+}
+
+const at = '2026-10-01T08:00:00.000Z';
+
+describe('messages of the same time', () => {
+  const author = (name: string) => ({
+    id: uuid('a', name === 'staff' ? 1 : 2),
+    displayName: name,
+    isBot: false,
+    sourceAuthorId: name,
+    sourceAvatarUrl: null,
+    sourceName: 'slack',
+  });
+  const staff = plainPerson(1, {
+    company: { id: '1', name: 'We', domain: null, logoUrl: null, employees: [] },
+  });
+  const own = plainCompany(1, { isOrgCompany: true });
+  /** Ids in the opposite order. */
+  const question = plainMessage(9, { createdAt: at, author: author('customer') });
+  const answer = plainMessage(1, { createdAt: '2026-10-01T10:00:00+02:00', author: author('staff') });
+  const identities = { '1': [{ id: 'i', platform: 'slack', platformId: 'staff', platformUsername: null }] };
+
+  async function pulled(fields: Partial<PlainApi>): Promise<Pulling<PlainApi>> {
+    api = await PlainApi.start({ people: [staff], companies: [own], identities, ...fields });
+    const pulling = api.pulling(folders);
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+    return pulling;
+  }
+  const topics = [plainTopic(1, { totalGroupCount: 1, messageCount: 2 })];
+  const waiting = (pulling: Pulling<PlainApi>) => query(pulling, 'SELECT group_id FROM awaiting_reply');
+  const unanswered = (pulling: Pulling<PlainApi>) => query(pulling, 'SELECT group_id FROM unanswered_groups');
+
+  it.each([
+    { by: 'topic', fields: { topics, topicGroups: { [uuid('t', 1)]: [plainGroup(1, [question, answer])] } } },
+    {
+      by: 'company',
+      fields: {
+        companies: [own, plainCompany(2, { messageCount: 2, personCount: 1 })],
+        companyGroups: { '2': [plainGroup(1, [question, answer])] },
+      },
+    },
+    {
+      by: 'person',
+      fields: {
+        people: [staff, plainPerson(2, { messageCount: 2, conversationCount: 1 })],
+        personGroups: { '2': [plainGroup(1, [question, answer])] },
+      },
+    },
+  ])('keep the order of the API, by $by: an answered customer does not wait', async ({ fields }) => {
+    const pulling = await pulled(fields);
+    expect(await waiting(pulling)).toEqual([]);
+    expect(await unanswered(pulling)).toEqual([]);
+    const positions = 'SELECT id, position FROM messages ORDER BY created_at, position';
+    const expected = [
+      { id: question.id, position: 1 },
+      { id: answer.id, position: 2 },
+    ];
+    expect(await query(pulling, positions)).toEqual(expected);
+    expect(await pulling.run(['rebuild'])).toMatchObject({ code: 0 });
+    expect(await query(pulling, positions)).toEqual(expected);
+    expect(await waiting(pulling)).toEqual([]);
+  });
+
+  it('in the other order, the customer waits; and when the order changes, so does the answer', async () => {
+    const groups = { [uuid('t', 1)]: [plainGroup(1, [answer, question])] };
+    const pulling = await pulled({ topics, topicGroups: groups });
+    expect(await waiting(pulling)).toHaveLength(1);
+    expect(await unanswered(pulling)).toHaveLength(1);
+    groups[uuid('t', 1)] = [plainGroup(1, [question, answer])];
+    Object.assign(api.topics[0] as object, { updatedAt: '2026-10-02T08:00:00.000Z' });
+    await pulling.sync();
+    expect(await waiting(pulling)).toEqual([]);
+  });
+});
+
+describe('times that cannot be', () => {
+  const now = new Date(Date.now() - 3_600_000).toISOString();
+  const talk = (number: number, createdAt: string) =>
+    plainGroup(number, [plainMessage(number, { createdAt })]);
+  const wrong = [
+    '2099-01-01T00:00:00.000Z',
+    '9999-12-31T23:59:59.999Z',
+    '0001-01-01T00:00:00Z',
+    '1970-01-01T00:00:00Z',
+    '0000-00-00T00:00:00Z',
+    '+275760-09-13T00:00:00.000Z',
+    '294246-01-01T00:00:00Z',
+    'infinity',
+    '-infinity',
+    '-62135596800',
+  ];
+  const counts = { totalGroupCount: 1, messageCount: 1 };
+  const bad = (time: string, index: number) => ({
+    topic: plainTopic(index + 2, {
+      ...counts,
+      ...{ updatedAt: time, createdAt: time, timeRangeStart: time, timeRangeEnd: time },
+    }),
+    group: talk(index + 2, time),
+    record: {
+      ...{ id: uuid('h', index), changedAt: time, changedBy: 'user', operation: 'UPDATE', user: null },
+      ...{ changes: { priority: 'high' }, previousValues: { priority: 'low' } },
+    },
+  });
+
+  it('harm only what they belong to, and the report ends', async () => {
+    const all = wrong.map(bad);
+    api = await PlainApi.start({
+      topics: [plainTopic(1, { updatedAt: now, createdAt: at, ...counts }), ...all.map(({ topic }) => topic)],
+      topicGroups: {
+        [uuid('t', 1)]: [talk(1, now)],
+        ...Object.fromEntries(all.map(({ topic, group }) => [topic.id, [group]])),
+      },
+      histories: Object.fromEntries(
+        all.map(({ topic, record }) => [
+          topic.id,
+          { history: [record], actions: [], mergedInto: null, merges: [], totalCount: 1 },
+        ]),
+      ),
+    });
+    const pulling = api.pulling(folders);
+    await pulling.sync();
+    expect(await query(pulling, 'SELECT epoch_ms(as_of) AS ms FROM data_as_of')).toEqual([
+      { ms: Date.parse(now) },
+    ]);
+    expect(
+      await query(
+        pulling,
+        `SELECT waiting_hours, messages_last_7_days FROM awaiting_reply JOIN topic_momentum USING (topic_id)
+          WHERE topic_id = '${uuid('t', 1)}'`,
+      ),
+    ).toEqual([{ waiting_hours: 0, messages_last_7_days: 1 }]);
+    const [weeks] = await query<{ n: number; past: boolean }>(
+      pulling,
+      'SELECT count(*) AS n, max(week) <= current_date AS past FROM backlog_weekly',
+    );
+    expect(weeks?.past).toBe(true);
+    expect(weeks?.n).toBeLessThan(5_000);
+    const views = `SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'`;
+    for (const { name } of await query<{ name: string }>(pulling, views))
+      await query(pulling, `SELECT count(*) AS n FROM ${name}`);
+    const out = join(folders.make(), 'report.html');
+    expect(await pulling.run(['report', '--out', out])).toMatchObject({ code: 0 });
+    expect(existsSync(out) && readFileSync(out).length).toBeLessThan(2_000_000);
+    for (const { topic } of all)
+      expect(await pulling.run(['explain', 'topic', String(topic.id)])).toMatchObject({ code: 0 });
+    expect(await pulling.run(['status'])).toMatchObject({ code: 0 });
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+  });
+});
