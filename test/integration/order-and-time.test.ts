@@ -96,6 +96,63 @@ describe('messages of the same time', () => {
   });
 });
 
+describe('an account that moves to another person', () => {
+  const account = (id: string) => ({
+    id: `i-${id}`,
+    platform: 'slack',
+    platformId: id,
+    platformUsername: null,
+  });
+  const inTopic = (id: string, accounts: string[]) => ({
+    ...{ id, avatarUrl: null, company: null, displayName: `Person ${id}`, isBot: false, isVip: false },
+    ...{ messageCount: 1, sources: ['slack'], title: null },
+    identities: accounts.map((platformId) => ({ platform: 'slack', platformId })),
+  });
+  const owners = (pulling: Pulling<PlainApi>) =>
+    query(
+      pulling,
+      'SELECT platform_id AS account, person_id AS person FROM person_identities ORDER BY platform_id',
+    );
+
+  it.each([{ keeps: [] }, { keeps: ['Y'] }])(
+    'belongs to that one, though a topic still has the older copy (the first keeps %o)',
+    async ({ keeps }) => {
+      const people = [
+        plainPerson(1, { identityCount: keeps.length + 1 }),
+        plainPerson(2, { identityCount: 0 }),
+      ];
+      api = await PlainApi.start({
+        people,
+        topics: [plainTopic(1)],
+        topicPeople: { [uuid('t', 1)]: [inTopic('1', ['X'])] },
+        identities: { '1': ['X', ...keeps].map(account), '2': [] },
+      });
+      const pulling = api.pulling(folders);
+      expect(await pulling.sync()).toMatchObject({ code: 0 });
+      // A copy that is later than the person's own list counts until that list is fetched again.
+      Object.assign(api.topics[0] as object, { updatedAt: '2026-10-02T08:00:00.000Z' });
+      api.topicPeople[uuid('t', 1)] = [{ ...inTopic('1', ['X']), messageCount: 2 }];
+      await pulling.sync();
+      const rest = keeps.map((one) => ({ account: one, person: '1' }));
+      expect(await owners(pulling)).toEqual([{ account: 'X', person: '1' }, ...rest]);
+
+      api.identities = { '1': keeps.map(account), '2': [account('X')] };
+      Object.assign(people[0] as object, { identityCount: keeps.length });
+      Object.assign(people[1] as object, { identityCount: 1 });
+      expect(await pulling.sync()).toMatchObject({ code: 0 });
+      expect(await owners(pulling)).toEqual([{ account: 'X', person: '2' }, ...rest]);
+      expect(await pulling.run(['rebuild'])).toMatchObject({ code: 0 });
+      expect(await owners(pulling)).toEqual([{ account: 'X', person: '2' }, ...rest]);
+
+      // A failed request says nothing about whose it is.
+      api.at('/people/1/identities', { status: 500 });
+      Object.assign(people[0] as object, { identityCount: 7 });
+      await pulling.sync();
+      expect(await owners(pulling)).toEqual([{ account: 'X', person: '2' }, ...rest]);
+    },
+  );
+});
+
 describe('times that cannot be', () => {
   const now = new Date(Date.now() - 3_600_000).toISOString();
   const talk = (number: number, createdAt: string) =>
