@@ -53,6 +53,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly seenContent: SeenContent;
   /** Histories for which an answer contained fewer records than it counts. */
   readonly shortHistories: Set<string>;
+  /** Details that were older than the item of their list. */
+  readonly lagging: Set<string>;
   /** Lists of conversations that changed each time while they were read. */
   readonly unsettledConversations: Set<string>;
 }
@@ -72,6 +74,7 @@ export function syncContext(
     schemaDrift: new SchemaDrift(run.config.sync),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
+    lagging: new Set(),
     unsettledConversations: new Set(),
   };
 }

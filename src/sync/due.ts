@@ -30,6 +30,10 @@ export interface Task {
   readonly fingerprint: string;
   /** Whether it failed when it was asked for last. */
   readonly hasFailed: boolean;
+  /** How often in a row it gave no usable answer. */
+  readonly attempts: number;
+  /** The `updatedAt` of the list's item; null where it has none. */
+  readonly updatedAt: string | null;
   /** Whether the entity's detail was answered 404 although the entity is listed. */
   readonly isUnanswered: boolean;
   readonly vip: boolean;
@@ -49,6 +53,8 @@ export interface Task {
 /** A task that does not come from the query of what is due: one request reads all of the child, and nothing orders it. */
 export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerprint'> = {
   hasFailed: false,
+  attempts: 0,
+  updatedAt: null,
   isUnanswered: false,
   vip: false,
   lastActivity: '',
@@ -93,6 +99,8 @@ interface DueRow {
   fingerprint: string;
   reason: DueReason;
   has_failed: boolean;
+  attempts: number;
+  updated_at: string | null;
   is_unanswered: boolean;
   is_vip: boolean;
   last_activity: string | null;
@@ -102,7 +110,7 @@ interface DueRow {
   requests: number;
 }
 
-const dueColumns = `entity_id, fingerprint, reason, has_failed, is_unanswered, is_vip, last_activity, whole_at, counters,
+const dueColumns = `entity_id, fingerprint, reason, has_failed, attempts, updated_at, is_unanswered, is_vip, last_activity, whole_at, counters,
   stored_counters, requests`;
 const dueSql = sqlFile('sync/due');
 const futureTimesSql = sqlFile('sync/future_times');
@@ -152,6 +160,8 @@ export async function due(
         reason: row.reason,
         fingerprint: row.fingerprint,
         hasFailed: row.has_failed,
+        attempts: Number(row.attempts),
+        updatedAt: row.updated_at,
         isUnanswered: row.is_unanswered,
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',

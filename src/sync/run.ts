@@ -2,7 +2,7 @@ import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { duration } from '../base/units.js';
+import { counted, duration } from '../base/units.js';
 import type { Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
@@ -73,7 +73,7 @@ async function syncReport(
   found: { readonly scans: readonly ScanReport[]; readonly left: readonly PlanLine[] | undefined },
   { head, endedAt, error }: RunResult,
 ): Promise<RunSummary<SyncReport>> {
-  const { tally, config, failures, notes, shortHistories, unsettledConversations } = context;
+  const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
   const { scans } = found;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
@@ -81,6 +81,12 @@ async function syncReport(
   }
   if (shortHistories.size > 0) {
     notes.push(`${shortHistories.size} histories have more records than the API returns`);
+  }
+  const older = lagging.size + tally.outdated;
+  if (older > 0) {
+    notes.push(
+      `${counted(older, 'item')} came from a server that lags behind, with an updatedAt before the one that is known: the newer values stay, and the next sync asks again`,
+    );
   }
   if (unsettledConversations.size > 0) {
     const lists = unsettledConversations.size === 1 ? 'list' : 'lists';

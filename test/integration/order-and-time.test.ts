@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
@@ -151,6 +151,90 @@ describe('an account that moves to another person', () => {
       expect(await owners(pulling)).toEqual([{ account: 'X', person: '2' }, ...rest]);
     },
   );
+});
+
+describe('answers of a server that lags behind', () => {
+  const early = '2026-10-02T08:00:00.000Z';
+  /** Later, though less as a text. */
+  const late = '2026-10-02T09:30:00.000-02:00';
+  const id = uuid('t', 1);
+  const old = plainTopic(1, { updatedAt: early, title: 'old' });
+  const archived = { archivedAt: late, graphStatus: 'archived', archivedReason: 'done' };
+  const fresh = { ...old, title: 'new', updatedAt: late, ...archived };
+  const listItem = ({
+    archivedAt: _,
+    archivedReason: __,
+    graphStatus: ___,
+    ...topic
+  }: object & Record<string, unknown>) => topic;
+  const stored = async (pulling: Pulling<PlainApi>) =>
+    (await query(pulling, 'SELECT title, archived_at IS NOT NULL AS archived FROM topics'))[0];
+  const isNew = { title: 'new', archived: true };
+
+  async function twoNights(): Promise<Pulling<PlainApi>> {
+    api = await PlainApi.start({ topics: [listItem(old)], topicDetails: { [id]: old } });
+    const pulling = api.pulling(folders);
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+    api.topics = [listItem(fresh)];
+    return pulling;
+  }
+
+  it('a detail that is older than the item of its list overrides nothing, and is asked for again', async () => {
+    const pulling = await twoNights();
+    const night = await pulling.sync();
+    expect(night).toMatchObject({ code: 0 });
+    expect(night.report.notes).toEqual([
+      expect.stringContaining('1 item came from a server that lags behind'),
+    ]);
+    expect(await stored(pulling)).toEqual({ title: 'new', archived: false });
+    expect(await pulling.run(['rebuild'])).toMatchObject({ code: 0 });
+    expect(await stored(pulling)).toEqual({ title: 'new', archived: false });
+    api.topicDetails[id] = fresh;
+    expect((await pulling.sync()).report.notes).toEqual([]);
+    expect(await stored(pulling)).toEqual(isNew);
+    api.taken();
+    await pulling.sync();
+    expect(api.taken().filter((one) => one === `GET /topics/${id}`)).toEqual([]);
+  });
+
+  it('one that stays older is accepted after a few nights', async () => {
+    const pulling = await twoNights();
+    api.taken();
+    for (let night = 0; night < 7; night += 1) await pulling.sync();
+    expect(api.taken().filter((one) => one === `GET /topics/${id}`)).toHaveLength(4);
+    expect(await stored(pulling)).toEqual({ title: 'new', archived: false });
+  });
+
+  it('neither an item of a list nor a detail replaces what is newer', async () => {
+    const pulling = await twoNights();
+    api.topicDetails[id] = fresh;
+    await pulling.sync();
+    expect(await stored(pulling)).toEqual(isNew);
+    api.topics = [listItem({ ...old, persons: [] })];
+    api.topicDetails[id] = old;
+    await pulling.sync();
+    expect(await stored(pulling)).toEqual(isNew);
+    expect(await pulling.run(['rebuild'])).toMatchObject({ code: 0 });
+    expect(await stored(pulling)).toEqual(isNew);
+    // A service that went back for good is believed after some syncs.
+    for (let night = 0; night < 4; night += 1) await pulling.sync();
+    expect(await stored(pulling)).toEqual({ title: 'old', archived: false });
+  });
+
+  it('a list that lags behind takes nothing back of what was pushed', async () => {
+    api = await PlainApi.start({ topics: [plainTopic(1, { updatedAt: early })] });
+    const pulling = api.pulling(folders);
+    await pulling.sync();
+    const before = { ...api.topics[0] };
+    const file = join(folders.make(), 'edit.csv');
+    writeFileSync(file, `topic_id,priority\n${id},high\n`);
+    expect(await pulling.run(['changes', 'import', file, '--yes'])).toMatchObject({ code: 0 });
+    expect(await pulling.run(['push'])).toMatchObject({ code: 0 });
+    api.at('/topics', { body: { data: [before], limit: 100, page: 1, totalCount: 1 } });
+    api.at(`/topics/${id}`, { body: before });
+    await pulling.sync();
+    expect(await query(pulling, 'SELECT priority FROM topics')).toEqual([{ priority: 'high' }]);
+  });
 });
 
 describe('times that cannot be', () => {

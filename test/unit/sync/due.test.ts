@@ -301,6 +301,8 @@ describe('the order', () => {
     reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
     fingerprint: fc.constant(''),
     hasFailed: fc.boolean(),
+    attempts: fc.constant(0),
+    updatedAt: fc.constant(null),
     isUnanswered: fc.constant(false),
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
