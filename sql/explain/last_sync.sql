@@ -4,5 +4,5 @@ SELECT run_id AS "runId", ended_at AS "endedAt", outcome, summary ->> '$.stopped
     WHERE (failure ->> '$.entityId') IS NULL) AS "failedResources"
 FROM ops.runs
 WHERE command = 'sync' AND ended_at IS NOT NULL
-ORDER BY started_at > now(), run_id DESC
+ORDER BY run_id DESC
 LIMIT 1

@@ -3,20 +3,22 @@
 -- The time zone of the session has to be UTC, when they are created and when they are read.
 -- There is no WINDOW clause, because Spark does not find it in a view of an Iceberg catalog.
 
--- From sql/views/01_data_as_of.sql sha256:c9b33c8d5023e045
+-- From sql/views/01_data_as_of.sql sha256:80039f8f20a983fe
 CREATE OR REPLACE VIEW data_as_of
 COMMENT 'How recent are the data? One row; the ages and trends in the other views count back from as_of.'
 AS
 SELECT
-  max(latest) AS as_of,
+  coalesce(max(latest), (SELECT max(synced_at) FROM topics)) AS as_of,
   (SELECT max(last_sync_at) FROM publications) AS last_sync_at
 FROM (
-  -- The clock of the service: topics move with every message, histories with every change. A time without an end is none.
-  SELECT max(updated_at) AS latest FROM topics WHERE updated_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  -- A time after the moment at which it was fetched is wrong, whoever said it, and does not count: a topic of the year 2099
+  -- would make every other one look old.
+  SELECT max(updated_at) AS latest FROM topics
+  WHERE updated_at < TIMESTAMP '9999-12-31 00:00:00 UTC' AND coalesce(updated_at <= synced_at, true)
   UNION ALL
-  SELECT max(changed_at) FROM history WHERE changed_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  SELECT max(changed_at) FROM history
+  WHERE changed_at < TIMESTAMP '9999-12-31 00:00:00 UTC' AND coalesce(changed_at <= synced_at, true)
   UNION ALL
-  -- Messages have the time of their source, which may be wrong: one written after it was fetched does not count.
   SELECT max(created_at) FROM messages WHERE created_at <= synced_at
 ) AS clocks;
 
@@ -164,7 +166,7 @@ FROM authors
 LEFT JOIN linked
   ON linked.platform = authors.source_name AND linked.platform_id = authors.source_author_id AND linked.choice = 1;
 
--- From sql/views/05_message_senders.sql sha256:9499964b5e3a6f2c
+-- From sql/views/05_message_senders.sql sha256:5f829661b226ead6
 CREATE OR REPLACE VIEW message_senders
 COMMENT 'Who wrote which message, and on which side? One row per message that was not deleted: the basis of all counts of messages by week, person, company or side.'
 AS
@@ -172,6 +174,7 @@ SELECT
   messages.id AS message_id,
   messages.group_id,
   messages.created_at,
+  messages.position,
   CAST(date_trunc('week', messages.created_at) AS date) AS week,
   messages.source_name,
   messages.author_id,
@@ -223,7 +226,7 @@ SELECT
   '09:00:00' AS opens,
   '17:00:00' AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:c44cc9be66a2b0a8
+-- From sql/views/08_conversation_turns.sql sha256:c7dead43962c5277
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -234,10 +237,10 @@ WITH spoken AS (
     created_at,
     side,
     source_name,
-    lag(side) OVER (PARTITION BY group_id ORDER BY created_at, message_id) IS DISTINCT FROM side AS is_first,
-    lead(side) OVER (PARTITION BY group_id ORDER BY created_at, message_id) IS DISTINCT FROM side AS is_last,
-    row_number() OVER (PARTITION BY group_id ORDER BY created_at, message_id) AS position,
-    count(CASE WHEN is_vip THEN 1 END) OVER (PARTITION BY group_id ORDER BY created_at, message_id) AS vip_messages
+    lag(side) OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) IS DISTINCT FROM side AS is_first,
+    lead(side) OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) IS DISTINCT FROM side AS is_last,
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) AS place,
+    count(CASE WHEN is_vip THEN 1 END) OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) AS vip_messages
   FROM message_senders
   -- Bots do not answer, and an internal note is not seen by the other side.
   WHERE side <> 'bot' AND NOT is_internal AND created_at IS NOT NULL
@@ -250,28 +253,28 @@ edges AS (
     side,
     source_name,
     is_first,
-    position,
-    if(is_last, message_id, lead(message_id) OVER (PARTITION BY group_id ORDER BY position)) AS last_message_id,
-    if(is_last, created_at, lead(created_at) OVER (PARTITION BY group_id ORDER BY position)) AS ended_at,
-    if(is_last, position, lead(position) OVER (PARTITION BY group_id ORDER BY position)) AS last_position,
-    coalesce(lag(vip_messages) OVER (PARTITION BY group_id ORDER BY position), 0) AS vip_messages_before,
-    if(is_last, vip_messages, lead(vip_messages) OVER (PARTITION BY group_id ORDER BY position)) AS vip_messages_after
+    place,
+    if(is_last, message_id, lead(message_id) OVER (PARTITION BY group_id ORDER BY place)) AS last_message_id,
+    if(is_last, created_at, lead(created_at) OVER (PARTITION BY group_id ORDER BY place)) AS ended_at,
+    if(is_last, place, lead(place) OVER (PARTITION BY group_id ORDER BY place)) AS last_place,
+    coalesce(lag(vip_messages) OVER (PARTITION BY group_id ORDER BY place), 0) AS vip_messages_before,
+    if(is_last, vip_messages, lead(vip_messages) OVER (PARTITION BY group_id ORDER BY place)) AS vip_messages_after
   FROM spoken
   WHERE is_first OR is_last
 ),
 turns AS (
   SELECT
     group_id,
-    row_number() OVER (PARTITION BY group_id ORDER BY position) AS turn,
+    row_number() OVER (PARTITION BY group_id ORDER BY place) AS turn,
     side,
     created_at AS began_at,
     message_id AS first_message_id,
     ended_at,
     last_message_id,
     source_name,
-    last_position - position + 1 AS messages,
+    last_place - place + 1 AS messages,
     vip_messages_after > vip_messages_before AS is_vip,
-    lead(created_at) OVER (PARTITION BY group_id ORDER BY position) AS answered_at
+    lead(created_at) OVER (PARTITION BY group_id ORDER BY place) AS answered_at
   FROM edges
   WHERE is_first
 ),
@@ -341,16 +344,17 @@ SELECT
   last_message_id
 FROM days;
 
--- From sql/views/09_topic_states.sql sha256:d97405c04431eb5e
+-- From sql/views/09_topic_states.sql sha256:efb3243694dd299f
 CREATE OR REPLACE VIEW topic_states
 COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
 AS
 WITH
--- A version has the time of the worker, everything else that of the service. If the clock of the worker is behind, versions
--- would seem to be older than what they show: then only the history counts.
-clocks AS (
-  SELECT coalesce((SELECT as_of FROM data_as_of) <= max(synced_at) + INTERVAL '1' HOUR, true) AS agree
+-- A version has the time of the run that found it. A topic that was updated after it was fetched has a wrong time, or the
+-- run had: its versions would seem to be older than what they show, and only its history counts.
+untimed AS (
+  SELECT id AS topic_id
   FROM topics
+  WHERE updated_at > synced_at + INTERVAL '1' HOUR
 ),
 -- A field that an event says nothing about is NULL. What it says is in an array: it may say NULL.
 fields AS (
@@ -548,8 +552,7 @@ events AS (
     array(merged_into_id),
     true
   FROM topic_versions
-  CROSS JOIN clocks
-  WHERE clocks.agree
+  WHERE topic_id NOT IN (SELECT topic_id FROM untimed)
   UNION ALL
   -- What it is now, if nothing says when it became so: after everything else.
   SELECT
@@ -793,7 +796,7 @@ JOIN companies ON companies.id = message_senders.company_id
 WHERE side = 'external' AND companies.deleted_at IS NULL AND message_senders.week IS NOT NULL
 GROUP BY companies.id, companies.name, message_senders.week;
 
--- From sql/views/13_unanswered_groups.sql sha256:e333763753dabaf3
+-- From sql/views/13_unanswered_groups.sql sha256:a3eb78228644c46e
 CREATE OR REPLACE VIEW unanswered_groups
 COMMENT 'Who has never got an answer? One row per conversation in which somebody from outside wrote and staff never answered. Those who were answered and wrote again are in awaiting_reply. Archived conversations are left out. Messages of bots and internal notes do not count as answers.'
 AS
@@ -801,12 +804,16 @@ WITH opened AS (
   SELECT
     message_senders.*,
     min(CASE WHEN side = 'external' THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' THEN position END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS opened_position,
     first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS asker_id,
     first_value(CASE WHEN side = 'external' THEN message_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS first_message_id
   FROM message_senders
@@ -827,7 +834,13 @@ unanswered AS (
   GROUP BY group_id
   -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
   HAVING count(*) FILTER (WHERE side = 'external') > 0
-    AND NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened_at), false)
+    AND NOT coalesce(
+      bool_or(
+        side = 'staff' AND NOT is_internal
+        AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+      ),
+      false
+    )
 )
 SELECT
   unanswered.group_id,
@@ -914,7 +927,7 @@ LEFT JOIN activity ON activity.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
--- From sql/views/15_top_helpers.sql sha256:4eec48e96cf4dd98
+-- From sql/views/15_top_helpers.sql sha256:c67c92d1ae60f442
 CREATE OR REPLACE VIEW top_helpers
 COMMENT 'Who helps most? One row per person who answered in a conversation that somebody else opened, staff and community alike (is_staff tells them apart). Bots and internal notes are left out.'
 AS
@@ -927,9 +940,14 @@ WITH opened AS (
     sender_id,
     side,
     is_internal,
+    position,
     min(CASE WHEN side = 'external' AND sender_id IS NOT NULL THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' AND sender_id IS NOT NULL THEN position END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS opened_position,
     first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS asker_id
   FROM message_senders
@@ -942,9 +960,10 @@ answers AS (
     opened_at,
     message_id,
     created_at,
-    row_number() OVER (PARTITION BY group_id ORDER BY created_at, message_id) = 1 AS is_first
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) = 1 AS is_first
   FROM opened
-  WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id AND created_at >= opened_at
+  WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id
+    AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
 ),
 thanks AS (
   SELECT message_id, sum(count) AS reactions
@@ -1231,25 +1250,26 @@ LEFT JOIN employed ON employed.company_id = companies.id
 LEFT JOIN backlog ON backlog.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
--- From sql/views/31_backlog_weekly.sql sha256:6e5507e087a90d3b
+-- From sql/views/31_backlog_weekly.sql sha256:ff4687f7b619f8f8
 CREATE OR REPLACE VIEW backlog_weekly
-COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
+COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. The first week is ten years before the data. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
 AS
--- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks.
+-- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks. What
+-- began more than ten years before it counts as if it began then: a topic of the year 1 would fill 100,000 weeks.
 WITH periods AS (
   SELECT
     topic_states.topic_id,
     if(
       topic_states.valid_to IS NULL,
       NULL,
-      least(topic_states.valid_to, coalesce(data_as_of.as_of, topic_states.valid_to))
+      least(greatest(topic_states.valid_to, coalesce(data_as_of.as_of - INTERVAL '10' YEAR, topic_states.valid_to)), coalesce(data_as_of.as_of, topic_states.valid_to))
     ) AS valid_to,
     topic_states.priority,
     topic_states.lifecycle_state,
     topic_states.is_open,
     lag(topic_states.is_open) OVER (PARTITION BY topic_states.topic_id ORDER BY topic_states.valid_from) AS was_open,
     CAST(
-      date_trunc('week', least(topic_states.valid_from, coalesce(data_as_of.as_of, topic_states.valid_from))) AS date
+      date_trunc('week', least(greatest(topic_states.valid_from, coalesce(data_as_of.as_of - INTERVAL '10' YEAR, topic_states.valid_from)), coalesce(data_as_of.as_of, topic_states.valid_from))) AS date
     ) AS first_week
   FROM topic_states
   CROSS JOIN data_as_of

@@ -1,20 +1,22 @@
 -- The analysts' views for Trino 476, over the tables of a lake: the same answers as the views of signals.duckdb. They are for
 -- a namespace of one organization; docs/lake.md says how to run this file, which views are left out, and why.
 
--- From sql/views/01_data_as_of.sql sha256:c9b33c8d5023e045
+-- From sql/views/01_data_as_of.sql sha256:80039f8f20a983fe
 CREATE OR REPLACE VIEW data_as_of
 COMMENT 'How recent are the data? One row; the ages and trends in the other views count back from as_of.'
 AS
 SELECT
-  max(latest) AS as_of,
+  coalesce(max(latest), (SELECT max(synced_at) FROM topics)) AS as_of,
   (SELECT max(last_sync_at) FROM publications) AS last_sync_at
 FROM (
-  -- The clock of the service: topics move with every message, histories with every change. A time without an end is none.
-  SELECT max(updated_at) AS latest FROM topics WHERE updated_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  -- A time after the moment at which it was fetched is wrong, whoever said it, and does not count: a topic of the year 2099
+  -- would make every other one look old.
+  SELECT max(updated_at) AS latest FROM topics
+  WHERE updated_at < TIMESTAMP '9999-12-31 00:00:00 UTC' AND coalesce(updated_at <= synced_at, true)
   UNION ALL
-  SELECT max(changed_at) FROM history WHERE changed_at < TIMESTAMP '9999-12-31 00:00:00 UTC'
+  SELECT max(changed_at) FROM history
+  WHERE changed_at < TIMESTAMP '9999-12-31 00:00:00 UTC' AND coalesce(changed_at <= synced_at, true)
   UNION ALL
-  -- Messages have the time of their source, which may be wrong: one written after it was fetched does not count.
   SELECT max(created_at) FROM messages WHERE created_at <= synced_at
 ) AS clocks;
 
@@ -158,7 +160,7 @@ FROM authors
 LEFT JOIN linked
   ON linked.platform = authors.source_name AND linked.platform_id = authors.source_author_id AND linked.choice = 1;
 
--- From sql/views/05_message_senders.sql sha256:9499964b5e3a6f2c
+-- From sql/views/05_message_senders.sql sha256:5f829661b226ead6
 CREATE OR REPLACE VIEW message_senders
 COMMENT 'Who wrote which message, and on which side? One row per message that was not deleted: the basis of all counts of messages by week, person, company or side.'
 AS
@@ -166,6 +168,7 @@ SELECT
   messages.id AS message_id,
   messages.group_id,
   messages.created_at,
+  messages.position,
   CAST(date_trunc('week', messages.created_at AT TIME ZONE 'UTC') AS date) AS week,
   messages.source_name,
   messages.author_id,
@@ -217,7 +220,7 @@ SELECT
   CAST('09:00:00' AS time(6)) AS opens,
   CAST('17:00:00' AS time(6)) AS closes;
 
--- From sql/views/08_conversation_turns.sql sha256:c44cc9be66a2b0a8
+-- From sql/views/08_conversation_turns.sql sha256:c7dead43962c5277
 CREATE OR REPLACE VIEW conversation_turns
 COMMENT 'Who spoke when in a conversation, and how long did the other side take to answer? One row per turn: consecutive messages of one side, external or staff. Bots, internal notes and deleted messages are left out.'
 AS
@@ -230,12 +233,12 @@ WITH spoken AS (
     source_name,
     lag(side) OVER in_order IS DISTINCT FROM side AS is_first,
     lead(side) OVER in_order IS DISTINCT FROM side AS is_last,
-    row_number() OVER in_order AS position,
+    row_number() OVER in_order AS place,
     count(CASE WHEN is_vip THEN 1 END) OVER in_order AS vip_messages
   FROM message_senders
   -- Bots do not answer, and an internal note is not seen by the other side.
   WHERE side <> 'bot' AND NOT is_internal AND created_at IS NOT NULL
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY created_at, message_id)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY created_at, position, message_id)
 ),
 edges AS (
   SELECT
@@ -245,15 +248,15 @@ edges AS (
     side,
     source_name,
     is_first,
-    position,
+    place,
     if(is_last, message_id, lead(message_id) OVER in_order) AS last_message_id,
     if(is_last, created_at, lead(created_at) OVER in_order) AS ended_at,
-    if(is_last, position, lead(position) OVER in_order) AS last_position,
+    if(is_last, place, lead(place) OVER in_order) AS last_place,
     coalesce(lag(vip_messages) OVER in_order, 0) AS vip_messages_before,
     if(is_last, vip_messages, lead(vip_messages) OVER in_order) AS vip_messages_after
   FROM spoken
   WHERE is_first OR is_last
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY position)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
 turns AS (
   SELECT
@@ -265,12 +268,12 @@ turns AS (
     ended_at,
     last_message_id,
     source_name,
-    last_position - position + 1 AS messages,
+    last_place - place + 1 AS messages,
     vip_messages_after > vip_messages_before AS is_vip,
     lead(created_at) OVER in_order AS answered_at
   FROM edges
   WHERE is_first
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY position)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
 -- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
 -- working days of its week before its day, and what its day had by then.
@@ -338,16 +341,17 @@ SELECT
   last_message_id
 FROM days;
 
--- From sql/views/09_topic_states.sql sha256:d97405c04431eb5e
+-- From sql/views/09_topic_states.sql sha256:efb3243694dd299f
 CREATE OR REPLACE VIEW topic_states
 COMMENT 'In what state was each topic, and when? One row per topic and period between two events: its creation, a record of its history, a merge, or a version that a sync found. A moment is in one period of a topic: valid_from <= moment AND (valid_to > moment OR valid_to IS NULL); topic_as_of and backlog_as_of choose it. Topics that were merged or deleted before the first sync are not known.'
 AS
 WITH
--- A version has the time of the worker, everything else that of the service. If the clock of the worker is behind, versions
--- would seem to be older than what they show: then only the history counts.
-clocks AS (
-  SELECT coalesce((SELECT as_of FROM data_as_of) <= max(synced_at) + INTERVAL '1' HOUR, true) AS agree
+-- A version has the time of the run that found it. A topic that was updated after it was fetched has a wrong time, or the
+-- run had: its versions would seem to be older than what they show, and only its history counts.
+untimed AS (
+  SELECT id AS topic_id
   FROM topics
+  WHERE updated_at > synced_at + INTERVAL '1' HOUR
 ),
 -- A field that an event says nothing about is NULL. What it says is in an array: it may say NULL.
 fields AS (
@@ -545,8 +549,7 @@ events AS (
     ARRAY[merged_into_id],
     true
   FROM topic_versions
-  CROSS JOIN clocks
-  WHERE clocks.agree
+  WHERE topic_id NOT IN (SELECT topic_id FROM untimed)
   UNION ALL
   -- What it is now, if nothing says when it became so: after everything else.
   SELECT
@@ -793,7 +796,7 @@ JOIN companies ON companies.id = message_senders.company_id
 WHERE side = 'external' AND companies.deleted_at IS NULL AND message_senders.week IS NOT NULL
 GROUP BY companies.id, companies.name, message_senders.week;
 
--- From sql/views/13_unanswered_groups.sql sha256:e333763753dabaf3
+-- From sql/views/13_unanswered_groups.sql sha256:a3eb78228644c46e
 CREATE OR REPLACE VIEW unanswered_groups
 COMMENT 'Who has never got an answer? One row per conversation in which somebody from outside wrote and staff never answered. Those who were answered and wrote again are in awaiting_reply. Archived conversations are left out. Messages of bots and internal notes do not count as answers.'
 AS
@@ -801,12 +804,16 @@ WITH opened AS (
   SELECT
     message_senders.*,
     min(CASE WHEN side = 'external' THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' THEN position END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS opened_position,
     first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS asker_id,
     first_value(CASE WHEN side = 'external' THEN message_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS first_message_id
   FROM message_senders
@@ -827,7 +834,13 @@ unanswered AS (
   GROUP BY group_id
   -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
   HAVING count(*) FILTER (WHERE side = 'external') > 0
-    AND NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened_at), false)
+    AND NOT coalesce(
+      bool_or(
+        side = 'staff' AND NOT is_internal
+        AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
+      ),
+      false
+    )
 )
 SELECT
   unanswered.group_id,
@@ -914,7 +927,7 @@ LEFT JOIN activity ON activity.company_id = c.id
 LEFT JOIN concerned ON concerned.company_id = c.id
 WHERE c.deleted_at IS NULL AND NOT coalesce(c.is_org_company, false);
 
--- From sql/views/15_top_helpers.sql sha256:4eec48e96cf4dd98
+-- From sql/views/15_top_helpers.sql sha256:c67c92d1ae60f442
 CREATE OR REPLACE VIEW top_helpers
 COMMENT 'Who helps most? One row per person who answered in a conversation that somebody else opened, staff and community alike (is_staff tells them apart). Bots and internal notes are left out.'
 AS
@@ -927,9 +940,14 @@ WITH opened AS (
     sender_id,
     side,
     is_internal,
+    position,
     min(CASE WHEN side = 'external' AND sender_id IS NOT NULL THEN created_at END) OVER (PARTITION BY group_id) AS opened_at,
+    first_value(CASE WHEN side = 'external' AND sender_id IS NOT NULL THEN position END) IGNORE NULLS OVER (
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    ) AS opened_position,
     first_value(CASE WHEN side = 'external' THEN sender_id END) IGNORE NULLS OVER (
-      PARTITION BY group_id ORDER BY created_at NULLS LAST, message_id
+      PARTITION BY group_id ORDER BY created_at NULLS LAST, position, message_id
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS asker_id
   FROM message_senders
@@ -942,9 +960,10 @@ answers AS (
     opened_at,
     message_id,
     created_at,
-    row_number() OVER (PARTITION BY group_id ORDER BY created_at, message_id) = 1 AS is_first
+    row_number() OVER (PARTITION BY group_id ORDER BY created_at, position, message_id) = 1 AS is_first
   FROM opened
-  WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id AND created_at >= opened_at
+  WHERE side <> 'bot' AND NOT is_internal AND sender_id <> asker_id
+    AND (created_at > opened_at OR created_at = opened_at AND position >= opened_position)
 ),
 thanks AS (
   SELECT message_id, sum("count") AS reactions
@@ -1281,25 +1300,26 @@ LEFT JOIN employed ON employed.company_id = companies.id
 LEFT JOIN backlog ON backlog.topic_id = topics.id
 WHERE topics.deleted_at IS NULL AND companies.deleted_at IS NULL AND NOT coalesce(companies.is_org_company, false);
 
--- From sql/views/31_backlog_weekly.sql sha256:6e5507e087a90d3b
+-- From sql/views/31_backlog_weekly.sql sha256:ff4687f7b619f8f8
 CREATE OR REPLACE VIEW backlog_weekly
-COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
+COMMENT 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. The first week is ten years before the data. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).'
 AS
--- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks.
+-- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks. What
+-- began more than ten years before it counts as if it began then: a topic of the year 1 would fill 100,000 weeks.
 WITH periods AS (
   SELECT
     topic_states.topic_id,
     if(
       topic_states.valid_to IS NULL,
       NULL,
-      least(topic_states.valid_to, coalesce(data_as_of.as_of, topic_states.valid_to))
+      least(greatest(topic_states.valid_to, coalesce(data_as_of.as_of - INTERVAL '10' YEAR, topic_states.valid_to)), coalesce(data_as_of.as_of, topic_states.valid_to))
     ) AS valid_to,
     topic_states.priority,
     topic_states.lifecycle_state,
     topic_states.is_open,
     lag(topic_states.is_open) OVER (PARTITION BY topic_states.topic_id ORDER BY topic_states.valid_from) AS was_open,
     CAST(
-      date_trunc('week', least(topic_states.valid_from, coalesce(data_as_of.as_of, topic_states.valid_from)) AT TIME ZONE 'UTC') AS date
+      date_trunc('week', least(greatest(topic_states.valid_from, coalesce(data_as_of.as_of - INTERVAL '10' YEAR, topic_states.valid_from)), coalesce(data_as_of.as_of, topic_states.valid_from)) AT TIME ZONE 'UTC') AS date
     ) AS first_week
   FROM topic_states
   CROSS JOIN data_as_of
@@ -1328,8 +1348,7 @@ at_week_end AS (
     weeks.lifecycle_state,
     weeks.is_open
   FROM weeks
-  -- Trino makes at most 10,000 weeks: 190 years.
-  CROSS JOIN UNNEST(sequence(greatest(weeks.first_week, weeks.last_week - INTERVAL '69993' DAY), weeks.last_week, INTERVAL '7' DAY)) AS each (week)
+  CROSS JOIN UNNEST(sequence(weeks.first_week, weeks.last_week, INTERVAL '7' DAY)) AS each (week)
   WHERE weeks.first_week <= weeks.last_week
 ),
 moved AS (

@@ -25,7 +25,7 @@ parsed AS (
       "isInternal": "BOOLEAN", "metadata": "JSON", "replyToId": "VARCHAR", "threadId": "VARCHAR",
       "sourceName": "VARCHAR", "sourceUrl": "VARCHAR", "sourceMessageId": "VARCHAR", "sourceMessageType": "VARCHAR",
       "sourceReplyToId": "VARCHAR", "sourceThreadId": "VARCHAR",
-      "replyTo": "JSON", "thread": "JSON"
+      "replyTo": "JSON", "thread": "JSON", "positionAtTime": "INTEGER"
     }') AS d,
     fetched_at,
     run_id
@@ -57,6 +57,7 @@ SELECT
   d.sourceThreadId AS source_thread_id,
   d.replyTo AS reply_to,
   d.thread AS thread,
+  coalesce(d.positionAtTime, 1) AS position,
   fetched_at AS synced_at,
   run_id
 FROM parsed

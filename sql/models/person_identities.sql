@@ -1,9 +1,10 @@
 -- table: person_identities
 -- key: person_id, platform, platform_id
--- derived: raw.documents
+-- derived: raw.documents, ops.coverage
 
--- The person's list of identities decides. Identities in lists of a topic's people count only when they are newer than
--- that list; otherwise an identity that moved to another person would belong to both.
+-- A person's own list of identities says which accounts are his, and that no other is. What the people of a topic say counts
+-- where it is later than that list, or where there is none. An account belongs to one person: the one of whom the latest
+-- answer says so.
 WITH own AS (
   SELECT
     parent_id AS person_id,
@@ -16,9 +17,18 @@ WITH own AS (
   FROM raw.documents
   WHERE endpoint = 'person_identities'
 ),
+-- When a list was fetched last: its documents keep the answer that brought them first, and an empty one has none. A list that
+-- was refused (4xx) says nothing; a request without an answer leaves the number of the one before.
 own_age AS (
   SELECT person_id, max(answer_no) AS answer_no
-  FROM own
+  FROM (
+    SELECT person_id, answer_no FROM own
+    UNION ALL
+    SELECT entity_id, answer_no
+    FROM ops.coverage
+    WHERE endpoint = 'person_identities'
+      AND (error IS NULL OR (reason IS NULL AND (coalesce(status NOT BETWEEN 400 AND 499, true) OR status IN (408, 425, 429))))
+  )
   GROUP BY person_id
 ),
 copies AS (
@@ -39,13 +49,15 @@ named AS (
     d.id AS id,
     d.platformUsername AS platform_username,
     fetched_at,
-    answer_no,
+    own.answer_no,
+    own_age.answer_no AS seen_no,
     run_id
   FROM own
+  JOIN own_age USING (person_id)
   UNION ALL
-  SELECT copies.person_id, d.platform, d.platformId, NULL, NULL, copies.fetched_at, copies.answer_no, run_id
+  SELECT person_id, d.platform, d.platformId, NULL, NULL, fetched_at, copies.answer_no, copies.answer_no, run_id
   FROM copies
-  LEFT JOIN own_age ON own_age.person_id = copies.person_id
+  LEFT JOIN own_age USING (person_id)
   WHERE own_age.answer_no IS NULL OR copies.answer_no > own_age.answer_no
 )
 SELECT
@@ -59,3 +71,4 @@ SELECT
 FROM named
 WHERE platform IS NOT NULL AND platform_id IS NOT NULL
 GROUP BY person_id, platform, platform_id
+QUALIFY row_number() OVER (PARTITION BY platform, platform_id ORDER BY max(seen_no) DESC, person_id) = 1

@@ -20,7 +20,7 @@ SELECT
   companies.detail_unavailable_reason
 FROM companies
 CROSS JOIN (
-  SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = 'companies'
+  SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'companies'
 ) AS listed
 LEFT JOIN raw.documents AS own ON own.endpoint = 'company' AND own.id = companies.id
 WHERE lower(companies.id) IN (SELECT lower(unnest($ids)));

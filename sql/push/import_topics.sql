@@ -16,7 +16,7 @@ SELECT
   topics.detail_unavailable_reason
 FROM topics
 CROSS JOIN (
-  SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = 'topics'
+  SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = 'topics'
 ) AS listed
 LEFT JOIN raw.documents AS own ON own.endpoint = 'topic' AND own.id = topics.id
 WHERE lower(topics.id) IN (SELECT lower(unnest($ids)));

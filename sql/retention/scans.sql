@@ -2,4 +2,4 @@
 -- list is.
 DELETE FROM ops.scans
 WHERE ended_at < $before
-  AND (endpoint, ended_at) NOT IN (SELECT (endpoint, max(ended_at)) FROM ops.scans GROUP BY endpoint, verified)
+  AND (endpoint, run_id) NOT IN (SELECT (endpoint, max(run_id)) FROM ops.scans GROUP BY endpoint, verified)

@@ -2,7 +2,7 @@
 WITH last AS (
   SELECT summary FROM ops.runs
   WHERE command = 'sync' AND summary IS NOT NULL
-  ORDER BY started_at > now(), run_id DESC
+  ORDER BY run_id DESC
   LIMIT 1
 )
 SELECT scan->>'$.endpoint' AS endpoint

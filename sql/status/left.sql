@@ -3,5 +3,5 @@ SELECT run_id, (summary->>'$.left.due')::BIGINT AS due, (summary->>'$.left.reque
   (summary->>'$.left.minutes')::DOUBLE AS minutes
 FROM ops.runs
 WHERE command = 'sync' AND (summary->>'$.left.due') IS NOT NULL
-ORDER BY started_at > now(), run_id DESC
+ORDER BY run_id DESC
 LIMIT 1

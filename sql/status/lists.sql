@@ -1,8 +1,8 @@
 -- How fresh each list is: when it was last read and last verified, its total, and why the last reading was not verified.
--- A list that could not be read (form 'failed') only leaves its note. A time in the future comes from a clock that was
--- ahead: such a reading counts as older than all others, and as of now.
+-- A list that could not be read (form 'failed') only leaves its note. Which reading is the last one, the runs tell: a time in
+-- the future comes from a clock that was ahead, and counts as now.
 WITH readings AS (
-  SELECT *, {'is_past': ended_at <= now(), 'ended_at': ended_at} AS place,
+  SELECT *, {'run_id': run_id, 'ended_at': ended_at} AS place,
     CASE WHEN ended_at > now() THEN now() ELSE ended_at END AS "at"
   FROM ops.scans
 )

@@ -81,6 +81,8 @@ compared AS (
     coverage.fetched_at AS fetched_at,
     coalesce(touched.answer_no > coverage.answer_no, false) AS is_touched,
     coverage.error IS NOT NULL AS has_failed,
+    coalesce(coverage.attempts, 0) AS attempts,
+    parents.ranking[4] AS updated_at,
     -- It was answered with more than could be read then, and more can be read now.
     coalesce(TRY_CAST(regexp_extract(coverage.reason, '^answer larger than ([0-9]+) bytes$', 1) AS BIGINT) < $max_answer_bytes, false)
       AS may_fit_now,
@@ -139,6 +141,8 @@ SELECT
   -- doubt.
   CASE WHEN reason = 'changed' AND NOT is_old AND NOT is_touched AND last_reason IS NULL THEN fetched_at END AS whole_at,
   has_failed,
+  attempts,
+  updated_at,
   is_unanswered,
   -- Stored with the coverage: how much is new in an answer with pages shows whether all that is new was read. Elsewhere
   -- they show which field changed: numbers, times and true or false as they are, other text (which may be long, or

@@ -13,6 +13,6 @@ WHERE
     SELECT left_due = 0
     FROM ops.runs
     WHERE command = 'sync' AND run_id <> $run_id
-    ORDER BY started_at DESC
+    ORDER BY run_id DESC
     LIMIT 1
   )

@@ -3,6 +3,7 @@ SELECT
   messages.id AS message_id,
   messages.group_id,
   messages.created_at,
+  messages.position,
   date_trunc('week', messages.created_at AT TIME ZONE 'UTC')::DATE AS week,
   messages.source_name,
   messages.author_id,
@@ -24,6 +25,7 @@ COMMENT ON VIEW message_senders IS 'Who wrote which message, and on which side? 
 COMMENT ON COLUMN message_senders.message_id IS 'The message (messages.id).';
 COMMENT ON COLUMN message_senders.group_id IS 'Its conversation (groups.id).';
 COMMENT ON COLUMN message_senders.created_at IS 'When it was written (UTC).';
+COMMENT ON COLUMN message_senders.position IS 'Its place among the messages of its conversation with the same created_at, as the API returned them, from 1 on.';
 COMMENT ON COLUMN message_senders.week IS 'Monday of the ISO week in which it was written (UTC).';
 COMMENT ON COLUMN message_senders.source_name IS 'Source system, e.g. slack.';
 COMMENT ON COLUMN message_senders.author_id IS 'The account that wrote it (authors.id). NULL when unknown.';

@@ -10,24 +10,24 @@ WITH spoken AS (
     source_name,
     lag(side) OVER in_order IS DISTINCT FROM side AS is_first,
     lead(side) OVER in_order IS DISTINCT FROM side AS is_last,
-    row_number() OVER in_order AS position,
+    row_number() OVER in_order AS place,
     count(*) FILTER (is_vip) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS vip_messages
   FROM message_senders
   -- Bots do not answer, and an internal note is not seen by the other side.
   WHERE side <> 'bot' AND NOT is_internal AND created_at IS NOT NULL
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY created_at, message_id)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY created_at, position, message_id)
 ),
 edges AS (
   SELECT
     *,
     if(is_last, message_id, lead(message_id) OVER in_order) AS last_message_id,
     if(is_last, created_at, lead(created_at) OVER in_order) AS ended_at,
-    if(is_last, position, lead(position) OVER in_order) AS last_position,
+    if(is_last, place, lead(place) OVER in_order) AS last_place,
     coalesce(lag(vip_messages) OVER in_order, 0) AS vip_messages_before,
     if(is_last, vip_messages, lead(vip_messages) OVER in_order) AS vip_messages_after
   FROM spoken
   WHERE is_first OR is_last
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY position)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
 turns AS (
   SELECT
@@ -39,12 +39,12 @@ turns AS (
     ended_at,
     last_message_id,
     source_name,
-    last_position - position + 1 AS messages,
+    last_place - place + 1 AS messages,
     vip_messages_after > vip_messages_before AS is_vip,
     lead(created_at) OVER in_order AS answered_at
   FROM edges
   WHERE is_first
-  WINDOW in_order AS (PARTITION BY group_id ORDER BY position)
+  WINDOW in_order AS (PARTITION BY group_id ORDER BY place)
 ),
 -- Working time as seconds on a clock that only runs during working hours: of each moment, the whole weeks before it, the
 -- working days of its week before its day, and what its day had by then.

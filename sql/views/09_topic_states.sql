@@ -3,11 +3,12 @@
 -- Before the first such event it had the value that the next one names as the earlier one.
 CREATE OR REPLACE VIEW topic_states AS
 WITH
--- A version has the time of this machine, everything else that of the service. If this machine's clock is behind, versions
--- would seem to be older than what they show: then only the history counts.
-clocks AS (
-  SELECT coalesce((SELECT as_of FROM data_as_of) <= max(synced_at) + INTERVAL 1 HOUR, true) AS agree
+-- A version has the time of the run that found it. A topic that was updated after it was fetched has a wrong time, or the
+-- run had: its versions would seem to be older than what they show, and only its history counts.
+untimed AS (
+  SELECT id AS topic_id
   FROM topics
+  WHERE updated_at > synced_at + INTERVAL 1 HOUR
 ),
 recorded AS (
   SELECT
@@ -72,7 +73,7 @@ observed AS (
       AS detail_unavailable_reason_before,
     true AS is_version
   FROM topic_versions
-  WHERE (SELECT agree FROM clocks)
+  WHERE topic_id NOT IN (SELECT topic_id FROM untimed)
 ),
 merged AS (
   SELECT

@@ -1,6 +1,9 @@
 CREATE OR REPLACE VIEW unanswered_groups AS
 WITH opened AS (
-  SELECT group_id, min(created_at) AS opened_at, arg_min(sender_id, (created_at, message_id)) AS asker_id
+  SELECT
+    group_id,
+    min((created_at, position)) AS opened_at,
+    arg_min(sender_id, (created_at, position, message_id)) AS asker_id
   FROM message_senders
   WHERE side = 'external'
   GROUP BY group_id
@@ -8,7 +11,7 @@ WITH opened AS (
 unanswered AS (
   SELECT
     m.group_id,
-    any_value(opened.opened_at) AS opened_at,
+    any_value(opened.opened_at[1]) AS opened_at,
     max(created_at) FILTER (side = 'external') AS last_message_at,
     count(*) FILTER (side = 'external') AS messages,
     count(DISTINCT sender_id) FILTER (side = 'external') AS people,
@@ -16,12 +19,12 @@ unanswered AS (
     coalesce(bool_or(is_vip) FILTER (side = 'external'), false) AS is_vip,
     count(*) FILTER (is_internal) AS internal_notes,
     count(*) FILTER (side = 'external' AND sender_id <> opened.asker_id) AS community_answers,
-    arg_min(message_id, (created_at, message_id)) FILTER (side = 'external') AS first_message_id
+    arg_min(message_id, (created_at, position, message_id)) FILTER (side = 'external') AS first_message_id
   FROM message_senders AS m
   JOIN opened USING (group_id)
   GROUP BY m.group_id
   -- An internal note is not an answer, and neither is a message of staff before the first one from outside.
-  HAVING NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND created_at >= opened.opened_at), false)
+  HAVING NOT coalesce(bool_or(side = 'staff' AND NOT is_internal AND (created_at, position) >= opened.opened_at), false)
 )
 SELECT
   unanswered.group_id,

@@ -3,8 +3,8 @@ CREATE OR REPLACE VIEW top_helpers AS
 WITH opened AS (
   SELECT
     group_id,
-    arg_min(sender_id, (created_at, message_id)) AS asker_id,
-    min(created_at) AS opened_at
+    arg_min(sender_id, (created_at, position, message_id)) AS asker_id,
+    min((created_at, position)) AS opened_at
   FROM message_senders
   WHERE side = 'external' AND sender_id IS NOT NULL
   GROUP BY group_id
@@ -14,16 +14,16 @@ answers AS (
     m.person_id,
     m.group_id,
     opened.asker_id,
-    opened.opened_at,
+    opened.opened_at[1] AS opened_at,
     m.message_id,
     m.created_at,
-    row_number() OVER (PARTITION BY m.group_id ORDER BY m.created_at, m.message_id) = 1 AS is_first
+    row_number() OVER (PARTITION BY m.group_id ORDER BY m.created_at, m.position, m.message_id) = 1 AS is_first
   FROM message_senders AS m
   JOIN opened USING (group_id)
   WHERE m.side <> 'bot'
     AND NOT m.is_internal
     AND m.sender_id <> opened.asker_id
-    AND m.created_at >= opened.opened_at
+    AND (m.created_at, m.position) >= opened.opened_at
 ),
 thanks AS (
   SELECT message_id, sum(count)::BIGINT AS reactions

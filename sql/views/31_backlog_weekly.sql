@@ -1,5 +1,6 @@
 CREATE OR REPLACE VIEW backlog_weekly AS
--- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks.
+-- What a sync saw after the latest time in the data (data_as_of) is as old as that: nothing is known of later weeks. What
+-- began more than ten years before it counts as if it began then: a topic of the year 1 would fill 100,000 weeks.
 WITH states AS (
   SELECT
     topic_id,
@@ -7,8 +8,9 @@ WITH states AS (
     lifecycle_state,
     is_open,
     lag(is_open) OVER (PARTITION BY topic_id ORDER BY valid_from) AS was_open,
-    least(valid_from, as_of) AT TIME ZONE 'UTC' AS valid_from,
-    CASE WHEN valid_to IS NOT NULL THEN least(valid_to, as_of) END AT TIME ZONE 'UTC' AS valid_to,
+    least(greatest(valid_from, as_of - INTERVAL 10 YEAR), as_of) AT TIME ZONE 'UTC' AS valid_from,
+    CASE WHEN valid_to IS NOT NULL THEN least(greatest(valid_to, as_of - INTERVAL 10 YEAR), as_of) END AT TIME ZONE 'UTC'
+      AS valid_to,
     as_of AT TIME ZONE 'UTC' AS as_of
   FROM topic_states
   CROSS JOIN data_as_of
@@ -63,7 +65,7 @@ LEFT JOIN moved USING (topic_id, week)
 WHERE is_open OR moved.topic_id IS NOT NULL
 GROUP BY week, priority, lifecycle_state;
 
-COMMENT ON VIEW backlog_weekly IS 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).';
+COMMENT ON VIEW backlog_weekly IS 'How does the backlog develop? One row per ISO week (UTC), priority and lifecycle state in which a topic was open or moved; both as they were at the end of the week, or are now for the last one. The first week is ten years before the data. Over all rows of a week, open is open of the week before + new + reopened - closed. Before the first sync it is based on histories (topic_states).';
 COMMENT ON COLUMN backlog_weekly.week IS 'Monday of the ISO week (UTC).';
 COMMENT ON COLUMN backlog_weekly.priority IS 'Priority at the end of the week. NULL when it is unknown.';
 COMMENT ON COLUMN backlog_weekly.lifecycle_state IS 'Lifecycle state at the end of the week. NULL when it was not assessed.';

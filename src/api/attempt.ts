@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { type Arrival, arrivalNow, type Clock } from '../base/clock.js';
+import { type Arrival, arrivalNow, type Clock, type ServiceClock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Outage, OutageEnd } from '../base/observer.js';
@@ -15,6 +15,7 @@ export interface Attempt {
   readonly method: string;
   /** Relative to the base URL, query included. */
   readonly path: string;
+  /** By this machine's clock. */
   readonly startedAt: Date;
   /** From the send to the end of the response, without the wait for a slot. */
   readonly ms: number;
@@ -67,6 +68,8 @@ export interface AttemptsOptions {
   readonly budget: Budget;
   readonly events: EventEmitter<ApiEvents>;
   readonly clock: Clock;
+  /** Told of the time that each answer says; what arrives has its time. */
+  readonly serviceClock: ServiceClock;
   readonly log: Log;
   /** Removed from every text that comes from the server. */
   readonly secret: string;
@@ -82,15 +85,17 @@ export class Attempts {
 
   /** Makes attempt number `attempt` of a call. Never rejects because of the server or the network. */
   async make(request: PreparedRequest, attempt: number): Promise<ApiResponse | Failure> {
-    const { transport, budget, clock } = this.#options;
+    const { transport, budget, clock, serviceClock } = this.#options;
     const startedAt = new Date(clock.now());
     const start = clock.monotonic();
     const sent = await orFailure(() => transport.send(request));
     const ms = clock.monotonic() - start;
-    const arrivedAt = arrivalNow(clock);
+    const response = sent instanceof Failure ? undefined : sent;
+    const serverDate = response && dateOf(response);
+    if (serverDate) serviceClock.answered(serverDate, ms);
+    const arrivedAt = arrivalNow(serviceClock);
     const outcome = sent instanceof Failure ? sent : await this.#read(sent, request, arrivedAt);
 
-    const response = sent instanceof Failure ? undefined : sent;
     const failure = outcome instanceof Failure ? outcome : undefined;
     const status = response?.status ?? failure?.detail.status;
     const { endpoint, method, path } = request.where;
@@ -107,7 +112,7 @@ export class Attempts {
       status,
       errorKind: failure?.kind,
       requestId: response && this.#requestId(response),
-      serverDate: response && dateOf(response),
+      serverDate,
     });
     return outcome;
   }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { type Clock, systemClock } from '../base/clock.js';
+import { type Clock, ServiceClock, systemClock } from '../base/clock.js';
 import { OutdatedError, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { outageEndText, outageText } from '../base/observer.js';
@@ -69,6 +69,8 @@ export class Api {
   readonly events = new EventEmitter<ApiEvents>();
   readonly paging: PagingMemory;
   readonly contract: Contract;
+  /** The time of the service, as its answers say it. */
+  readonly clock: ServiceClock;
   readonly #options: ApiOptions;
   readonly #clock: Clock;
   readonly #spendingLog: SpendingLog | undefined;
@@ -87,6 +89,7 @@ export class Api {
     this.#options = options;
     this.contract = options.contract ?? endpoints;
     this.#clock = clock;
+    this.clock = new ServiceClock(clock);
     this.#transport = new Transport({
       ...options,
       connections: concurrency,
@@ -104,6 +107,7 @@ export class Api {
       budget: this.budget,
       events: this.events,
       clock,
+      serviceClock: this.clock,
       log,
       secret: options.apiKey,
     });

@@ -51,7 +51,7 @@ export async function withWorker<T>(
   observe: Observe,
   work: (parts: WorkerParts, display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
-  const { config, log, programVersion, clock = systemClock } = access;
+  const { config, log, programVersion } = access;
   return Scope.run(async (scope) => {
     const made = claimFolder(config.dataDir);
     const api = connect(access, options);
@@ -65,11 +65,14 @@ export async function withWorker<T>(
       if (error instanceof RefusedError) scope.defer('folder', made.remove);
       throw error;
     });
-    const warehouse = await openToWrite(scope, access, options, (owner) =>
+    // From here on, the time is that of the service.
+    const { clock } = api;
+    const timed = { ...access, clock };
+    const warehouse = await openToWrite(scope, timed, options, (owner) =>
       refuseAnother(owner, identity, config.dataDir),
     );
     const done = await work({ config, api, warehouse, identity, log, clock, programVersion }, display);
-    await finishLearned(warehouse, access, options);
+    await finishLearned(warehouse, timed, options);
     return done;
   });
 }

@@ -8,6 +8,10 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** The earliest and the latest time that it may be now; null when nothing confirms this clock. Absent where none doubts it. */
+  bounds?(): { readonly earliest: Date; readonly latest: Date } | null;
+  /** What this machine's clock said, by this clock. */
+  corrected?(at: Date): Date;
 }
 
 export const systemClock: Clock = {
@@ -23,9 +27,66 @@ export const systemClock: Clock = {
   },
 };
 
+/** The `Date` of an answer has whole seconds, and lies somewhere between the request and the answer. */
+const agreeMs = 5_000;
+
+/** So many answers decide together: one that was cached, or comes from a server whose clock is wrong, decides nothing. */
+const mostReadings = 9;
+
+/**
+ * The time of the service, by the `Date` of its last answers: this machine's clock may be wrong, and may be set while the
+ * program runs. Where the two agree, and before the first answer, it is this machine's time.
+ */
+export class ServiceClock implements Clock {
+  readonly #machine: Clock;
+  /** By each of the last answers: the time of the service, less this machine's monotonic time. */
+  readonly #readings: number[] = [];
+  #offset: number | null = null;
+
+  constructor(machine: Clock) {
+    this.#machine = machine;
+  }
+
+  /** Takes the `Date` of an answer that arrived now, to a request of `ms` milliseconds ago. */
+  answered(date: Date, ms: number): void {
+    const machine = this.#machine.now() - this.#machine.monotonic();
+    this.#readings.push(date.getTime() + 500 + ms / 2 - this.#machine.monotonic());
+    if (this.#readings.length > mostReadings) this.#readings.shift();
+    const sorted = this.#readings.toSorted((a, b) => a - b);
+    const [low = machine, high = low] = sorted.slice(Math.floor((sorted.length - 1) / 2));
+    const isOdd = sorted.length % 2 === 1;
+    const median = isOdd || Math.abs(low - machine) <= Math.abs(high - machine) ? low : high;
+    this.#offset = Math.abs(median - machine) <= agreeMs ? machine : median;
+  }
+
+  now(): number {
+    return this.#offset === null ? this.#machine.now() : this.#machine.monotonic() + this.#offset;
+  }
+
+  /** What this machine's clock said, as the time of the service. */
+  corrected(at: Date): Date {
+    return new Date(at.getTime() + this.now() - this.#machine.now());
+  }
+
+  /** Between the time of the service and that of this machine. */
+  bounds(): { readonly earliest: Date; readonly latest: Date } | null {
+    if (this.#offset === null) return null;
+    const [service, machine] = [this.now(), this.#machine.now()];
+    return { earliest: new Date(Math.min(service, machine)), latest: new Date(Math.max(service, machine)) };
+  }
+
+  monotonic(): number {
+    return this.#machine.monotonic();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#machine.sleep(ms, signal);
+  }
+}
+
 /** When something arrived in this process. Clocks jump, so that `at` is information; what is later has the greater `no`. */
 export interface Arrival {
-  /** By this machine's clock. */
+  /** By the clock of the run. */
   readonly at: Date;
   /** Its number among everything that arrived in this process, from 1 on. */
   readonly no: number;

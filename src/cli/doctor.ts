@@ -257,7 +257,7 @@ function clock(aheadMs: number | null): Check {
   return warn(
     'clock',
     `is ${text}`,
-    'Set the clock of this machine, for example with NTP; otherwise ages are wrong.',
+    'Set the clock of this machine, for example with NTP: runs go by the time of the service, and everything else by this clock.',
   );
 }
 

@@ -70,8 +70,8 @@ export async function readSnapshot(session: Session, policy: Policy, identity: s
     Omit<Snapshot, 'organization' | 'tables' | 'leftOut' | 'views' | 'identity'>
   >(
     `SELECT ${isoSql(`greatest(NULL::TIMESTAMPTZ, ${watermarks.join(', ')})`)} AS "watermark",
-            (SELECT arg_max(run_id, started_at) FROM ${from('ops.runs')}) AS "runId",
-            (SELECT ${isoSql('max(started_at)')} FROM ${from('ops.runs')} WHERE command = 'sync') AS "lastSyncAt",
+            (SELECT max(run_id) FROM ${from('ops.runs')}) AS "runId",
+            (SELECT ${isoSql('arg_max(started_at, run_id)')} FROM ${from('ops.runs')} WHERE command = 'sync') AS "lastSyncAt",
             (SELECT max(version) FROM ${from('ops.migrations')}) AS "schemaVersion"`,
   );
   if (!facts) throw new Error('a query without FROM returned no row');

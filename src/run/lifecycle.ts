@@ -158,6 +158,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const stop = new Stop(options);
     scope.defer('stop', () => stop.release());
     const startedAt = new Date(clock.now());
+    const start = clock.monotonic();
     const runId = await warehouse.startRun({
       command: kind.command,
       startedAt,
@@ -185,7 +186,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       requests: context.tally.requests,
       published: null,
       startedAt: startedAt.toISOString(),
-      minutes: (endedAt.getTime() - startedAt.getTime()) / 60_000,
+      minutes: (clock.monotonic() - start) / 60_000,
     };
     const { report, leftDue, summary = report } = await steps.report({ head, endedAt, error });
     await warehouse.finishRun(runId, {
@@ -202,7 +203,8 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     });
     if (!kind.publishes) return { report, error, published: null };
     // After the end is stored, because the next run goes by it, and before publishing, because trimming shrinks the file.
-    await trim(parts, endedAt);
+    const trimNote = await trim(parts, endedAt);
+    if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
     const compactWhen = unlessStopped(parts.config.warehouse.compact, options.stop);
     const { path, bytes, ms, userViews } = await warehouse.publish({ compactWhen });
@@ -212,16 +214,24 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
   });
 }
 
-/** Deletes what is older than the settings of `retention` allow. */
+/**
+ * Deletes what is older than the settings of `retention` allow, by the time of the service and by this machine's: what one
+ * of them alone takes for old stays. Returns a note when it deletes nothing, because no answer confirms the time.
+ */
 async function trim<Settings extends RunSettings>(
-  { warehouse, config: { retention } }: RunParts<Settings>,
+  { warehouse, clock, config: { retention } }: RunParts<Settings>,
   endedAt: Date,
-): Promise<void> {
-  await warehouse.trim(retention, endedAt);
+): Promise<string | null> {
+  const bounds = clock.bounds ? clock.bounds() : { earliest: endedAt };
+  if (bounds === null) {
+    return 'nothing was deleted by age: no answer of the service has a date, and the clock of this machine alone does not decide that';
+  }
+  await warehouse.trim(retention, bounds.earliest);
   const { deletedContentDays } = retention;
-  if (deletedContentDays === undefined || deletedContentDays === 'never') return;
-  const before = new Date(endedAt.getTime() - deletedContentDays * 86_400_000);
+  if (deletedContentDays === undefined || deletedContentDays === 'never') return null;
+  const before = new Date(bounds.earliest.getTime() - deletedContentDays * 86_400_000);
   await warehouse.expireDeleted(before, endedAt);
+  return null;
 }
 
 function contextOf<Settings extends RunSettings>(
@@ -271,7 +281,7 @@ function publisher(
 
 /** Counts and records every attempt of the run, and stops the run at its cap. Returns a function that ends this. */
 function followAttempts<Settings extends RunSettings>(
-  { api, identity }: RunParts<Settings>,
+  { api, identity, clock }: RunParts<Settings>,
   { maxRequests }: RunOptions,
   run: { readonly context: RunContext<Settings>; readonly steps: RunSteps<unknown>; readonly stop: Stop },
 ): () => void {
@@ -279,7 +289,8 @@ function followAttempts<Settings extends RunSettings>(
   const onAttempt = (attempt: Attempt) => {
     context.tally.attempt(attempt);
     steps.onAttempt?.(attempt);
-    context.batcher.record(requestRecord(attempt));
+    const at = clock.corrected?.(attempt.startedAt) ?? attempt.startedAt;
+    context.batcher.record({ ...requestRecord(attempt), at });
   };
   identity.attempts.forEach(onAttempt);
   api.events.on('attempt', onAttempt);

@@ -51,6 +51,7 @@ export class RunTally {
   readonly #byEndpoint: Record<string, number> = {};
   #rejectedNew = 0;
   #rejectedKnown = 0;
+  #outdated = 0;
   readonly #rows: Record<string, Counts> = {};
   readonly #drift: NewDrift[] = [];
   readonly #examples: Failure[] = [];
@@ -69,6 +70,7 @@ export class RunTally {
       this.#rows[table] = plusCounts(this.#rows[table], counts);
     }
     this.#rejectedNew += loaded.newRejections;
+    this.#outdated += loaded.outdated ?? 0;
     this.#rejectedKnown += batch.rejections.length - loaded.newRejections;
     for (const { endpoint, path, kind, example } of loaded.newDrift) {
       this.#drift.push({ endpoint, path, kind, example });
@@ -110,6 +112,11 @@ export class RunTally {
 
   get rejected(): RejectedCounts {
     return { new: this.#rejectedNew, known: this.#rejectedKnown, examples: this.#examples };
+  }
+
+  /** Documents that were left out, because what is stored is newer. */
+  get outdated(): number {
+    return this.#outdated;
   }
 
   get drift(): readonly NewDrift[] {

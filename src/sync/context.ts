@@ -78,6 +78,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly shortHistories: Set<string>;
   /** What answers of this run do not prove, by child and entity. */
   readonly doubts: Map<string, OpenDoubt>;
+  /** Details that were older than the item of their list. */
+  readonly lagging: Set<string>;
   /** Lists of conversations that changed each time while they were read. */
   readonly unsettledConversations: Set<string>;
 }
@@ -98,6 +100,7 @@ export function syncContext(
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),
+    lagging: new Set(),
     unsettledConversations: new Set(),
   };
 }

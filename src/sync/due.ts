@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { Child, List } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
 import type { Coverage, Document } from '../warehouse/load/batch.js';
-import { literal, sqlFile, substitute } from '../warehouse/sql.js';
+import { readVersions } from '../warehouse/load/models.js';
+import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
 import { type Context, maxAgeSeconds, type SyncSettings } from './context.js';
 import type { DueReason, PlanLine, SyncOptions } from './report.js';
@@ -28,6 +30,10 @@ export interface Task {
   readonly fingerprint: string;
   /** Whether it failed when it was asked for last. */
   readonly hasFailed: boolean;
+  /** How often in a row it gave no usable answer. */
+  readonly attempts: number;
+  /** The `updatedAt` of the list's item; null where it has none. */
+  readonly updatedAt: string | null;
   /** Whether the entity's detail was answered 404 although the entity is listed. */
   readonly isUnanswered: boolean;
   readonly vip: boolean;
@@ -49,6 +55,8 @@ export interface Task {
 /** A task that does not come from the query of what is due: one request reads all of the child, and nothing orders it. */
 export const wholeChild: Omit<Task, 'child' | 'entityId' | 'reason' | 'fingerprint'> = {
   hasFailed: false,
+  attempts: 0,
+  updatedAt: null,
   isUnanswered: false,
   vip: false,
   lastActivity: '',
@@ -94,6 +102,8 @@ interface DueRow {
   fingerprint: string;
   reason: DueReason;
   has_failed: boolean;
+  attempts: number;
+  updated_at: string | null;
   is_unanswered: boolean;
   is_vip: boolean;
   last_activity: string | null;
@@ -104,18 +114,33 @@ interface DueRow {
   requests: number;
 }
 
-const dueColumns = `entity_id, fingerprint, reason, has_failed, is_unanswered, is_vip, last_activity, whole_at, counters,
-  stored_counters, last_reason, requests`;
+const dueColumns = `entity_id, fingerprint, reason, has_failed, attempts, updated_at, is_unanswered, is_vip, last_activity, whole_at,
+  counters, stored_counters, last_reason, requests`;
 const dueSql = sqlFile('sync/due');
 /** The people whose conversations come with their company. */
 export const withCompanySql = sqlFile('sync/with_company');
 const touchedSql = sqlFile('sync/touched');
-const clampCoverageSql = sqlFile('sync/clamp_coverage');
+const futureTimesSql = sqlFile('sync/future_times');
+const clampTimesSql = sqlFile('sync/clamp_times');
+const clampVersionsSql = sqlFile('sync/clamp_versions');
 const rank: Record<DueReason, number> = { never: 0, changed: 1, sweep: 2 };
 
-/** Moves what was fetched in the future, by a clock that was ahead, to now. Otherwise its sweep would come too late. */
-export async function clampCoverage({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
-  await store.transaction((tx) => tx.run(clampCoverageSql, { now: new Date(clock.now()) }));
+/**
+ * Moves the times of a clock that was ahead back to now, in the order that they have: otherwise what was fetched then would
+ * not be swept until that time has come, and later versions would begin in the future. Nothing moves while this machine's
+ * clock alone says what the future is.
+ */
+export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
+  const bounds = clock.bounds ? clock.bounds() : { latest: new Date(clock.now()) };
+  if (bounds === null) return;
+  const [any] = await store.all(futureTimesSql, { now: bounds.latest });
+  if (!any) return;
+  const now = `${literal(bounds.latest.toISOString())}::TIMESTAMPTZ`;
+  await store.transaction(async (tx) => {
+    await tx.run(substitute(clampTimesSql, { now }));
+    for (const { table, key } of readVersions(join(sqlDir, 'versions')))
+      await tx.run(substitute(clampVersionsSql, { now, table, key }));
+  });
 }
 
 /** How due looks. */
@@ -159,6 +184,8 @@ export async function due(
         reason: row.reason,
         fingerprint: row.fingerprint,
         hasFailed: row.has_failed,
+        attempts: Number(row.attempts),
+        updatedAt: row.updated_at,
         isUnanswered: row.is_unanswered,
         vip: row.is_vip,
         lastActivity: row.last_activity ?? '',

@@ -67,8 +67,28 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
     await context.batcher.add({ coverage: [coverage] });
     return;
   }
-  landing.coverage.push(coverage);
+  if (await lags(context, task, landing)) {
+    context.lagging.add(`${child.name} ${entityId}`);
+    landing.coverage.push({ ...coverage, error: 'the answer is older than the item of the list' });
+  } else landing.coverage.push(coverage);
   await context.batcher.add(landing);
+}
+
+/** After so many answers in a row that are older than the list's item, the next one is accepted: its time means something else. */
+const mostLags = 3;
+
+/**
+ * Whether a detail is older than the list's item, by their `updatedAt`: a server answered that lags behind. What the list
+ * says counts (raw.is_younger), and the detail stays due, so that the next sync asks for the rest.
+ */
+async function lags({ store }: Context, { child, entityId, updatedAt, attempts }: Task, landing: Landing) {
+  if (!isDetail(child) || updatedAt === null || attempts >= mostLags) return false;
+  const own = landing.documents.find(({ endpoint, id }) => endpoint === child.name && id === entityId);
+  const [row] = await store.all<{ older: boolean | null }>(
+    "SELECT raw.moment($body ->> '$.updatedAt') < raw.moment($updatedAt) AS older",
+    { body: own?.body ?? '{}', updatedAt },
+  );
+  return row?.older === true;
 }
 
 function isDetail({ name, list }: Child): boolean {

@@ -2,7 +2,7 @@ import { minutesFor } from '../api/budget.js';
 import { arrivalNow } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { duration } from '../base/units.js';
+import { counted, duration } from '../base/units.js';
 import type { Resources } from '../contract/resources.js';
 import { organization } from '../contract/service.js';
 import type { Identity } from '../run/identity.js';
@@ -10,7 +10,7 @@ import { type RunResult, type RunSummary, runLifecycle } from '../run/lifecycle.
 import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
-import { clampCoverage, countDue, sweepReport } from './due.js';
+import { clampTimes, countDue, sweepReport } from './due.js';
 import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
@@ -37,7 +37,7 @@ export async function runSync(
     let left: readonly PlanLine[] | undefined;
     return {
       async work() {
-        await clampCoverage(context);
+        await clampTimes(context);
         await landOrganization(context, parts.identity);
         const early = new EarlyFetches(context, selection);
         await early.remember();
@@ -73,7 +73,7 @@ async function syncReport(
   found: { readonly scans: readonly ScanReport[]; readonly left: readonly PlanLine[] | undefined },
   { head, endedAt, error }: RunResult,
 ): Promise<RunSummary<SyncReport>> {
-  const { tally, config, failures, notes, shortHistories, unsettledConversations } = context;
+  const { tally, config, failures, notes, shortHistories, lagging, unsettledConversations } = context;
   const { scans } = found;
   if (error && head.outcome === 'failed') {
     const hint = error.hint ?? null;
@@ -81,6 +81,12 @@ async function syncReport(
   }
   if (shortHistories.size > 0) {
     notes.push(`${shortHistories.size} histories have more records than the API returns`);
+  }
+  const older = lagging.size + tally.outdated;
+  if (older > 0) {
+    notes.push(
+      `${counted(older, 'item')} came from a server that lags behind, with an updatedAt before the one that is known: the newer values stay, and the next sync asks again`,
+    );
   }
   if (unsettledConversations.size > 0) {
     const lists = unsettledConversations.size === 1 ? 'list' : 'lists';
@@ -123,13 +129,13 @@ async function syncReport(
   return { report, leftDue: due };
 }
 
-/** A larger difference from the service's clock makes times and ages in the warehouse noticeably wrong. */
+/** A larger difference from the service's clock should be mended: other commands go by the clock of this machine. */
 const mostSkewMs = 60_000;
 
 function noteOfClock(aheadMs: number | null): string | null {
   if (aheadMs === null || Math.abs(aheadMs) <= mostSkewMs) return null;
   const difference = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'}`;
-  return `the clock of this machine is ${difference} the service: times in the warehouse are wrong by as much. Set the clock, for example with NTP`;
+  return `the clock of this machine is ${difference} the service: this run went by the time of the service. Set the clock, for example with NTP`;
 }
 
 /**

@@ -44,6 +44,8 @@ export class PlainApi {
   pageSize = 100;
   /** The `Date` header of every answer; null leaves it to the machine's clock. */
   date: Date | null = null;
+  /** Whether answers have a `Date` header at all. */
+  sendsDate = true;
   /** Writes that arrived, in order, with their bodies. */
   readonly writes: { path: string; body: Plain; key: string | undefined }[] = [];
   /** Overrides, latest first: a path below /v1 (without the query) or a pattern of it. */
@@ -58,6 +60,7 @@ export class PlainApi {
       const answer = await api.#answer(seen);
       if (answer.destroy) return void response.destroy();
       const { status = 200, headers = {} } = answer;
+      response.sendDate = api.sendsDate;
       if (api.date) response.setHeader('date', api.date.toUTCString());
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(answer.text ?? JSON.stringify(answer.body ?? {}));

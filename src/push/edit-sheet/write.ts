@@ -77,7 +77,7 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
 
 /** When the list was last read and verified, by the start of the reading. */
 function lastRead(table: SheetTable['table']): string {
-  return `SELECT max(started_at) FILTER (verified AND ended_at <= now()) AS read_at FROM ops.scans WHERE endpoint = '${table}'`;
+  return `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${table}'`;
 }
 
 async function columnsOf(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, iso, millis } from '../../base/clock.js';
 import type { DataDir } from '../../base/encryption.js';
 import { portions } from '../../base/group-by.js';
 import type { Log } from '../../base/log.js';
@@ -44,6 +44,8 @@ export class Queue {
   readonly #changes: Map<string, Change>;
   readonly #unsaved = new Map<string, Change>();
   #serial = 0;
+  /** The latest time of any change. */
+  #latest: string;
 
   private constructor(
     store: Pick<Warehouse, 'all' | 'transaction'>,
@@ -55,6 +57,10 @@ export class Queue {
     this.#journal = journal;
     this.#clock = clock;
     this.#changes = changes;
+    this.#latest = [...changes.values()].reduce(
+      (latest, { queuedAt, settledAt }) => [latest, queuedAt, settledAt ?? ''].sort().at(-1) ?? '',
+      '',
+    );
   }
 
   /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
@@ -173,8 +179,12 @@ export class Queue {
     }
   }
 
+  /** Never before the time of an earlier change: times and ids tell the order, whatever the clock said meanwhile. */
   #now(): string {
-    return new Date(this.#clock.now()).toISOString();
+    const now = this.#clock.now();
+    const latest = millis(this.#latest);
+    this.#latest = iso(latest === null || now >= latest ? now : latest + 1);
+    return this.#latest;
   }
 }
 

@@ -85,12 +85,13 @@ function malformed(
 }
 
 function landMessages(landing: Landing, groupId: string, messages: readonly unknown[], text: JsonText): void {
+  const positions = positionsAtTime(messages);
   const landed = landing.items(
     'messages',
     ownFields,
     messages,
     (item) => ({ id: idOf(item), parentId: groupId }),
-    withoutAuthors,
+    (item, one) => withoutAuthors(item, one, positions.get(item)),
     text.elements(),
   );
   for (const one of landed) landAuthors(landing, authorsOf(one));
@@ -99,6 +100,29 @@ function landMessages(landing: Landing, groupId: string, messages: readonly unkn
     groupId,
     messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : [])),
   );
+}
+
+/**
+ * The places of messages among those of the same time, from 2 on, as the API returned them: oldest first, as it documents,
+ * unless its first message is later than its last. The first of a time has none, so that hardly any document has one.
+ */
+function positionsAtTime(messages: readonly unknown[]): ReadonlyMap<unknown, number> {
+  const timeOf = (message: unknown) => {
+    const createdAt = isObject(message) ? message.createdAt : undefined;
+    const time = typeof createdAt === 'string' ? Date.parse(createdAt) : Number.NaN;
+    return Number.isNaN(time) ? String(createdAt) : time;
+  };
+  const [first, last] = [timeOf(messages[0]), timeOf(messages.at(-1))];
+  const isNewestFirst = typeof first === 'number' && typeof last === 'number' && first > last;
+  const counts = new Map<string | number, number>();
+  const positions = new Map<unknown, number>();
+  for (const message of isNewestFirst ? messages.toReversed() : messages) {
+    const time = timeOf(message);
+    const position = (counts.get(time) ?? 0) + 1;
+    counts.set(time, position);
+    if (position > 1) positions.set(message, position);
+  }
+  return positions;
 }
 
 /** The authors of a message and of the copies in it. */
@@ -133,14 +157,18 @@ function isSeen({ seenContent, arrivedAt }: Landing, authorId: string, text: Jso
   );
 }
 
-function withoutAuthors(item: Record<string, unknown>, text: JsonText): JsonText {
+/** A message as it is stored: without its authors, and with its place among messages of the same time. */
+function withoutAuthors(item: Record<string, unknown>, text: JsonText, position?: number): JsonText {
   const changes: Record<string, JsonText> = {};
   for (const name of ['replyTo', 'thread']) {
     const copy = item[name];
     const inner = isObject(copy) ? text.member(name) : undefined;
     if (inner) changes[name] = inner.with(authorId(copy as Record<string, unknown>));
   }
-  return text.with({ ...changes, ...authorId(item) });
+  return text.with(
+    { ...changes, ...authorId(item), positionAtTime: null },
+    position === undefined ? {} : { positionAtTime: JsonText.of(position) },
+  );
 }
 
 /** The id of an author, in the place of the whole. An id that is not text stays as it was sent, with all of its author. */

@@ -156,6 +156,8 @@ export interface Loaded {
   readonly documents: Counts;
   /** By typed table; tables that did not change are left out. */
   readonly rows: Readonly<Record<string, Counts>>;
+  /** Documents that were left out, because what is stored is newer. */
+  readonly outdated?: number;
   /** Rejections never seen before; one that repeats every night does not count. */
   readonly newRejections: number;
   /** Drift never seen before (by endpoint, path and kind). */

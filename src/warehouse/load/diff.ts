@@ -43,6 +43,7 @@ export async function diff(
   return tx.all<Diff[number]>(
     [
       ...(respelled?.any ? respell : []),
+      ...(respelled?.any || staged.repeated.size > 0 ? leaveOutOutdated : []),
       ...decideWrites(runId, staged),
       ...decideDeletes(families, staged, range),
       'CREATE OR REPLACE TEMP TABLE write_bodies AS SELECT w.*, b.body FROM batch_bodies b JOIN writes w USING (seq)',
@@ -151,6 +152,37 @@ const respell = [
   `UPDATE raw.documents SET body = r.body, body_hash = r.body_hash FROM respelled_bodies r
     WHERE raw.documents.rowid = r.rid`,
   'UPDATE stored SET body_hash = r.body_hash FROM respelled_bodies r WHERE stored.rid = r.rid',
+];
+
+/**
+ * What is older than what is stored, or came before in the batch, does not replace it: an `updatedAt` that lies before shows
+ * that a server answered which lags behind. Neither do the parts that came with it (`outdated` has them). What was stored more than three syncs
+ * ago protects nothing: no server lags so far, so the service took something back, or restored it.
+ */
+const leaveOutOutdated = [
+  `INSERT INTO outdated
+    WITH changed AS (
+      SELECT endpoint, id, parent_id FROM incoming GROUP BY ALL HAVING count(DISTINCT body_hash) > 1
+      UNION SELECT endpoint, id, parent_id FROM stored SEMI JOIN respelled USING (rid)
+    ), copies AS (
+      SELECT i.endpoint, i.id, i.parent_id, i.answer_no, i.seq, raw.moment(b.body ->> '$.updatedAt') AS updated_at
+        FROM incoming i JOIN batch_bodies b USING (seq)
+        JOIN changed s ON ${sameDocument}
+      UNION ALL
+      SELECT endpoint, id, parent_id, answer_no, -1, raw.moment(body ->> '$.updatedAt')
+        FROM (SELECT rowid AS rid, * FROM raw.documents WHERE rowid IN (SELECT rid FROM respelled))
+       WHERE run_id >= coalesce(
+         (SELECT min(run_id) FROM (SELECT run_id FROM ops.runs WHERE command = 'sync' ORDER BY run_id DESC LIMIT 4)), '')
+    )
+    SELECT seq, endpoint, id, answer_no FROM (
+      SELECT *, max(updated_at) OVER (
+          PARTITION BY endpoint, id, parent_id ORDER BY answer_no, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS latest_at FROM copies)
+     WHERE seq >= 0 AND updated_at < latest_at`,
+  `DELETE FROM batch_documents WHERE seq IN (SELECT seq FROM outdated)
+     OR EXISTS (FROM outdated o WHERE o.id = batch_documents.parent_id AND o.answer_no = batch_documents.answer_no)`,
+  `DELETE FROM batch_sets WHERE EXISTS (
+     FROM outdated o WHERE o.id = batch_sets.parent_id AND o.answer_no = batch_sets.answer_no)`,
 ];
 
 /** What a document says, its parts included, as SQL text: a document whose parts alone differ is replaced as well. */

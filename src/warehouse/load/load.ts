@@ -24,6 +24,7 @@ export async function load(
   return session.transaction(async (tx) => {
     const rows = new Map<string, Counts>();
     let documents: Counts = { new: 0, changed: 0, removed: 0 };
+    let outdated = 0;
     if (batch.documents.length + batch.removed.length + batch.sets.length > 0) {
       const staged = await stage(tx, models.families, batch, answersBefore);
       const bounds = [null, ...(await splitBatch(tx, models, staged)), null];
@@ -36,10 +37,12 @@ export async function load(
         });
         documents = plusCounts(documents, await storeDocuments(tx, found));
       }
+      const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
+      outdated = counted?.n ?? 0;
     }
     const news = await writeOpsTables(tx, batch, answersBefore);
     await dropTemporary(tx);
-    return { documents, rows: Object.fromEntries([...rows].sort()), ...news };
+    return { documents, rows: Object.fromEntries([...rows].sort()), outdated, ...news };
   });
 }
 
@@ -63,6 +66,7 @@ const temporary = [
     'stored',
     'respelled',
     'respelled_bodies',
+    'outdated',
     'writes',
     'write_bodies',
     'deletes',

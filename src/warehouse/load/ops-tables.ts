@@ -82,6 +82,13 @@ function coverage(batch: Batch, answersBefore: number): OpsRows {
       it.error !== null || (isInDoubt(it) && it.reason !== unconfirmed),
     ]),
     sql: [
+      // Nothing of such an answer was stored (see diff): it is asked for again.
+      ...(batch.documents.length > 0
+        ? [
+            `UPDATE batch_coverage SET error = 'the answer is older than what is stored', settled = false
+              WHERE error IS NULL AND (endpoint, entity_id, answer_no) IN (SELECT (endpoint, id, answer_no) FROM outdated)`,
+          ]
+        : []),
       `CREATE OR REPLACE TEMP TABLE coverage_now AS
         WITH last AS (
           SELECT endpoint, entity_id, arg_max(b, seq) AS latest, arg_max(b, seq) FILTER (settled) AS settling,

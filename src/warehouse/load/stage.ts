@@ -22,6 +22,7 @@ export async function stage(
     CREATE OR REPLACE TEMP TABLE batch_removed (endpoint VARCHAR, id VARCHAR, parent_id VARCHAR);
     CREATE OR REPLACE TEMP TABLE batch_sets (set_no BIGINT, endpoint VARCHAR, parent_id VARCHAR, fetched_at TIMESTAMPTZ, answer_no BIGINT);
     CREATE OR REPLACE TEMP TABLE batch_members (set_no BIGINT, id VARCHAR);
+    CREATE OR REPLACE TEMP TABLE outdated (seq BIGINT, endpoint VARCHAR, id VARCHAR, answer_no BIGINT);
   `);
   await tx.append(
     { catalog: 'temp', table: 'batch_bodies' },

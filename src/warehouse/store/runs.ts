@@ -29,14 +29,25 @@ export interface RunEnd {
   readonly error: string | null;
 }
 
-/** A run id such as `20261120T101500123Z-4f2a`: sorts by time, and does not repeat within a millisecond. */
-function newRunId(startedAt: Date): string {
-  return `${startedAt.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
+/**
+ * A run id such as `20261120T101500123Z-4f2a`: when it started, and it sorts after that of every earlier run, whatever the
+ * clock said then. After a later time it counts on from there.
+ */
+function newRunId(startedAt: Date, last: string | null): string {
+  const idOf = (at: Date) => `${at.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(2).toString('hex')}`;
+  const id = idOf(startedAt);
+  if (last === null || id > last) return id;
+  const [, date, hour, minute, seconds, ms] = /^(\d{8})T(\d\d)(\d\d)(\d\d)(\d{3})Z/.exec(last) ?? [];
+  const before = Date.parse(
+    `${date?.replace(/(....)(..)(..)/, '$1-$2-$3')}T${hour}:${minute}:${seconds}.${ms}Z`,
+  );
+  return Number.isNaN(before) ? id : idOf(new Date(before + 1));
 }
 
 /** Records that a run has started; returns its id. */
 export async function startRun(session: Session, run: RunStart): Promise<string> {
-  const runId = newRunId(run.startedAt);
+  const [stored] = await session.all<{ last: string | null }>('SELECT max(run_id) AS last FROM ops.runs');
+  const runId = newRunId(run.startedAt, stored?.last ?? null);
   await session.run(
     `INSERT INTO ops.runs BY NAME SELECT $id AS run_id, $command AS command, $at AS started_at, 'running' AS outcome,
        $pid::BIGINT AS pid, $version AS program_version`,
@@ -90,7 +101,7 @@ export interface Organization {
 export async function organization(session: Session): Promise<Organization | null> {
   const [row] = await session.all<Organization>(
     `SELECT id, body->>'name' AS name, body->>'slug' AS slug FROM raw.documents
-      WHERE endpoint = 'whoami' ORDER BY fetched_at DESC LIMIT 1`,
+      WHERE endpoint = 'whoami' ORDER BY answer_no DESC LIMIT 1`,
   );
   return row ?? null;
 }

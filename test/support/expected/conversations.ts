@@ -178,22 +178,29 @@ function groupPeople(
 // biome-ignore lint/suspicious/noExplicitAny: the answer as it goes over the wire
 type WireMessage = any;
 
-function messagesOf(renderer: Renderer, group: StoredGroup): { group: string; message: WireMessage }[] {
+function messagesOf(
+  renderer: Renderer,
+  group: StoredGroup,
+): { group: string; message: WireMessage; position: number }[] {
   const list: WireMessage[] = JSON.parse(String(messagesJson(renderer, group)));
-  return list.map((message) => ({ group: group.id, message }));
+  return list.map((message, at) => {
+    const before = list.slice(0, at).filter(({ createdAt }) => createdAt === message.createdAt).length;
+    return { group: group.id, message, position: before + 1 };
+  });
 }
 
 const nestedFields = ['author', 'channel', 'quoteHighlights', 'reactions', 'replyTo', 'thread'];
 
 function messageTables(
-  all: readonly { group: string; message: WireMessage }[],
+  all: readonly { group: string; message: WireMessage; position: number }[],
   lastFetched: LastFetched,
 ): ExpectedTable[] {
   return [
     {
       table: 'messages',
       key: ['id'],
-      rows: all.map(({ group, message }) => ({
+      rows: all.map(({ group, message, position }) => ({
+        position,
         ...columns(message, nestedFields),
         group_id: group,
         author_id: message.author?.id ?? null,

@@ -158,6 +158,7 @@ describe('messages', () => {
           channel: { id: 'c', channelName: 'help', serverName: 'acme' },
           replyTo: { id: 'm0', content: 'Hm' },
           thread: null,
+          positionAtTime: 2,
         },
         5,
       ),
@@ -189,11 +190,12 @@ describe('messages', () => {
       source_thread_id: 's00',
       reply_to: '{"id":"m0","content":"Hm"}',
       thread: null,
+      position: 2,
       synced_at: instant(5),
       run_id: 'r1',
     });
     expect(bare).toMatchObject([
-      { id: 'n', author_id: null, channel_id: null, metadata: null, reply_to: null },
+      { id: 'n', position: 1, author_id: null, channel_id: null, metadata: null, reply_to: null },
       { id: 'o', author_id: null, channel_id: null, metadata: null, reply_to: null },
     ]);
   });

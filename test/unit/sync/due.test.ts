@@ -7,7 +7,7 @@ import type { SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
   byUrgency,
-  clampCoverage,
+  clampTimes,
   countDue,
   due,
   linesOf,
@@ -194,7 +194,7 @@ describe('due', () => {
     const fingerprint = (await fingerprints('topic')).get('t') ?? '';
     await load([], [covered('topic', 't', { fingerprint, fetchedAt: daysAgo(-400) })]);
     expect(await dueOf('topic')).toEqual([]);
-    await clampCoverage({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
+    await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
     const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
     expect(await later(1)).toEqual([]);
     expect(brief(await later(11))).toEqual(['t sweep']);
@@ -340,6 +340,8 @@ describe('the order', () => {
     reason: fc.constantFrom('never', 'changed', 'sweep') as fc.Arbitrary<Task['reason']>,
     fingerprint: fc.constant(''),
     hasFailed: fc.boolean(),
+    attempts: fc.constant(0),
+    updatedAt: fc.constant(null),
     isUnanswered: fc.constant(false),
     vip: fc.boolean(),
     lastActivity: fc.constantFrom('', '2026-01-01', '2026-02-01'),
@@ -429,7 +431,7 @@ test('what is due of items as they were returned is what is due of them once the
         }),
       );
       await load(documents, [...coverage.values()]);
-      const items = new Map(
+      const returned = new Map(
         resources.lists.map(({ name }) => [name, documents.filter(({ endpoint }) => endpoint === name)]),
       );
       const stored = await due(warehouse, children, settings, now);
