@@ -7,8 +7,8 @@ import { type AfterSending, afterSending } from './answer.js';
 import type { Change, Patch } from './change.js';
 import { apiNow, type PushContext } from './context.js';
 import type { Delivery } from './delivery.js';
-import { updatedAt, type Values } from './fields.js';
-import { conflictPatch, notFoundPatch, pick, type Remote } from './reconcile.js';
+import { updatedAt, type Values, valuesIn } from './fields.js';
+import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
 import { tryToRead } from './remote.js';
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
@@ -144,12 +144,13 @@ function answeredAgain(answered: string): string {
 }
 
 /** How exactly the time of sending is known by the API's clock, whose `Date` has whole seconds. */
-const clockErrorMs = 5_000;
+const clockErrorMs = 2_000;
 
 /**
  * Whether something happened to the entity of a change since its request was sent, although it shows the values from
  * before: then the change may have been applied, and somebody changed it back. Only times of the API are compared: its
- * `updatedAt` with what it was before, and its history with the time of sending.
+ * `updatedAt` with what it was before, and its history with that and with the time of sending. Without an `updatedAt` a
+ * history counts, whatever its times, in which the value was the wanted one before it became what it is.
  */
 export async function sinceSending(context: PushContext, change: Change, remote: Values): Promise<Since> {
   const sentAt = Date.parse(change.firstSentAt ?? '');
@@ -157,35 +158,57 @@ export async function sinceSending(context: PushContext, change: Change, remote:
   const now = timeOf(remote[updatedAt]);
   const isMoved = before === null ? (now ?? 0) > sentAt - clockErrorMs : now !== null && now !== before;
   if (isMoved) return 'changed since';
-  const { times, isTelling } = await historyOf(context, change);
-  const from = Math.max(sentAt - clockErrorMs, Math.min(before ?? 0, sentAt));
-  if (times.some((at) => at > from)) return 'changed since';
-  return now !== null || isTelling ? 'nothing since' : 'unknown';
+  const { records, isTelling } = await historyOf(context, change);
+  const from = Math.max(sentAt - clockErrorMs, before ?? 0);
+  if (records.some(({ at }) => at > from)) return 'changed since';
+  if (now !== null) return 'nothing since';
+  if (Object.keys(change.wanted).some((name) => leftWanted(change, name, records))) return 'changed since';
+  return isTelling ? 'nothing since' : 'unknown';
+}
+
+interface HistoryRecord {
+  readonly at: number;
+  readonly changes: Values;
+  readonly previous: Values;
+}
+
+/** Whether the latest change of a field took the wanted value away. */
+function leftWanted({ wanted }: Change, name: string, records: readonly HistoryRecord[]): boolean {
+  const [last, earlier] = records.filter(({ changes }) => name in changes).sort((a, b) => b.at - a.at);
+  if (!last || isSame(last.changes[name], wanted[name])) return false;
+  const value = name in last.previous ? last.previous[name] : earlier?.changes[name];
+  return value !== undefined && isSame(value, wanted[name]);
 }
 
 /**
- * When the history of an entity says that it was changed. It tells about the latest changes when it has records, and
- * either all of them or the latest first.
+ * The history of an entity. It tells about the latest changes when it has records, and either all of them or the latest
+ * first.
  */
 async function historyOf(
   { api, stop }: PushContext,
   { entityType, entityId }: Change,
-): Promise<{ times: number[]; isTelling: boolean }> {
+): Promise<{ records: HistoryRecord[]; isTelling: boolean }> {
   const options = { priority: Priority.push, signal: stop };
   try {
     const { body } =
       entityType === 'topic'
         ? await api.call('topic_history', { params: { topicId: entityId } }, options)
         : await api.call('company_history', { params: { companyId: entityId } }, options);
-    const records = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
-    const times = records.flatMap((one) => timeOf(isObject(one) ? one.changedAt : null) ?? []);
-    const isComplete =
-      isObject(body) && typeof body.totalCount === 'number' && body.totalCount <= times.length;
-    const isLatestFirst = times.length > 1 && times.every((at, index) => at <= (times[index - 1] ?? at));
-    return { times, isTelling: times.length > 0 && (isComplete || isLatestFirst) };
+    const all = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
+    const valuesOf = (part: unknown) => (isObject(part) ? valuesIn(entityType, part) : {});
+    const records = all.flatMap((one): HistoryRecord[] => {
+      const at = isObject(one) ? timeOf(one.changedAt) : null;
+      if (at === null || !isObject(one)) return [];
+      return [{ at, changes: valuesOf(one.changes), previous: valuesOf(one.previousValues) }];
+    });
+    const total = isObject(body) && typeof body.totalCount === 'number' ? body.totalCount : null;
+    const isComplete = total !== null && total <= records.length;
+    const isLatestFirst =
+      records.length > 1 && records.every(({ at }, index) => at <= (records[index - 1]?.at ?? at));
+    return { records, isTelling: records.length > 0 && (isComplete || isLatestFirst) };
   } catch (error) {
     if (!isAboutOneRequest(error)) throw error;
-    return { times: [], isTelling: false };
+    return { records: [], isTelling: false };
   }
 }
 
