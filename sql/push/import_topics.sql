@@ -1,12 +1,17 @@
 -- The topics in $ids, in any case, with their values. Only a topic's own page shows whether it is archived: before that page is
--- fetched, the value is not known.
+-- fetched, or where it leaves archivedAt out (it is optional), the value is not known.
 SELECT
   topics.id,
   topics.title AS title,
+  CASE
+    WHEN topics.archived_at IS NOT NULL THEN true
+    WHEN json_type(own.body, '$.archivedAt') IS NOT NULL THEN false
+    WHEN topics.graph_status = 'archived' THEN true
+  END AS archived,
   to_json({
     'priority': {'is_fetched': true, 'value': topics.priority},
     'lifecycle_state': {'is_fetched': true, 'value': topics.lifecycle_state},
-    'archived': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_at IS NOT NULL},
+    'archived': {'is_fetched': archived IS NOT NULL, 'value': archived},
     'archived_reason': {'is_fetched': own.id IS NOT NULL, 'value': topics.archived_reason}
   })::VARCHAR AS "values",
   greatest(topics.synced_at, listed.read_at) AS synced_at,

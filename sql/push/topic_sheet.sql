@@ -11,7 +11,11 @@ SELECT
   topics.message_count AS messages,
   topics.priority,
   topics.lifecycle_state,
-  CASE WHEN own.id IS NOT NULL THEN topics.archived_at IS NOT NULL END AS archived,
+  CASE
+    WHEN topics.archived_at IS NOT NULL THEN true
+    WHEN json_type(own.body, '$.archivedAt') IS NOT NULL THEN false
+    WHEN topics.graph_status = 'archived' THEN true
+  END AS archived,
   topics.archived_reason,
   coalesce(topics.updated_at, topics.synced_at) AS base_updated_at
 FROM topics

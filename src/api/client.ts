@@ -6,7 +6,7 @@ import { outageEndText, outageText } from '../base/observer.js';
 import { type EndpointName, endpoints } from '../contract/endpoints.js';
 import { type ApiEvents, type ApiResponse, Attempts } from './attempt.js';
 import { Budget, type BudgetOptions, guardedWindow } from './budget.js';
-import { Failure, type FailureKind, toEndpointRefusal, toError } from './failure.js';
+import { Failure, type FailureKind, mayBeApplied, toEndpointRefusal, toError } from './failure.js';
 import { Gate, linkSignals, probePriority } from './gate.js';
 import { OutageMonitor } from './outage.js';
 import { PagingMemory, type PagingSettings } from './page.js';
@@ -348,17 +348,9 @@ function outdated({ where }: PreparedRequest, attempt: number): OutdatedError {
   return new OutdatedError(`${endpoint}: ${method} ${path} waited too long`, attempt - 1);
 }
 
-const mayBeApplied: readonly FailureKind[] = [
-  'reset',
-  'cut_short',
-  'headers_timeout',
-  'total_timeout',
-  'server_error',
-];
-
 /** Adds a hint when the server may have applied a write although no good answer came. */
 function withDoubt(failure: Failure, { repeatable }: PreparedRequest): Failure {
-  if (repeatable || !mayBeApplied.includes(failure.kind)) return failure;
+  if (repeatable || !mayBeApplied(failure.kind)) return failure;
   const hint = 'The service may or may not have applied it: check before you send it again.';
   return new Failure(failure.kind, failure.message, { ...failure.detail, hint });
 }

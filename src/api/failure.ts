@@ -47,6 +47,17 @@ export type FailureKind =
   /** The client ended the attempt. */
   | 'stopped';
 
+/** Failures after which the server surely did not do what the attempt asked: it was not reached, or it refused. */
+const surelyNotApplied: ReadonlySet<FailureKind> = new Set([
+  ...(['connect', 'unknown_host', 'certificate', 'proxy_refused', 'connect_timeout'] as const),
+  ...(['limited', 'refused', 'rejected'] as const),
+]);
+
+/** Whether a write may have been applied although its attempt failed in this way. */
+export function mayBeApplied(kind: FailureKind): boolean {
+  return !surelyNotApplied.has(kind);
+}
+
 export interface FailureDetail {
   readonly status?: number | undefined;
   /** `code` and `data.reason` of the error body, when it has the documented form. */

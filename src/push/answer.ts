@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.js';
 import type { Change, Patch } from './change.js';
-import type { Values } from './fields.js';
+import { fieldsOf, type Values } from './fields.js';
 import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
 
 /** What the answer to a PATCH says about one topic or company. */
@@ -106,26 +106,40 @@ export function afterSending(
   return open.every(isBefore) ? 'before' : 'other';
 }
 
-/** The status of a change whose request was answered with success, by what a read after it returns. */
+/** What the answer to a request says, where that does not settle a change. */
+export interface Unclear {
+  readonly answered: string;
+  /** Why the API refused it, if it says so. */
+  readonly error: string | null;
+}
+
+/**
+ * The status of a change whose request was answered with success, by what a read after it returns. What the API never
+ * shows (`archivedAt` is optional) is applied when it accepts the request and does not refuse it, and the change says so.
+ */
 export function statusByReading(
   change: Change,
   remote: Remote,
-  { answered, error }: { readonly answered: string; readonly error: string | null },
+  { answered, error }: Unclear,
 ): { readonly status: 'applied' | 'failed' | 'conflict'; readonly patch: Patch } {
   if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
   const { values } = remote;
   const remoteAfter = pick(values, change.wanted);
+  const open = unlike(change.wanted, values);
   switch (afterSending(change, remote)) {
     case 'wanted':
       return { status: 'applied', patch: { remoteAfter, errorCode: null, error: null } };
     case 'other': {
-      const fields = unlike(change.wanted, values);
-      const patch = conflictPatch({ change, fields, remote: remoteAfter });
+      const patch = conflictPatch({ change, fields: open, remote: remoteAfter });
       const text = `The API answered ${answered}; now ${patch.error}`;
       return { status: 'conflict', patch: { ...patch, remoteAfter, error: text } };
     }
     default: {
-      const now = unlike(change.wanted, values).map((name) =>
+      if (error === null && isHidden(change, values)) {
+        const text = `The API answered ${answered}, but neither that nor a read after it shows ${open.join(' and ')}`;
+        return { status: 'applied', patch: { remoteAfter, errorCode: 'not_shown', error: text } };
+      }
+      const now = open.map((name) =>
         name in values ? `${name} is still ${shown(values[name])}` : `${name} is not shown`,
       );
       const why = error === null ? '' : ` (${error})`;
@@ -134,6 +148,12 @@ export function statusByReading(
       return { status: 'failed', patch: { remoteAfter, errorCode, error: text } };
     }
   }
+}
+
+/** Whether nothing but fields that the API need not show keep a change from being seen. */
+export function isHidden({ entityType, wanted }: Change, values: Values): boolean {
+  const optional = (fieldsOf[entityType] ?? []).filter((field) => field.optional).map(({ name }) => name);
+  return unlike(wanted, values).every((name) => optional.includes(name) && !(name in values));
 }
 
 function unlike(wanted: Values, values: Values): string[] {

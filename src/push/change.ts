@@ -52,7 +52,7 @@ export interface Change {
   readonly baseFrom: 'file' | 'warehouse';
   /** The time of the base (ISO 8601); null when it is unknown. */
   readonly baseAt: string | null;
-  /** A person decided that it overwrites what a colleague changed. */
+  /** A person decided that it overwrites what a colleague changed: the values of `base`, which the person has seen. */
   readonly overwrite: boolean;
   readonly requestedBy: string;
   readonly queuedAt: string;
@@ -65,10 +65,12 @@ export interface Change {
   readonly importId: string;
   /** The body of the request, the same bytes each time it is sent; null until then. */
   readonly body: string | null;
+  /** By the API's clock, as its answers say. */
   readonly firstSentAt: string | null;
   readonly sentAt: string | null;
   /** Requests that were made for it. */
   readonly attempts: number;
+  /** What the API had before it was sent, with `updated_at` where it has one, or when a conflict was found. */
   readonly remoteBefore: Values | null;
   readonly remoteAfter: Values | null;
   readonly errorCode: string | null;

@@ -5,7 +5,6 @@ import type { Arrival } from '../base/clock.js';
 import {
   messageOf,
   OutdatedError,
-  RefusedError,
   RejectedError,
   type SignalhouseError,
   UnavailableError,
@@ -21,14 +20,15 @@ import {
   shows,
   statusByReading,
   topicAnswer,
+  type Unclear,
 } from './answer.js';
 import type { Change } from './change.js';
 import { type PushContext, updateEndpoint } from './context.js';
 import type { Delivery } from './delivery.js';
 import { type EntityType, type Values, valuesIn } from './fields.js';
-import { matchesWanted, notFoundPatch, pick } from './reconcile.js';
+import { matchesWanted, notFoundPatch, pick, type Remote } from './reconcile.js';
 import { landDocument, refresh, tryToRead } from './remote.js';
-import { mustSendAgain, unsentPatch } from './unsettled.js';
+import { doubtPatch, mustSendAgain, neverSent, settleDoubt, sinceSending, unsentPatch } from './unsettled.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];
@@ -39,6 +39,8 @@ export type Delivered =
   | { readonly kind: 'settled' }
   /** It waited too long and was not sent; its changes are still `sending`. */
   | { readonly kind: 'unsent' }
+  /** The API could not be reached, or did not take it; its changes are back in the queue, for the next push. */
+  | { readonly kind: 'waiting' }
   /** The API refused it, and its changes are failed or in conflict. */
   | { readonly kind: 'refused' }
   /**
@@ -47,40 +49,49 @@ export type Delivered =
    */
   | { readonly kind: 'split'; readonly error: RejectedError };
 
+/** What became of the attempts of a request so far. */
+export interface Sent {
+  /** How many were made. */
+  readonly made: number;
+  /** Whether one may have been applied although it got no good answer; what a later one is answered does not change that. */
+  readonly inDoubt: boolean;
+  /** Whether one was answered with success. */
+  readonly accepted: boolean;
+}
+
 /**
  * Sends a request that is already stored (`sending`) and settles its changes by the answer. Under the same key and body
  * it may be sent any number of times: the API applies it once. It is sent only while `isCurrent` says that what was read
- * before still counts. `attemptsMade` counts its requests. Without an answer the changes stay `sending`. Throws RefusedError, after putting the changes back
- * into the queue, and StoppedError.
+ * before still counts. While one of its attempts is in doubt, only a read after them settles a change; without one it
+ * stays `sending`. Throws what ends a push: RefusedError, OutageError, StoppedError.
  */
 export async function deliver(
   context: PushContext,
   delivery: Delivery,
   isCurrent: () => boolean,
-  attemptsMade: () => number,
+  sent: Sent,
 ): Promise<Delivered> {
-  const tries: Tries = { conflicts: 0, failures: 0, isSent: delivery.again };
+  const tries: Tries = { conflicts: 0, failures: 0 };
   let current = isCurrent;
   for (;;) {
     let answer: Answer;
     try {
       answer = await send(context, delivery, current);
     } catch (error) {
-      if (error instanceof OutdatedError && error.attempts === 0 && !tries.isSent) return { kind: 'unsent' };
-      tries.isSent = true;
+      if (error instanceof OutdatedError && !sent.inDoubt) return { kind: 'unsent' };
       current = untilOutage(context);
       try {
         // No request under its key can be in progress, so the 409 is about one of its companies.
-        if (isConflict(error) && isShared(delivery) && !delivery.again && attemptsMade() === 1) throw error;
+        if (isConflict(error) && isShared(delivery) && !sent.inDoubt) throw error;
         const recovered = await recover(context, delivery, error, tries);
         if (recovered !== 'again') return recovered;
         continue;
       } catch (finalError) {
-        return recordFailure(context, delivery, finalError);
+        return recordFailure(context, delivery, finalError, sent);
       }
     }
     context.circuitBreaker.recordSuccess(updateEndpoint[delivery.entityType]);
-    await settle(context, delivery, answer);
+    await settle(context, delivery, answer, sent);
     return { kind: 'settled' };
   }
 }
@@ -94,8 +105,6 @@ export function untilOutage({ api }: Pick<PushContext, 'api'>): () => boolean {
 interface Tries {
   conflicts: number;
   failures: number;
-  /** Whether it may have been applied. */
-  isSent: boolean;
 }
 
 function isConflict(error: unknown): error is RejectedError {
@@ -159,18 +168,27 @@ function isServerError(error: unknown): error is UnavailableError {
 /**
  * Settles the changes by a successful answer, and stores the new state in the warehouse. `applied` means seen: in the
  * answer, or in a read after it. An entity about which the answer is unclear is read, and no other entity depends on it.
+ * When an earlier attempt is in doubt, the answer may be the one that the API stored then: every entity is read.
  */
-async function settle(context: PushContext, delivery: Delivery, answer: Answer): Promise<void> {
+async function settle(
+  context: PushContext,
+  delivery: Delivery,
+  answer: Answer,
+  { inDoubt }: Sent,
+): Promise<void> {
   const { queue } = context;
-  const { entityType, again } = delivery;
+  const { entityType } = delivery;
   const changesById = groupBy(delivery.changes, ({ entityId }) => entityId);
   const answers = answersOf(delivery, [...changesById.keys()], answer);
   const returned = new Map<string, unknown>();
   const unseen: Unseen[] = [];
   for (const [id, changes] of changesById) {
-    const itemAnswer = answers.get(id) ?? { kind: 'unclear', answered: String(answer.status), error: null };
-    if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
-    else if (itemAnswer.kind === 'unclear') unseen.push({ id, changes, ...itemAnswer });
+    const answered = String(answer.status);
+    const itemAnswer = answers.get(id) ?? { kind: 'unclear', answered, error: null };
+    const error = 'error' in itemAnswer ? itemAnswer.error : null;
+    if (inDoubt) unseen.push({ id, changes, inDoubt, answered, error });
+    else if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
+    else if (itemAnswer.kind === 'unclear') unseen.push({ id, changes, inDoubt, ...itemAnswer });
     else {
       const values = valuesIn(entityType, itemAnswer.body);
       const seen = changes.filter(({ wanted }) => shows(wanted, values));
@@ -179,16 +197,14 @@ async function settle(context: PushContext, delivery: Delivery, answer: Answer):
         ...{ error: null, errorCode: null },
       }));
       const rest = changes.filter((change) => !seen.includes(change));
-      const answered = `${answer.status} without the wanted values`;
-      if (rest.length > 0) unseen.push({ id, changes: rest, answered, error: null });
+      const partly = `${answered} without the wanted values`;
+      if (rest.length > 0) unseen.push({ id, changes: rest, inDoubt, answered: partly, error });
       else returned.set(id, itemAnswer.body);
     }
   }
   await pool(unseen, context.api.concurrency, (one) => settleByReading(context, entityType, one));
-  const landed = again
-    ? new Set<string>()
-    : await landReturned(context, entityType, returned, answer.arrivedAt);
-  // A repeated answer has the state of the time when the API stored it, and another may not contain every field.
+  const landed = await landReturned(context, entityType, returned, answer.arrivedAt);
+  // Another answer may not contain every field.
   await refresh(
     context,
     entityType,
@@ -206,11 +222,10 @@ function answersOf(
 }
 
 /** Changes of one entity that the answer does not show. */
-interface Unseen {
+interface Unseen extends Unclear {
   readonly id: string;
   readonly changes: readonly Change[];
-  readonly answered: string;
-  readonly error: string | null;
+  readonly inDoubt: boolean;
 }
 
 /** Settles changes by reading their entity. If it cannot be read they stay `sending`, and the next push reads it. */
@@ -223,8 +238,13 @@ async function settleByReading(context: PushContext, entityType: EntityType, uns
     return;
   }
   for (const change of unseen.changes) {
-    const { status, patch } = statusByReading(change, remote, unseen);
-    queue.move([change], status, patch);
+    const read = statusByReading(change, remote, unseen);
+    const doubt = unseen.inDoubt && read.status === 'failed' && remote.values;
+    const since = doubt ? await sinceSending(context, change, doubt) : 'nothing since';
+    // An unknown attempt is one that the API refused, if it says so now.
+    if (doubt && (since === 'changed since' || (since === 'unknown' && unseen.error === null)))
+      queue.move([change], 'conflict', doubtPatch(change, since, doubt, unseen.answered));
+    else queue.move([change], read.status, read.patch);
   }
 }
 
@@ -314,7 +334,7 @@ async function settleAfterLastConflict(
     else if (matchesWanted(change.wanted, remote.values)) {
       const remoteAfter = pick(remote.values, change.wanted);
       queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
-    } else if (isShared(delivery) && afterSending(change, remote) === 'before') {
+    } else if (isShared(delivery) && (await isAsBefore(context, change, remote))) {
       isSplit = true;
       queue.move([change], 'queued', unsentPatch);
     } else {
@@ -324,6 +344,11 @@ async function settleAfterLastConflict(
   }
   if (isSplit) return { kind: 'split', error: failure };
   return { kind: isRefused ? 'refused' : 'settled' };
+}
+
+async function isAsBefore(context: PushContext, change: Change, remote: Remote): Promise<boolean> {
+  if (!remote.values || afterSending(change, remote) !== 'before') return false;
+  return (await sinceSending(context, change, remote.values)) !== 'changed since';
 }
 
 function refuseAsConflict(
@@ -339,19 +364,26 @@ function refuseAsConflict(
 /** Refusals that no company in a request causes, but its path, its method, its form or its sender. Any other may be about one. */
 const notOneCompany: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 411, 414, 415, 426, 431]);
 
-function recordFailure(context: PushContext, delivery: Delivery, error: unknown): Delivered {
-  const { entityType, changes, again } = delivery;
+async function recordFailure(
+  context: PushContext,
+  delivery: Delivery,
+  error: unknown,
+  { inDoubt }: Sent,
+): Promise<Delivered> {
+  const { entityType } = delivery;
   const { queue, circuitBreaker } = context;
-  if (error instanceof RefusedError) {
-    // Not applied: the changes wait for a valid key. One that was sent before may be applied, so it stays `sending`.
-    if (!again) queue.move(changes, 'queued', { error: error.message, errorCode: 'refused' });
-    throw error;
-  }
   circuitBreaker.recordFailure(updateEndpoint[entityType], error);
   if (!(error instanceof RejectedError)) {
-    queue.update(changes, { error: messageOf(error), errorCode: 'no_answer' });
-    return { kind: 'settled' };
+    const patch = { error: messageOf(error), errorCode: 'no_answer' };
+    if (inDoubt) queue.update(delivery.changes, patch);
+    else queue.move(delivery.changes, 'queued', { ...neverSent, ...patch });
+    return { kind: inDoubt ? 'settled' : 'waiting' };
   }
+  // An earlier attempt may have been applied, whatever this one was answered.
+  const changes = inDoubt
+    ? await settleDoubt(context, delivery, `An earlier attempt got no answer, the last one ${error.message}`)
+    : delivery.changes;
+  if (changes.length === 0) return { kind: 'settled' };
   if (isShared(delivery) && !notOneCompany.has(error.status)) {
     queue.move(changes, 'queued', unsentPatch);
     return { kind: 'split', error };

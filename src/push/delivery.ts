@@ -8,7 +8,7 @@ export interface Delivery {
   readonly key: string;
   readonly body: string;
   readonly changes: readonly Change[];
-  /** Sent before: the answer may be the one that the API stored then, and be out of date. */
+  /** Sent by an earlier push, and in doubt since then. */
   readonly again: boolean;
 }
 

@@ -17,7 +17,12 @@ export interface Field {
   readonly kind: 'text' | 'boolean';
   /** The values that a client may set; any text when absent. */
   readonly allowed?: readonly string[];
+  /** Whether an answer may leave it out (the document calls it optional). */
+  readonly optional?: true;
 }
+
+/** Beside the fields in what the API had before a change was sent: its time of the last change, where it has one. */
+export const updatedAt = 'updated_at';
 
 /** The API uses the reason only together with `archived`: the two are one decision. */
 export const archivedReason = 'archived_reason';
@@ -30,7 +35,7 @@ export function groupOf(name: string): string {
 const topic: readonly Field[] = [
   { name: 'priority', path: ['priority'], kind: 'text', allowed: priorities },
   { name: 'lifecycle_state', path: ['lifecycleState'], kind: 'text', allowed: settableLifecycleStates },
-  { name: 'archived', path: ['archived'], kind: 'boolean' },
+  { name: 'archived', path: ['archived'], kind: 'boolean', optional: true },
   { name: archivedReason, path: ['archivedReason'], kind: 'text' },
 ];
 
@@ -71,9 +76,14 @@ export function valuesIn(entity: EntityType, body: Readonly<Record<string, unkno
   return values;
 }
 
-/** A topic is archived when it has a time of archiving (State fields of a topic). */
-function archivedIn(body: Readonly<Record<string, unknown>>): boolean | undefined {
-  return body.archivedAt === undefined ? undefined : body.archivedAt !== null;
+/**
+ * A topic is archived when it has a time of archiving (State fields of a topic). That is optional: where an answer leaves
+ * it out, only the graph status `archived` says something. Another status proves nothing: the document does not show how
+ * it moves.
+ */
+function archivedIn({ archivedAt, graphStatus }: Readonly<Record<string, unknown>>): boolean | undefined {
+  if (archivedAt === undefined) return graphStatus === 'archived' ? true : undefined;
+  return archivedAt !== null;
 }
 
 function at(body: unknown, path: readonly string[]): unknown {

@@ -1,5 +1,5 @@
 import type { Change, Patch } from './change.js';
-import { archivedReason, type EntityType, type Value, type Values } from './fields.js';
+import { archivedReason, type EntityType, updatedAt, type Value, type Values } from './fields.js';
 
 /** What to do about a conflict: report it and go on, or overwrite what the API has. */
 export type OnConflict = 'report' | 'overwrite';
@@ -16,7 +16,7 @@ export type Verdict =
  * The three-way comparison. For each field it compares what the person saw (`base`), what the person wants (`wanted`)
  * and what the API has now (`remote`). A field that has its wanted value costs nothing. A field that has neither its
  * wanted value nor its base was changed by somebody else, and one such field holds back the whole change, because a row
- * is one decision. A field without a base cannot be in conflict.
+ * is one decision. A field without a base, or one that the API does not show, cannot be in conflict.
  */
 export function reconcile(
   change: { readonly wanted: Values; readonly base: Values },
@@ -26,10 +26,10 @@ export function reconcile(
   const { wanted, base } = change;
   const open = Object.keys(wanted).filter((name) => !isSame(wanted[name], remote[name]));
   if (open.length === 0) return { kind: 'unchanged' };
-  const fields = open.filter((name) => name in base && !isSame(base[name], remote[name]));
+  const fields = open.filter((name) => name in base && name in remote && !isSame(base[name], remote[name]));
   if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
   // A new reason for an archiving that somebody has undone: this person did not ask for the archiving itself.
-  if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived !== true) {
+  if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived === false) {
     return { kind: 'conflict', fields: ['archived'] };
   }
   const set: Record<string, Value> = {};
@@ -51,19 +51,20 @@ export function isSame(one: Value | undefined, other: Value | undefined): boolea
   return (one ?? '') === (other ?? '');
 }
 
-/** The fields of `values` that `names` has, null where there is no value. */
+/** The fields of `values` that `names` has; one that `values` does not have is unknown, and left out. */
 export function pick(values: Values, names: Values): Values {
-  return Object.fromEntries(Object.keys(names).map((name) => [name, values[name] ?? null]));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in names));
 }
 
 /**
  * What the API has before a change is sent, so that an undo can put it back: the fields that the change sets, and with
- * the archiving also its reason, which the API drops when a topic leaves the archive.
+ * the archiving also its reason, which the API drops when a topic leaves the archive. And when it was last changed, which
+ * shows later whether somebody has changed it since.
  */
 export function beforeSending(remote: Values, wanted: Values): Values {
   const isArchiving = 'archived' in wanted || archivedReason in wanted;
-  const also = isArchiving ? ['archived', archivedReason].filter((name) => name in remote) : [];
-  return { ...pick(remote, wanted), ...Object.fromEntries(also.map((name) => [name, remote[name] ?? null])) };
+  const also = [updatedAt, ...(isArchiving ? ['archived', archivedReason] : [])];
+  return pick(remote, { ...wanted, ...Object.fromEntries(also.map((name) => [name, null])) });
 }
 
 /** What the API has for one topic or company, or why it has nothing. */
@@ -116,7 +117,7 @@ export function compare(changes: readonly Change[], remote: Remote, onConflict: 
   const sent: Change[] = [];
   let set: Values = {};
   for (const change of changes) {
-    const verdict = reconcile(change, remote.values, change.overwrite ? 'overwrite' : onConflict);
+    const verdict = reconcile(change, remote.values, onConflict);
     if (verdict.kind === 'unchanged') unchanged.push(change);
     else if (verdict.kind === 'conflict') {
       conflicts.push({ change, fields: verdict.fields, remote: pick(remote.values, change.wanted) });
@@ -141,8 +142,9 @@ export function notFoundPatch({ code, message }: NotFound): Patch {
 
 /** The three values of each field in words, so that a person can decide. */
 function conflictText({ change, fields, remote }: Conflict): string {
-  const when =
-    change.undoes.length > 0
+  const when = change.overwrite
+    ? 'when it was decided to overwrite it'
+    : change.undoes.length > 0
       ? 'after the change that it undoes'
       : change.baseFrom === 'file'
         ? 'when the sheet was written'

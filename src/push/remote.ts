@@ -11,7 +11,7 @@ import type { Document } from '../warehouse/load/batch.js';
 import { storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
 import { brokenText, type PushContext } from './context.js';
-import { type EntityType, valuesIn } from './fields.js';
+import { type EntityType, fieldsOf, updatedAt, type Value, type Values, valuesIn } from './fields.js';
 import type { NotFound, Remote } from './reconcile.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
@@ -87,11 +87,23 @@ async function readOne(context: ReadContext, entityType: EntityType, id: string)
       throw new ContractError(text, where);
     }
     await landDocument(context, entityType, id, answer);
-    return { values: valuesIn(entityType, body), listed: false };
+    return { values: remoteValues(entityType, body), listed: false };
   } catch (error) {
     if (!(error instanceof RejectedError) || error.status !== 404) throw error;
     return { notFound: refusalOf(error) };
   }
+}
+
+/**
+ * The values of an entity, and when the API says that it was last changed. A connection that its connections do not have
+ * is none; any other field that is left out is unknown.
+ */
+function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
+  const values: Record<string, Value> = {};
+  for (const { name, path } of fieldsOf[entityType])
+    if (path.length > 1 && isObject(body[path[0] ?? ''])) values[name] = null;
+  if (typeof body.updatedAt === 'string') values[updatedAt] = body.updatedAt;
+  return { ...values, ...valuesIn(entityType, body) };
 }
 
 function refusalOf({ reason, code, status, message }: RejectedError): NotFound {
@@ -173,7 +185,7 @@ async function readListed(
       for (const item of page.items) {
         if (!isObject(item) || typeof item.id !== 'string') continue;
         const names = fieldsById.get(item.id);
-        const values = names && valuesIn(entityType, item);
+        const values = names && remoteValues(entityType, item);
         // An item without one of the fields proves nothing about it.
         if (values && names.every((name) => values[name] !== undefined))
           found.set(item.id, { values, listed: true });

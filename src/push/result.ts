@@ -9,6 +9,7 @@ import { fieldsOf, type Values } from './fields.js';
 import { resultNames } from './import/header.js';
 import { readImportCopy } from './import/import-copies.js';
 import type { ImportRow } from './import/report.js';
+import { pick } from './reconcile.js';
 
 /** The result of one row of an imported file. */
 export interface RowResult {
@@ -74,7 +75,9 @@ function resultOf({ outcome, text }: ImportRow, change: Change | undefined, note
   return {
     result: change.status,
     error: [error, more, note && `the ${change.entityType} ${note}`].filter(Boolean).join('; ') || null,
-    remoteValue: valuesText(change.remoteAfter ?? change.remoteBefore),
+    remoteValue: valuesText(
+      change.remoteAfter ?? (change.remoteBefore && pick(change.remoteBefore, change.wanted)),
+    ),
   };
 }
 

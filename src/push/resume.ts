@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { brokenText, type PushContext, updateEndpoint } from './context.js';
+import { apiNow, brokenText, type PushContext, updateEndpoint } from './context.js';
 import { untilOutage } from './deliver.js';
 import type { Delivery } from './delivery.js';
 import type { Queue } from './queue/queue.js';
@@ -10,9 +10,10 @@ import { mustSendAgain } from './unsettled.js';
  * Settles the requests that an earlier push sent and that got no answer. It reads the entities first, because the
  * request may have been applied, and the API forgets a key whose request failed:
  * - the wanted values are there: the change is applied;
- * - the values from before are there: the same body is sent again under the same key, which the API applies at most
- *   once. A key that the API may have forgotten by its age is replaced, and the change goes back into the queue;
- * - other values are there: somebody else changed them, a conflict.
+ * - the values from before are there, and nothing happened since: the same body is sent again under the same key, which
+ *   the API applies at most once. A key that the API may have forgotten by its age is replaced, and the change goes back
+ *   into the queue;
+ * - other values are there, or the entity was changed since it was sent: somebody else changed it, a conflict.
  */
 export async function resume(context: PushContext, sender: Sender): Promise<void> {
   const deliveries = unansweredDeliveries(context);
@@ -29,7 +30,7 @@ export async function resume(context: PushContext, sender: Sender): Promise<void
     }
     const isCurrent = untilOutage(context);
     if (await mustSendAgain(context, delivery)) {
-      const sentAt = new Date(context.clock.now()).toISOString();
+      const sentAt = apiNow(context).toISOString();
       await sender.send({ ...delivery, changes: context.queue.update(changes, { sentAt }) }, isCurrent);
     }
     done += 1;

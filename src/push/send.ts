@@ -1,22 +1,26 @@
 import type { Attempt } from '../api/attempt.js';
-import { StoppedError } from '../base/errors.js';
+import { mayBeApplied } from '../api/failure.js';
+import { OutageError, RefusedError, StoppedError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
-import { brokenText, type PushContext, updateEndpoint } from './context.js';
-import { type Delivered, deliver, failRejected, untilOutage } from './deliver.js';
+import { apiNow, brokenText, type PushContext, updateEndpoint } from './context.js';
+import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import type { EntityType } from './fields.js';
 import type { Queue } from './queue/queue.js';
 import { beforeSending, type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
 import { readRemotes, refresh } from './remote.js';
+import { neverSent } from './unsettled.js';
 
 /** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
 export class Sender {
   readonly #context: PushContext;
   readonly #attempts: AttemptLog;
+  /** The ids of changes that were tried and wait for the next push. */
+  readonly #waiting = new Set<string>();
 
   constructor(context: PushContext, attempts: AttemptLog) {
     this.#context = context;
@@ -71,13 +75,13 @@ export class Sender {
     }
   }
 
-  /** Changes that were to be sent and are back in the queue, unless their endpoint is broken. */
+  /** Changes that were to be sent and are back in the queue, unless they or their endpoint must wait for the next push. */
   #unsent(entityType: EntityType, comparisons: readonly Comparison[]): Map<string, Change[]> {
     const { queue, circuitBreaker } = this.#context;
     if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
     const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
       const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
-      return [entityId, changes.filter(({ status }) => status === 'queued')];
+      return [entityId, changes.filter(({ id, status }) => status === 'queued' && !this.#waiting.has(id))];
     });
     return new Map(left.filter(([, changes]) => changes.length > 0));
   }
@@ -85,22 +89,24 @@ export class Sender {
   /** Sends a request whose changes are stored as `sending`, while `isCurrent` says that it may be sent. */
   async send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
     const { queue } = this.#context;
-    return this.#attempts.during(delivery, async (attemptsMade) => {
-      // Never sent: it goes back into the queue, where it can be coalesced or cancelled.
-      const putBack = () => {
-        const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
-        queue.move(still, 'queued', { body: null, firstSentAt: null, sentAt: null });
-      };
+    return this.#attempts.during(delivery, async (sent) => {
+      const still = () => delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
       try {
-        const delivered = await deliver(this.#context, delivery, isCurrent, attemptsMade);
-        if (delivered.kind === 'unsent') putBack();
+        const delivered = await deliver(this.#context, delivery, isCurrent, sent);
+        if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
+        if (delivered.kind === 'waiting') for (const { id } of delivery.changes) this.#waiting.add(id);
         return delivered;
       } catch (error) {
-        const hasNoAttempt = delivery.changes.every(({ id }) => queue.get(id)?.attempts === 0);
-        if (error instanceof StoppedError && attemptsMade() === 0 && hasNoAttempt) putBack();
+        const isRefused = error instanceof RefusedError;
+        if (isRefused || error instanceof OutageError || error instanceof StoppedError) {
+          const reason = isRefused ? { error: error.message, errorCode: 'refused' } : {};
+          // Surely not applied: it goes back into the queue, where it can be coalesced or cancelled.
+          if (!sent.inDoubt && !sent.accepted) queue.move(still(), 'queued', { ...neverSent, ...reason });
+          else if (isRefused) queue.update(still(), { error: doubtText(error), errorCode: 'no_answer' });
+        }
         throw error;
       } finally {
-        const made = attemptsMade();
+        const { made } = sent;
         if (made > 0) queue.update(delivery.changes, ({ attempts }) => ({ attempts: attempts + made }));
       }
     });
@@ -225,7 +231,7 @@ export class Sender {
 
   /** Stores, before the request is sent, its body and key and what the API had before. */
   #store(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Delivery {
-    const now = new Date(this.#context.clock.now()).toISOString();
+    const now = apiNow(this.#context).toISOString();
     const changes = this.#context.queue.move(
       delivery.changes,
       'sending',
@@ -278,18 +284,22 @@ function portionSize({ config: { rateLimit, push } }: PushContext): number {
 
 const saveAttemptsSql = sqlFile('push/save_attempts');
 
+function doubtText({ message }: RefusedError): string {
+  return `It was sent, and may have been applied; then ${message}. The next push reads what the API has`;
+}
+
 /** Records every request that sends changes: rows of `ops.change_attempts`, one for each change in the request. */
 export class AttemptLog {
-  readonly #inFlight = new Map<string, { readonly delivery: Delivery; made: number }>();
+  readonly #inFlight = new Map<string, { delivery: Delivery } & { -readonly [K in keyof Sent]: Sent[K] }>();
   #rows: Record<string, unknown>[] = [];
 
-  /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `attemptsMade` counts them. */
-  async during<T>(delivery: Delivery, work: (attemptsMade: () => number) => Promise<T>): Promise<T> {
-    const entry = { delivery, made: 0 };
+  /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `sent` says what became of them so far. */
+  async during<T>(delivery: Delivery, work: (sent: Sent) => Promise<T>): Promise<T> {
+    const entry = { delivery, made: 0, inDoubt: delivery.again, accepted: false };
     const path = pathOf(delivery);
     this.#inFlight.set(path, entry);
     try {
-      return await work(() => entry.made);
+      return await work(entry);
     } finally {
       this.#inFlight.delete(path);
     }
@@ -300,6 +310,8 @@ export class AttemptLog {
     const entry = this.#inFlight.get(attempt.path);
     if (!entry) return;
     entry.made += 1;
+    if (attempt.errorKind === undefined) entry.accepted = true;
+    else if (mayBeApplied(attempt.errorKind)) entry.inDoubt = true;
     for (const { id } of entry.delivery.changes) {
       this.#rows.push({
         changeId: id,

@@ -162,7 +162,7 @@ export interface Pushed<T = PushReport> extends Ran {
 }
 
 /** Runs `push --json` to its end. */
-export async function push(pulling: Pulling, args: readonly string[] = []): Promise<Pushed> {
+export async function push(pulling: Pick<Pulling, 'run'>, args: readonly string[] = []): Promise<Pushed> {
   return reportOf(await pulling.run(['push', '--json', ...args]));
 }
 

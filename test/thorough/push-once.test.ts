@@ -112,6 +112,32 @@ describe('a request that a crash left without an answer', () => {
   });
 });
 
+describe('a company whose changed name was changed back before a push read it', () => {
+  it.each([2, 25])('is a conflict %i hours later, and the name stays', async (hours) => {
+    const company = [...sandbox.world.companies.values()].filter(({ isOrgCompany }) => !isOrgCompany)[
+      hours % 3
+    ] as { id: string; name: string };
+    const before = company.name;
+    await enqueue(pulling.dataDir, [
+      { company: company.id, wanted: { name: `New ${hours}` }, base: { name: before } },
+    ]);
+    sandbox.addFaults([{ kind: 'commit-then-drop', match: { route: 'update_companies' } }]);
+    await push(pulling);
+    sandbox.clearFaults();
+    const [change] = (await queueOf(pulling.dataDir)).filter(({ status }) => status === 'sending');
+    expect(change?.entityId).toBe(company.id);
+    sandbox.change({ kind: 'patchCompany', companyId: company.id, fields: { name: before } });
+    if (hours > 24) sandbox.skewClock(hours * 3_600_000);
+    const { report, code } = await push(pulling);
+    sandbox.skewClock(0);
+    expect({ code, statuses: report.changes.map(({ status }) => status) }).toEqual({
+      code: 3,
+      statuses: ['conflict'],
+    });
+    expect(sandbox.world.companies.get(company.id)?.name).toBe(before);
+  });
+});
+
 describe('an answer 500', () => {
   const spare = (nth: number) => topics[count + 4 + nth] as StoredTopic;
   const error = { kind: 'status', status: 500, match: { route: 'update_topic' }, times: 1 } as const;

@@ -61,7 +61,9 @@ function notesOf(change: TitledChange): string[] {
   const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];
   return [
     ...found.flatMap(([name, value]) =>
-      (value ?? '') === (wanted[name] ?? '') ? [] : [`${name} is ${valueText(value)} in the API`],
+      !(name in wanted) || (value ?? '') === (wanted[name] ?? '')
+        ? []
+        : [`${name} is ${valueText(value)} in the API`],
     ),
     ...whoText(change),
     ...(change.undoneBy === null ? [] : [`undone by ${change.undoneBy}`]),
@@ -170,7 +172,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['error', change.error && `${change.error}${change.errorCode ? ` (${change.errorCode})` : ''}`],
     ['changed by', whoText(change)[0] ?? null],
     ['note', change.note && `the ${entityType} ${change.note}`],
-    ['overwrite', change.overwrite ? 'yes: it overwrites what somebody else changed' : null],
+    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
     ['by', `${change.requestedBy}, ${at(change.queuedAt)}`],
     ['source', placeOf(change)],
     ['settled', change.settledAt && at(change.settledAt)],

@@ -19,7 +19,10 @@ export function pushSummary(report: PushReport): string {
     ['Failed, by reason', reasonsText(report)],
     ['Conflicts (somebody else changed the same field)', conflictsText(report.changes)],
     ['Failed', changesText(report.changes, 'failed')],
-    ['Sent without an answer (the next push sends them again)', changesText(report.changes, 'sending')],
+    [
+      'Sent without an answer (the next push reads what became of them)',
+      changesText(report.changes, 'sending'),
+    ],
     ['Archived, superseded or merged in the meantime', list(some(happenedText(report.changes)))],
     ['Notes', list(report.notes)],
     [decisionHeading, nextCommands(report.changes.filter(({ status }) => status === 'conflict'))],

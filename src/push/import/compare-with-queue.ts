@@ -74,8 +74,7 @@ export function compareWithQueue(request: RequestedChange, changes: readonly Cha
     // The other fields of a replaced change are still wanted.
     wanted: { ...Object.fromEntries(overlapping.flatMap((change) => kept(change.wanted))), ...wanted },
     base: {
-      // A change that was told to overwrite still does: without a base there is no conflict.
-      ...Object.fromEntries(overlapping.flatMap((change) => (change.overwrite ? [] : kept(change.base)))),
+      ...Object.fromEntries(overlapping.flatMap((change) => kept(change.base))),
       ...Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
     },
     supersedes: [...overlapping, ...covered],

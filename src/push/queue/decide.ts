@@ -4,6 +4,7 @@ import { type Change, mayBecome, type Status } from '../change.js';
 import { named } from '../entities.js';
 import { groupOf } from '../fields.js';
 import { blockedReason, type Reference, type StoredEntity } from '../import/compare-with-warehouse.js';
+import { pick } from '../reconcile.js';
 import type { NewChange, Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
 
@@ -32,7 +33,7 @@ type DecisionQueue = Pick<Queue, 'all' | 'get' | 'move'>;
 type StoredOf = (reference: Reference) => StoredEntity | undefined;
 
 export interface RetryOptions {
-  /** Replace the value that the API had when a conflict was found. */
+  /** Replace the value that the API had when a conflict was found, and no other. */
   readonly overwrite?: boolean;
   /** Change what a topic or company was merged into, instead of refusing the change. */
   readonly followMerges?: boolean;
@@ -47,8 +48,8 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
 
 /**
  * Queues changes that failed or met a conflict again, under a new key. With `overwrite` they replace the value that the
- * API had when the conflict was found; without it they meet the same conflict, unless the other change was undone. The
- * change of something that was merged is refused, or replaced by a new change of the survivor.
+ * API had when the conflict was found, which the person has seen; a later value is a conflict again. Without it they meet
+ * the same conflict, unless the other change was undone. The change of something that was merged is refused, or replaced by a new change of the survivor.
  */
 export function retry(
   queue: DecisionQueue & Pick<Queue, 'add'>,
@@ -80,7 +81,10 @@ export function retry(
     sentAt: null,
     errorCode: null,
     error: null,
-    ...(overwrite && { overwrite: true, base: change.remoteBefore ?? change.base }),
+    ...(overwrite && {
+      overwrite: true,
+      base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
+    }),
   }));
   const byId = new Map([...decisions, ...followed.values()].map((one) => [one.id, one]));
   return chosen.flatMap(({ id }) => byId.get(id) ?? []);

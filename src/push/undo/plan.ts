@@ -304,8 +304,9 @@ function reverseOfArchiving(after: Values, before: (name: string) => Value | und
   const reason = after[archivedReason];
   if (after.archived === undefined && reason === undefined) return nothing;
   const isArchived = after.archived ?? true;
-  // Only an archived topic can get another reason.
-  const wasArchived = before('archived') ?? (after.archived === undefined ? true : undefined);
+  // Only an archived topic can get another reason. One that the API never showed as archived was not, when it was archived.
+  const assumed = after.archived === undefined ? true : after.archived === true ? false : undefined;
+  const wasArchived = before('archived') ?? assumed;
   if (wasArchived === undefined) {
     const why = 'stays: whether the topic was archived before is not known';
     return { ...nothing, kept: [{ field: 'archived', reason: why }] };

@@ -63,7 +63,7 @@ describe('a list without base columns', () => {
     );
     await warehouse.run(
       `INSERT INTO raw.documents (endpoint, id, body, body_hash, fetched_at, run_id)
-       VALUES ('topic', 'kept', '{}', '', now(), 'r1')`,
+       VALUES ('topic', 'kept', '{"archivedAt": null}', '', now(), 'r1')`,
     );
     const report = await importing.run(list);
     expect(report.problems).toEqual([]);

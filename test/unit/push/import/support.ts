@@ -44,7 +44,7 @@ export async function town(dataDir?: string): Promise<Warehouse> {
   );
   await warehouse.run(
     `INSERT INTO raw.documents (endpoint, id, body, body_hash, fetched_at, run_id)
-     SELECT 'topic', id, '{}', '', ${at}, 'r1' FROM topics WHERE id NOT IN ('listed', 'unread')`,
+     SELECT 'topic', id, '{"archivedAt": null}', '', ${at}, 'r1' FROM topics WHERE id NOT IN ('listed', 'unread')`,
   );
   await warehouse.run(
     `INSERT INTO companies (id, name, primary_domain, is_vip, connections_phone, synced_at)
