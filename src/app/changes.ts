@@ -105,7 +105,7 @@ export function retryChanges(
 export function undoChanges(
   setup: Setup,
   names: readonly string[],
-  options: WorkerOptions & { readonly requestedBy: string; readonly dryRun: boolean },
+  options: WorkerOptions & { readonly requestedBy: string | null; readonly dryRun: boolean },
   confirm?: (prepared: PreparedUndo) => Promise<boolean>,
 ): Promise<UndoReport> {
   return changeQueue(setup, options, async (queue, warehouse) => {

@@ -164,7 +164,9 @@ export async function placesNotReached(config: Config, forgotten: Fingerprints):
   const written = [...ours, ...publish.also.map(({ file }) => file)];
   const others = namesIn(dataDir).filter((name) => name.endsWith('.duckdb') && !written.includes(name));
   const aside = namesIn(dataDir).filter((name) => name.includes('.broken-'));
-  const waiting = namesIn(join(dataDir, 'inbox'));
+  const waiting = filesUnder(join(dataDir, 'inbox'))
+    .map((path) => relative(join(dataDir, 'inbox'), path))
+    .filter((name) => !/^(done|rejected)[/\\]/.test(name));
   const foreign: string[] = [];
   for (const name of namesIn(dataDir)) {
     const isOther = exported.has(extname(name).toLowerCase()) && ![...others, ...aside].includes(name);

@@ -19,8 +19,11 @@ export function intakeOf(setup: Setup, exclusively: Exclusively): Intake {
   return async (sheet, by, { followMerges } = {}) => {
     const options = { requestedBy: by, dryRun: false, followMerges, howToFollow };
     const run = async (source: ImportSource) => {
-      const { queued, problems } = await importChanges(setup, { source }, options);
-      return { queued: queued.length, problems };
+      const { queued, problems, rows } = await importChanges(setup, { source }, options);
+      const conflicts = rows.flatMap(({ row, outcome, text: problem }) =>
+        outcome === 'conflict' ? [{ row, column: null, value: null, problem }] : [],
+      );
+      return { queued: queued.length, problems: [...problems, ...conflicts] };
     };
     if (sheet.kind === 'csv') {
       const bytes = Buffer.from(sheet.text);

@@ -30,9 +30,6 @@ export interface RowsSink {
   rows(table: string, counts: SyncReport['rows'][string]): void;
 }
 
-/** The recorded author of files in the drop folder that do not name one. */
-const requestedBy = 'serve';
-
 type Caps = Job['caps'];
 interface Signals {
   readonly stop: AbortSignal;
@@ -84,7 +81,7 @@ async function deliver({ access, signals, observe }: Work, caps: Caps): Promise<
 }
 
 async function both({ access, sink, signals, observe }: Work, caps: Caps): Promise<JobResult> {
-  const options = { ...caps, ...signals, wait: true, requestedBy };
+  const options = { ...caps, ...signals, wait: true };
   const report = await syncAndPush(access, options, observe);
   const pulled = pulledResult(report, sink);
   const pushed: JobResult = report.push
@@ -102,11 +99,15 @@ async function both({ access, sink, signals, observe }: Work, caps: Caps): Promi
   };
 }
 
-/** How many files the drop folder had, and how many were rejected. */
+/** How many files the drop folder had, and with how many something is wrong. */
 function droppedText(files: SyncPushReport['inbox']): string {
-  const rejected = files.filter((file) => file.outcome === 'rejected').length;
   if (files.length === 0) return '';
-  return `, ${counted(files.length, 'file')} from the drop folder${rejected > 0 ? ` (${rejected} rejected)` : ''}`;
+  const wrong = (['rejected', 'failed'] as const).flatMap((outcome) => {
+    const number = files.filter((file) => file.outcome === outcome).length;
+    return number > 0 ? [`${number} ${outcome}`] : [];
+  });
+  const counts = wrong.length > 0 ? ` (${wrong.join(', ')})` : '';
+  return `, ${counted(files.length, 'file')} from the drop folder${counts}`;
 }
 
 const severity = { done: 0, stopped: 1, incomplete: 2, failed: 3 } as const;

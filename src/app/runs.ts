@@ -99,7 +99,7 @@ export interface SyncPushReport extends SyncReport {
   readonly inbox: readonly InboxFile[];
 }
 
-type Options = SyncOptions & WorkerOptions & { readonly requestedBy: string };
+type Options = SyncOptions & WorkerOptions;
 
 /**
  * `signalhouse sync --push`, with shared caps. The drop folder and the queue come first: people's decisions are sent
@@ -134,24 +134,23 @@ interface Pushed {
 
 async function pushWithInbox(
   parts: WorkerParts,
-  options: PushOptions & Pick<Options, 'requestedBy'>,
+  options: PushOptions,
   observer: RunObserver,
 ): Promise<Pushed> {
   const { warehouse, config, clock, log } = parts;
   return withQueue(parts, async (queue) => {
-    const { requestedBy } = options;
     const { dataDir, encryptionKey } = config;
-    const folder = { dataDir, encryptionKey, queue, warehouse, settings: config, clock, log, requestedBy };
-    const inbox = new Inbox(folder);
+    const inbox = new Inbox({ dataDir, encryptionKey, queue, warehouse, settings: config, clock, log });
+    await inbox.importAll();
     try {
-      await inbox.importAll();
-      const push = await runPush({ ...parts, queue }, options, observer);
+      const { conflicts } = inbox;
+      const push = await runPush({ ...parts, queue, conflicts }, options, observer);
       return { push, failure: null, inbox: await inbox.returnFiles() };
     } catch (error) {
-      // A failed push, for example a file that cannot be moved, must not prevent the sync.
+      // A failed push must not prevent the sync.
       if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;
       log.error({ err: error }, 'the push failed; continuing with the sync');
-      return { push: null, failure: error, inbox: [] };
+      return { push: null, failure: error, inbox: await inbox.returnFiles() };
     }
   });
 }
@@ -172,7 +171,8 @@ function rest(
 /** One report of both. Its exit code: a refused key before a failure, a failure before incomplete. */
 function together(sync: SyncReport, { push, failure, inbox }: Pushed): SyncPushReport {
   const codes = [sync.exitCode, push?.exitCode ?? failure?.exitCode ?? ExitCode.failed];
-  if (inbox.some(({ outcome }) => outcome === 'rejected')) codes.push(ExitCode.incomplete);
+  if (inbox.some(({ outcome }) => outcome === 'rejected' || outcome === 'failed'))
+    codes.push(ExitCode.incomplete);
   const exitCode =
     [ExitCode.refused, ExitCode.failed, ExitCode.incomplete].find((code) => codes.includes(code)) ??
     ExitCode.done;

@@ -8,3 +8,15 @@ export function osUser(): string {
     return `user ${process.getuid?.() ?? 'without a name'}`;
   }
 }
+
+/**
+ * The person at the terminal; null where nobody is (a service, a container, a pipe), or only root is known. With sudo it is the
+ * person who ran it.
+ */
+export function osPerson(): string | null {
+  const { stdin, stdout, stderr } = process;
+  if (![stdin, stdout, stderr].some(({ isTTY }) => isTTY)) return null;
+  const isRoot = process.getuid?.() === 0;
+  const name = isRoot ? process.env.SUDO_USER : osUser();
+  return name === undefined || name === '' || name === 'root' ? null : name;
+}

@@ -136,7 +136,8 @@ function faultsOf(
   for (const [index, child] of children.entries()) {
     const { name, weight, endpoint, members, membersOf, parentParameter } = child;
     const { counts, existsWith, changeFields } = child;
-    if (!isList(members?.list)) problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
+    if (!isList(members?.list))
+      problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
     for (const path of [counts, existsWith])
       if (path !== undefined && !changeFields.includes(path))

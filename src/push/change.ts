@@ -10,7 +10,7 @@ export const transitions = {
   applied: [],
   /** The API already had the wanted values. */
   unchanged: [],
-  /** Somebody else changed the same field meanwhile; a person decides. */
+  /** Somebody else changed the same field meanwhile, or wants another value (`contested`); a person decides. */
   conflict: ['queued', 'superseded', 'cancelled'],
   /** The API refused it; a person decides. */
   failed: ['queued', 'superseded', 'cancelled'],
@@ -34,6 +34,9 @@ export const settled: ReadonlySet<Status> = new Set(
   statuses.filter((status) => status !== 'queued' && status !== 'sending'),
 );
 
+/** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
+export const contested = 'contested';
+
 /** A change that a person wants for one topic or company: a row of `ops.changes`. Plain JSON, as the journal stores it. */
 export interface Change {
   readonly id: string;
@@ -54,7 +57,8 @@ export interface Change {
   readonly baseAt: string | null;
   /** A person decided that it overwrites what a colleague changed: the values of `base`, which the person has seen. */
   readonly overwrite: boolean;
-  readonly requestedBy: string;
+  /** The person who wants it; null when nobody was named. */
+  readonly requestedBy: string | null;
   readonly queuedAt: string;
   /** The file's name, `SQL`, `standard input` … */
   readonly source: string;

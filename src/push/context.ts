@@ -31,11 +31,6 @@ export interface PushContext extends RunContext<PushSettings> {
 /** How many topics and companies the warehouse has: what reading their lists costs. */
 export type StoredCounts = Readonly<Record<EntityType, number>>;
 
-/** The time by the API's clock, as its answers in this run say; by this machine's where they do not. */
-export function apiNow({ clock, tally }: Pick<PushContext, 'clock' | 'tally'>): Date {
-  return new Date(clock.now() - (tally.clockAheadMs ?? 0));
-}
-
 const storedCountsSql = sqlFile('push/stored_counts');
 
 /** Counts the topics and companies that are not deleted. */

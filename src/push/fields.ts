@@ -51,6 +51,12 @@ const company: readonly Field[] = [
   ),
 ];
 
+/** A value in a sentence. */
+export function valueText(value: Value | undefined): string {
+  if (value === null || value === undefined || value === '') return '(none)';
+  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
+}
+
 export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
 
 /** The body of a PATCH that sets these values, with the API's names and nesting. */

@@ -1,20 +1,20 @@
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, relative, resolve } from 'node:path';
 import { moveFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
 import { shellWord } from '../base/command-line.js';
 import type { DataDir } from '../base/encryption.js';
-import { messageOf, StorageError, UsageError } from '../base/errors.js';
+import { messageOf, StoppedError, StorageError, UsageError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
@@ -26,6 +26,7 @@ import { saveImportCopy } from './import/import-copies.js';
 import { prepareImport } from './import/prepare.js';
 import type { CostSettings, ImportReport } from './import/report.js';
 import { fromSheet, type ImportSource } from './import/source.js';
+import { colleagues } from './queue/contested.js';
 import type { Queue } from './queue/queue.js';
 import { isBaseColumn, resultColumns, rowResults } from './result.js';
 
@@ -35,17 +36,21 @@ export interface InboxParts extends DataDir {
   readonly settings: CostSettings;
   readonly clock: Clock;
   readonly log: Log;
-  /** The author of the changes. */
-  readonly requestedBy: string;
 }
 
 /** What happened to a file in the drop folder. */
 export interface InboxFile {
+  /** Its path in the drop folder. */
   readonly name: string;
-  /** `waiting`: imported, but some of its changes are still in the queue; the file stays until they are settled. */
-  readonly outcome: 'done' | 'rejected' | 'waiting' | 'being_written';
+  /**
+   * `waiting`: imported, but some of its changes are still in the queue; the file stays until they are settled. `failed`: it
+   * could not be imported, moved or given a result; it stays, and the next run tries again.
+   */
+  readonly outcome: 'done' | 'rejected' | 'waiting' | 'being_written' | 'failed';
   readonly queued: number;
   readonly problems: number;
+  /** Why the file as a whole was rejected or failed; null when that is not so. */
+  readonly reason: string | null;
   /** Where it is now. */
   readonly path: string;
   /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
@@ -60,15 +65,23 @@ interface ImportedFile {
 
 /**
  * The drop folder: `importAll` imports its files before a push, and `returnFiles` writes the results beside each file
- * after it. A kill in between loses nothing: a file that is still there is recognized as imported.
+ * after it. A kill in between loses nothing: a file that is still there is recognized as imported. Whatever is wrong with a
+ * file or with the folder is in the report, and harms nothing else: only a stopped run throws.
  */
 export class Inbox {
   readonly #parts: InboxParts;
   readonly #imported: ImportedFile[] = [];
-  readonly #files: InboxFile[] = [];
+  /** By path; what is reported last counts. */
+  readonly #files = new Map<string, InboxFile>();
+  readonly #conflicts = new Set<string>();
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
+  }
+
+  /** The ids of the changes that the imported files put into conflict: different people want different values. */
+  get conflicts(): readonly string[] {
+    return [...this.#conflicts];
   }
 
   /**
@@ -77,69 +90,102 @@ export class Inbox {
    */
   async importAll(): Promise<void> {
     const { dataDir, clock } = this.#parts;
-    makeFolders(dataDir);
-    const { complete, growing } = await watchFiles(filesIn(dataDir), clock);
-    for (const path of growing) this.#leave(path, 'being_written');
-    for (const file of complete) {
-      try {
-        await this.#import(file);
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        this.#rejectFile(file.path, error);
-      }
+    const { inbox } = foldersOf(dataDir);
+    await this.#guard(inbox, async () => {
+      makeFolders(dataDir);
+      const paths: string[] = [];
+      for (const folder of [inbox, ...personFolders(inbox)])
+        await this.#guard(folder, async () => void paths.push(...filesIn(folder)));
+      const before = new Map<string, FileState | null>();
+      for (const path of paths.sort())
+        await this.#guard(path, async () => void before.set(path, listedState(path)));
+      const { complete, growing } = await watchFiles(before, clock);
+      for (const path of growing) this.#report(path, 'being_written');
+      for (const file of complete) await this.#guard(file.path, () => this.#import(file));
+    });
+  }
+
+  /** Does what concerns one file or folder. Its failure is reported; only that of a stopped run is thrown. */
+  async #guard(path: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof StoppedError) throw error;
+      const { log } = this.#parts;
+      log.error({ file: this.#nameOf(path), err: error }, 'failed in the drop folder');
+      // Somebody has taken it away in the meantime.
+      if (attempt(() => listedState(path)) === null) return;
+      const reason = `${messageOf(error)}; it stays there, and the next run tries again`;
+      this.#report(path, 'failed', { problems: 1, reason });
     }
   }
 
   async #import({ path, state }: WatchedFile): Promise<void> {
-    const { queue, warehouse, settings, requestedBy, dataDir, log } = this.#parts;
+    try {
+      await this.#importSheet(path, state);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      await this.#rejectFile(path, error);
+    }
+  }
+
+  async #importSheet(path: string, state: FileState): Promise<void> {
+    const { queue, warehouse, settings, dataDir, log } = this.#parts;
     refuseOtherFiles(path);
     const source = await fromSheet({ path });
     // Reading the files before it may have taken a while.
-    if (stateOf(path)?.text !== state.text) return this.#leave(path, 'being_written');
-    const [rejected] = freePaths(foldersOf(dataDir).rejected, path, resultBeside);
+    if (stateOf(path)?.text !== state.text) return this.#report(path, 'being_written');
+    const { rejected: folder } = foldersOf(dataDir);
+    const [rejected] = attempt(() => freePaths(folder, path, resultBeside)) ?? [path];
     const command = `signalhouse changes import ${shellWord(resolve(rejected))} --follow-merges`;
-    const options = { requestedBy, howToFollow: `run ${command}` };
+    const options = { requestedBy: personOf(path, dataDir), howToFollow: `run ${command}` };
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
     if (report.outcome === 'refused') return this.#rejectRows(path, source, report, command);
-    saveImportCopy(this.#parts, source, report);
     this.#imported.push({ path, source, report });
-    log.info({ file: basename(path), queued: report.queued.length }, 'imported from the drop folder');
+    for (const id of report.conflicts) this.#conflicts.add(id);
+    saveImportCopy(this.#parts, source, report);
+    log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
   }
 
   /** Moves the files whose changes are all settled to `done/`, each beside its result. */
   async returnFiles(): Promise<readonly InboxFile[]> {
     const { queue, dataDir } = this.#parts;
     for (const { path, source, report } of this.#imported) {
-      const name = basename(path);
       const queued = report.queued.length;
       const isOpen = report.rows.some(({ changeId }) => {
         const status = changeId === null ? undefined : queue.get(changeId)?.status;
         return status === 'queued' || status === 'sending';
       });
-      if (isOpen) {
-        this.#leave(path, 'waiting', queued);
-        continue;
-      }
-      const to = await this.#handBack(foldersOf(dataDir).done, path, source, report);
-      this.#files.push({ name, outcome: 'done', queued, problems: 0, path: to, next: null });
+      if (isOpen) this.#report(path, 'waiting', { queued });
+      else
+        await this.#guard(path, async () => {
+          const to = await this.#handBack(foldersOf(dataDir).done, path, source, report);
+          this.#report(path, 'done', { queued, path: to });
+        });
     }
-    return this.#files;
+    return [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #leave(path: string, outcome: 'waiting' | 'being_written', queued = 0): void {
-    this.#files.push({ name: basename(path), outcome, queued, problems: 0, path, next: null });
+  #report(path: string, outcome: InboxFile['outcome'], facts: Partial<InboxFile> = {}): void {
+    const name = this.#nameOf(path);
+    const nothing = { queued: 0, problems: 0, reason: null, next: null };
+    this.#files.set(path, { name, outcome, ...nothing, path, ...facts });
+  }
+
+  #nameOf(path: string): string {
+    return relative(foldersOf(this.#parts.dataDir).inbox, path) || 'inbox';
   }
 
   /** Moves an imported file to a folder, beside its result. Returns where it is. */
   async #handBack(folder: string, path: string, source: ImportSource, report: ImportReport): Promise<string> {
     const { log } = this.#parts;
     const [to, result] = freePaths(folder, path, resultBeside);
-    await this.#writeResult(result, source, report);
-    inFolder(() => {
+    await orRemove(result, async () => {
+      await this.#writeResult(result, source, report);
       if (isUnchanged(path, source)) return moveAway(path, to);
       // The push took a while. What is there now has not been imported: it is for the next run.
-      log.info({ file: basename(path) }, 'changed or deleted in the drop folder after it was imported');
+      log.info({ file: this.#nameOf(path) }, 'changed or deleted in the drop folder after it was imported');
       writeFileSync(to, source.bytes ?? '', { flag: 'wx', mode: 0o600 });
     });
     return to;
@@ -159,27 +205,24 @@ export class Inbox {
     const to = await this.#handBack(foldersOf(dataDir).rejected, path, source, report);
     const problems = report.problems.length;
     const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
-    const [name, outcome] = [basename(path), 'rejected' as const];
-    this.#files.push({ name, outcome, queued: 0, problems, path: to, next });
+    this.#report(path, 'rejected', { problems, reason: report.refusal, path: to, next });
     log.warn(
-      { file: name, problems, ...(next && { next }) },
-      'rejected from the drop folder: rows are wrong',
+      { file: this.#nameOf(path), problems, ...(next && { next }) },
+      report.refusal ?? 'rejected from the drop folder: rows are wrong',
     );
   }
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
-  #rejectFile(path: string, error: UsageError): void {
+  async #rejectFile(path: string, error: UsageError): Promise<void> {
     const { dataDir, log } = this.#parts;
-    const [to, reason] = freePaths(foldersOf(dataDir).rejected, path, (one) => `${one}.reason.txt`);
+    const [to, beside] = freePaths(foldersOf(dataDir).rejected, path, (one) => `${one}.reason.txt`);
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
-    inFolder(() => {
-      writeFileSync(reason, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
-      moveAway(path, to);
-    });
-    const [name, outcome] = [basename(path), 'rejected' as const];
-    this.#files.push({ name, outcome, queued: 0, problems: 1, path: to, next: null });
-    log.warn({ file: name, reason: error.message }, 'rejected from the drop folder');
+    writeFileSync(beside, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
+    await orRemove(beside, async () => moveAway(path, to));
+    const reason = [error.message, ...problems].join(' ');
+    this.#report(path, 'rejected', { problems: 1, reason, path: to });
+    log.warn({ file: this.#nameOf(path), reason }, 'rejected from the drop folder');
   }
 
   async #writeResult(out: string, { bytes, name, grid }: ImportSource, report: ImportReport): Promise<void> {
@@ -190,6 +233,7 @@ export class Inbox {
       report.rows,
       (id) => queue.get(id),
       (id) => notes.get(id) ?? null,
+      colleagues(queue.all()),
     );
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
     await writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
@@ -218,52 +262,84 @@ function foldersOf(dataDir: string): { inbox: string; done: string; rejected: st
   return { inbox, done: join(inbox, 'done'), rejected: join(inbox, 'rejected') };
 }
 
-/** Work on the folder. Raises StorageError, after which the sync runs all the same. */
-function inFolder<T>(work: () => T): T {
+/** Does the work that a file was written for, or removes that file again. */
+async function orRemove(path: string, work: () => Promise<void>): Promise<void> {
   try {
-    return work();
-  } catch (fault) {
-    throw new StorageError(`the drop folder cannot be used: ${messageOf(fault)}`, { cause: fault });
+    await work();
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
   }
 }
 
 /** Moves a file of the drop folder to where only this user reads it, if it is this user's. */
 function moveAway(from: string, to: string): void {
   moveFile(from, to);
+  const moved = lstatSync(to);
+  // The permissions of a link are those of what it points to.
+  if (moved.isSymbolicLink()) return;
   try {
-    chmodSync(to, 0o600);
+    chmodSync(to, moved.isDirectory() ? 0o700 : 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
 }
 
-/** Creates the folders, so that people find them. */
+/** Creates the folders, so that people find them. Where a file has the name of one, that file is what is wrong. */
 function makeFolders(dataDir: string): void {
-  const { done, rejected } = foldersOf(dataDir);
-  for (const folder of [done, rejected]) inFolder(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+  const { inbox, done, rejected } = foldersOf(dataDir);
+  mkdirSync(inbox, { recursive: true, mode: 0o700 });
+  for (const folder of [done, rejected]) attempt(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
-/** What people have put into the folder, by name; not folders. */
-function filesIn(dataDir: string): string[] {
-  const { inbox } = foldersOf(dataDir);
-  return inFolder(() => readdirSync(inbox, { withFileTypes: true }))
-    .filter((one) => !one.isDirectory() && !notForUs.test(one.name))
-    .map(({ name }) => join(inbox, name))
-    .sort();
+/** The folders of people in the drop folder: what is in `inbox/anna/` was sent by anna. */
+function personFolders(inbox: string): string[] {
+  return readdirSync(inbox, { withFileTypes: true }).flatMap((one) =>
+    one.isDirectory() && !isSheetName(one.name) && !notAPerson.test(one.name) ? [join(inbox, one.name)] : [],
+  );
+}
+
+/** Our own folders, hidden ones, and those that systems make. */
+const notAPerson = /^([^\p{L}\p{N}].*|done|rejected|lost\+found|system volume information)$/iu;
+
+function personOf(path: string, dataDir: string): string | null {
+  const folder = dirname(path);
+  return folder === foldersOf(dataDir).inbox ? null : basename(folder);
+}
+
+/** What people have put into a folder, by name; folders only where they are named like a file. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((one) => (!one.isDirectory() || isSheetName(one.name)) && !notForUs.test(one.name))
+    .map(({ name }) => join(folder, name));
+}
+
+function isSheetName(name: string): boolean {
+  return sheetEndings.has(extname(name).toLowerCase());
+}
+
+/** The state of a file that was just listed; null when it is gone. */
+function listedState(path: string): FileState | null {
+  const state = stateOf(path);
+  // What Node.js cannot decode in a name, it replaces; no file has that name then.
+  if (state === null && path.includes('\uFFFD'))
+    throw new StorageError('its name is not valid UTF-8: rename the file');
+  return state;
 }
 
 /** Raises UsageError for a file whose ending is not that of a spreadsheet, and for a link, which may point anywhere. */
 function refuseOtherFiles(path: string): void {
   const [name, ending] = [basename(path), extname(path)];
-  if (!inFolder(() => lstatSync(path)).isFile())
+  if (!lstatSync(path).isFile())
     throw sheetError(name, 'is not a regular file', 'Copy the file itself into the folder.');
-  if (sheetEndings.has(ending.toLowerCase())) return;
+  if (isSheetName(name)) return;
   const has = ending === '' ? 'has no ending' : `ends in ${ending}`;
   throw sheetError(name, `${has}: only ${[...sheetEndings].join(', ')} are imported`, saveAsHint);
 }
 
 interface FileState {
   readonly size: number;
+  readonly isFile: boolean;
   readonly modifiedAt: number;
   /** Everything that a write changes. No program can set the time of the last change of a file (ctime). */
   readonly text: string;
@@ -276,18 +352,18 @@ interface WatchedFile {
 
 /** Watches the files for a while. Those that do not change, and that no program has open for writing, are complete. */
 async function watchFiles(
-  paths: readonly string[],
+  before: ReadonlyMap<string, FileState | null>,
   clock: Clock,
 ): Promise<{ complete: WatchedFile[]; growing: string[] }> {
-  const before = new Map(paths.map((path) => [path, stateOf(path)]));
+  const paths = [...before.keys()];
   if (paths.length > 0) await clock.sleep(watchMs);
   const open = openForWriting(paths);
   const complete: WatchedFile[] = [];
   const growing: string[] = [];
   for (const path of paths) {
-    const state = stateOf(path);
-    if (state === null) continue;
-    const isEmpty = state.size === 0 && clock.now() - state.modifiedAt < emptyMs;
+    const state = attempt(() => stateOf(path));
+    if (!state) continue;
+    const isEmpty = state.isFile && state.size === 0 && clock.now() - state.modifiedAt < emptyMs;
     const isQuiet = state.text === before.get(path)?.text && !isEmpty && !open.has(path);
     if (isQuiet) complete.push({ path, state });
     else growing.push(path);
@@ -296,10 +372,10 @@ async function watchFiles(
 }
 
 function stateOf(path: string): FileState | null {
-  const found = inFolder(() => lstatSync(path, { throwIfNoEntry: false }));
+  const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return null;
   const { size, mtimeMs, ctimeMs, ino } = found;
-  return { size, modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
+  return { size, isFile: found.isFile(), modifiedAt: mtimeMs, text: [size, mtimeMs, ctimeMs, ino].join(' ') };
 }
 
 /**
@@ -337,14 +413,35 @@ function isUnchanged(path: string, { bytes }: ImportSource): boolean {
   return bytes !== undefined && stateOf(path)?.size === bytes.length && readFileSync(path).equals(bytes);
 }
 
-/** Paths in `folder` for a file and its companion: its own name, with a number when one of the two is taken. */
+/** The longest name of a file in bytes, less what its result or reason, a number and a temporary file add to it. */
+const longestName = 255 - 55;
+
+/** An ending that is longer is part of a name. */
+const longestEnding = 20;
+
+/** The beginning of a text, of at most so many bytes; a character is not cut. */
+function cutToBytes(text: string, most: number): string {
+  let size = 0;
+  const letters = [...text].filter((letter) => {
+    size += Buffer.byteLength(letter);
+    return size <= most;
+  });
+  return letters.join('');
+}
+
+/**
+ * Free paths in `folder`, which is made where it is missing, for a file and its companion: its own name, shortened where that
+ * of the companion would be too long, with a number when one of the two is taken.
+ */
 function freePaths(folder: string, path: string, companionOf: (path: string) => string): [string, string] {
-  const ending = extname(path);
-  const name = basename(path, ending);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const ending = Buffer.byteLength(extname(path)) > longestEnding ? '' : extname(path);
+  const name = cutToBytes(basename(path, ending), longestName - Buffer.byteLength(ending));
+  const isFree = (one: string) => lstatSync(one, { throwIfNoEntry: false }) === undefined;
   for (let number = 1; ; number += 1) {
     const file = join(folder, `${name}${number === 1 ? '' : `.${number}`}${ending}`);
     const companion = companionOf(file);
-    if (!existsSync(file) && !existsSync(companion)) return [file, companion];
+    if (isFree(file) && isFree(companion)) return [file, companion];
   }
 }
 

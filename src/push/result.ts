@@ -9,6 +9,7 @@ import { fieldsOf, type Values } from './fields.js';
 import { resultNames } from './import/header.js';
 import { readImportCopy } from './import/import-copies.js';
 import type { ImportRow } from './import/report.js';
+import { colleagues } from './queue/contested.js';
 import { pick } from './reconcile.js';
 
 /** The result of one row of an imported file. */
@@ -21,12 +22,13 @@ export interface RowResult {
 
 /**
  * The results of an import by row number: the state of the change where there is one, and what happened to its topic or
- * company (`noteOf`, by the id of the change). Undefined when there is no such row.
+ * company (`noteOf`, by the id of the change), and who made the other change of a conflict. Undefined when there is no such row.
  */
 export function rowResults(
   rows: readonly ImportRow[],
   changeOf: (id: string) => Change | undefined,
   noteOf: (id: string) => string | null = () => null,
+  colleagueOf: (change: Change) => string | null = () => null,
 ): (row: number) => RowResult | undefined {
   const byNumber = new Map(rows.map((row) => [row.row, row]));
   return (number) => {
@@ -34,7 +36,7 @@ export function rowResults(
     const change = row?.changeId ? changeOf(row.changeId) : undefined;
     if (!row || !change) return row && resultOf(row, undefined, null);
     const successor = survivorChange(change, changeOf);
-    if (!successor) return resultOf(row, change, noteOf(change.id));
+    if (!successor) return resultOf(row, change, noteOf(change.id), colleagueOf(change));
     const note = noteOf(successor.id);
     const merged = `was merged into ${successor.entityId}, which is changed instead`;
     return resultOf(row, successor, note === null ? merged : `${merged} and ${note}`);
@@ -67,14 +69,22 @@ export function resultColumns(resultOfRow: (row: number) => RowResult | undefine
 }
 
 /** For a duplicate of an earlier change, the state of that change says more than `duplicate`. */
-function resultOf({ outcome, text }: ImportRow, change: Change | undefined, note: string | null): RowResult {
+function resultOf(
+  { outcome, text }: ImportRow,
+  change: Change | undefined,
+  note: string | null,
+  colleague: string | null = null,
+): RowResult {
   if (!change) return { result: outcome.replaceAll('_', ' '), error: text, remoteValue: null };
   const error = change.status === 'superseded' ? supersededText(change) : change.error;
   // The change itself does not say that it follows a merge, or what to do about a conflict that an earlier import met.
   const more = outcome === 'queued' || (outcome === 'conflict' && change.status === 'conflict') ? text : null;
   return {
     result: change.status,
-    error: [error, more, note && `the ${change.entityType} ${note}`].filter(Boolean).join('; ') || null,
+    error:
+      [error, colleague, more === error ? null : more, note && `the ${change.entityType} ${note}`]
+        .filter(Boolean)
+        .join('; ') || null,
     remoteValue: valuesText(
       change.remoteAfter ?? (change.remoteBefore && pick(change.remoteBefore, change.wanted)),
     ),
@@ -142,7 +152,7 @@ export async function writeResult(out: string, parts: ResultParts): Promise<void
   const byId = new Map(changes.map((change) => [change.id, change]));
   const grid = kept?.grid ?? plainGrid(ownChanges);
   const rows = kept?.rows ?? plainRows(ownChanges);
-  const added = resultColumns(rowResults(rows, (id) => byId.get(id), noteOf));
+  const added = resultColumns(rowResults(rows, (id) => byId.get(id), noteOf, colleagues(changes)));
   await writeGrid(out, grid, added, { overwrite: true, hidden: isBaseColumn });
 }
 

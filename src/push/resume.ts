@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { apiNow, brokenText, type PushContext, updateEndpoint } from './context.js';
+import { brokenText, type PushContext, updateEndpoint } from './context.js';
 import { untilOutage } from './deliver.js';
 import type { Delivery } from './delivery.js';
 import type { Queue } from './queue/queue.js';
@@ -30,7 +30,7 @@ export async function resume(context: PushContext, sender: Sender): Promise<void
     }
     const isCurrent = untilOutage(context);
     if (await mustSendAgain(context, delivery)) {
-      const sentAt = apiNow(context).toISOString();
+      const sentAt = new Date(context.clock.now()).toISOString();
       await sender.send({ ...delivery, changes: context.queue.update(changes, { sentAt }) }, isCurrent);
     }
     done += 1;

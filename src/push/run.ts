@@ -11,7 +11,11 @@ import { checkResultPath, writeResult } from './result.js';
 import { resume } from './resume.js';
 import { AttemptLog, Sender } from './send.js';
 
-export type PushParts = RunParts<PushSettings> & { readonly queue: Queue };
+export type PushParts = RunParts<PushSettings> & {
+  readonly queue: Queue;
+  /** The ids of changes that the drop folder put into conflict right before: the report has them. */
+  readonly conflicts?: readonly string[];
+};
 
 /**
  * Sends the queue: first what an earlier push left in `sending`, then what is queued. However it ends, every change is
@@ -28,6 +32,7 @@ export async function runPush(
   const onConflict = options.onConflict ?? config.push.onConflict;
   const counts = await storedCounts(warehouse);
   const revisions = new Map(queue.all().map(({ id, revision }) => [id, revision]));
+  for (const id of parts.conflicts ?? []) revisions.delete(id);
   const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
   const kind = { command: 'push', publishes: true } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {

@@ -6,7 +6,7 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
-import { apiNow, brokenText, type PushContext, updateEndpoint } from './context.js';
+import { brokenText, type PushContext, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import type { EntityType } from './fields.js';
@@ -231,7 +231,7 @@ export class Sender {
 
   /** Stores, before the request is sent, its body and key and what the API had before. */
   #store(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Delivery {
-    const now = apiNow(this.#context).toISOString();
+    const now = new Date(this.#context.clock.now()).toISOString();
     const changes = this.#context.queue.move(
       delivery.changes,
       'sending',

@@ -5,7 +5,7 @@ import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { type AfterSending, afterSending } from './answer.js';
 import type { Change, Patch } from './change.js';
-import { apiNow, type PushContext } from './context.js';
+import type { PushContext } from './context.js';
 import type { Delivery } from './delivery.js';
 import { updatedAt, type Values, valuesIn } from './fields.js';
 import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
@@ -15,10 +15,10 @@ import { tryToRead } from './remote.js';
 const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
 
 /** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
-function isKeyRemembered(context: PushContext, { changes, again }: Delivery): boolean {
+function isKeyRemembered({ clock }: PushContext, { changes, again }: Delivery): boolean {
   const first = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
-  const now = apiNow(context).getTime();
-  return (again ? Math.max(now, context.clock.now()) : now) - first < keyLifetimeMs;
+  const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
+  return (latest ?? clock.now()) - first < keyLifetimeMs;
 }
 
 /** A change whose request may have been applied, and what a read shows after that. */

@@ -29,6 +29,8 @@ export interface Grid {
   readonly notes: readonly string[];
   /** What separates the cells, in a text file. */
   readonly separator?: Separator;
+  /** The person who saved the workbook last, if it names one. */
+  readonly lastEditor?: string;
   /** The sheet of a workbook that was read, and the visible ones that were not. */
   readonly sheets?: SheetChoice;
 }

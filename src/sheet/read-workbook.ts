@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { Grid } from './grid.js';
 import { GridBuilder, saveAsHint, sheetError, sheetNames } from './grid.js';
+import { lastEditorIn } from './last-editor.js';
 import { isOpenDocument, openDocumentSheets, readTable } from './read-opendocument.js';
 import { readDateStyles, readSharedStrings, readWorksheet } from './read-worksheet.js';
 import { howToSheet } from './spec.js';
@@ -56,7 +57,8 @@ export async function readWorkbook(bytes: Uint8Array, name: string, sheet?: stri
 
 async function readOpenDocument(zip: Zip, sheet: string | undefined): Promise<Grid> {
   const { chosen, builder } = choose(zip, await openDocumentSheets(zip), sheet);
-  return builder.grid(await readTable(zip, chosen.index, builder));
+  const grid = builder.grid(await readTable(zip, chosen.index, builder));
+  return editedBy(grid, await lastEditorIn(zip, 'meta.xml', 'creator'));
 }
 
 async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<Grid> {
@@ -75,7 +77,13 @@ async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<G
     dateStyles: styles ? await readDateStyles(styles) : [],
     from1904,
   });
-  return builder.grid(merged);
+  const properties = [...(await relations(zip, '')).values()].find(({ type }) => type === 'core-properties');
+  const editor = await lastEditorIn(zip, properties?.path ?? 'docProps/core.xml', 'lastModifiedBy');
+  return editedBy(builder.grid(merged), editor);
+}
+
+function editedBy(grid: Grid, lastEditor: string | undefined): Grid {
+  return lastEditor === undefined ? grid : { ...grid, lastEditor };
 }
 
 /** The sheet to read, and a grid for it that names the others. */

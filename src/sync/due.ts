@@ -231,7 +231,10 @@ export async function countDue(
   const partsOf = await partsOfLists(rows, children);
   const companyGroupsCome = comeCompanyGroups(children);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), { companyGroupsCome, runId });
+    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), {
+      companyGroupsCome,
+      runId,
+    });
     const counted = await inParts<DueCount>(rows, partsOf(child), {
       sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,

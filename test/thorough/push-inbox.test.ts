@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -30,6 +30,34 @@ describe('the drop folder', () => {
     for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
     const results = await readSheet({ path: join(inbox.path, 'done', 'capped.result.csv') });
     expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
+  });
+});
+
+describe('two people in one night', () => {
+  it('have a conflict that both results tell, and the rest of the night goes on', async () => {
+    const [one, two] = topics.slice(15, 17) as [StoredTopic, StoredTopic];
+    const [wanted, other] = ['very_low', 'very_high'].filter((value) => value !== one.priority);
+    for (const name of ['anna', 'ben']) mkdirSync(join(inbox.path, name));
+    inbox.drop('anna/plan.csv', `topic_id,priority\n${one.id},${wanted}\n${lineOf(two)}`);
+    inbox.drop('ben/plan.csv', `topic_id,priority\n${one.id},${other ?? 'default'}\n`);
+    mkdirSync(join(inbox.path, 'a.csv'));
+    const before = sandbox.world.topics.get(one.id)?.priority;
+    const { code, report } = await inbox.night();
+    expect(code).toBe(3);
+    expect(outcomes(report)).toEqual({
+      'a.csv': 'rejected',
+      [join('anna', 'plan.csv')]: 'done',
+      [join('ben', 'plan.csv')]: 'done',
+    });
+    expect(report.push).toMatchObject({ applied: 1, conflict: 2, outcome: 'incomplete' });
+    expect(sandbox.world.topics.get(one.id)?.priority).toBe(before);
+    for (const { path } of report.inbox.filter(({ outcome }) => outcome === 'done')) {
+      const { rows } = await readSheet({ path: path.replace(/\.csv$/, '.result.csv') });
+      const [, , result, error] = rows[0]?.cells ?? [];
+      expect(result).toBe('conflict');
+      for (const part of ['anna', 'ben', wanted, other ?? 'default']) expect(error).toContain(part);
+    }
+    expect((await inbox.night()).code).toBe(0);
   });
 });
 

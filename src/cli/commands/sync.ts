@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { LakeAfterSync } from '../../app/lake.js';
 import type { SyncPushReport } from '../../app/runs.js';
-import { osUser } from '../../base/os-user.js';
 import type { SyncReport } from '../../sync/report.js';
 import { command } from '../command.js';
 import { capOptions, caps, toggle } from '../flags.js';
@@ -54,7 +53,7 @@ export const sync = command({
       const options = { ...flags, stop, kill };
       const observe = (api: Parameters<typeof observerOf>[0]) => observerOf(api, setup);
       const pulled = push
-        ? await syncAndPush(setup, { ...options, requestedBy: osUser() }, observe)
+        ? await syncAndPush(setup, options, observe)
         : await runSync(setup, options, observe);
       progress?.close();
       const report =

@@ -7,7 +7,7 @@ import type { Decision } from '../../push/queue/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
 import { tableWidth } from '../output.js';
 import { list, pairs, printable, sections, table, wrap } from './layout.js';
-import { wide } from './sync-summary.js';
+import { some, wide } from './sync-summary.js';
 
 /** Changes with what matters most about them, and how many more there are. */
 export function changesTable({
@@ -20,13 +20,13 @@ export function changesTable({
   if (total === 0) return 'no changes';
   const width = tableWidth();
   const more = total - changes.length;
-  const conflicts = changes.filter((change) => change.status === 'conflict' && !isFollowable(change));
   return [
     // A pipe gets a line for each change; in a terminal the id must stay whole, because the next command needs it.
     width === undefined ? linesOf(changes) : changes.map((change) => blockOf(change, width)).join('\n'),
     ...(more > 0 ? [`${count(more)} more (--limit)`] : []),
     sections([
-      [decisionHeading, nextCommands(conflicts)],
+      [decisionHeading, nextCommands(changes)],
+      [contestedHeading, contestedCommands(changes)],
       [followHeading, followCommands(changes)],
     ]),
   ]
@@ -41,7 +41,7 @@ function linesOf(changes: readonly TitledChange[]): string {
     change.status,
     change.title ?? change.entityId,
     changed(change),
-    change.requestedBy,
+    change.requestedBy ?? '',
     placeOf(change),
     notesOf(change).join('; '),
   ]);
@@ -51,7 +51,7 @@ function linesOf(changes: readonly TitledChange[]): string {
 function blockOf(change: TitledChange, width: number): string {
   const { id, status, title, entityId } = change;
   const lines = [title ?? entityId, changed(change), ...notesOf(change)];
-  const head = `${id}  ${status}  ${placeOf(change)}, by ${change.requestedBy}`;
+  const head = `${id}  ${status}  ${placeOf(change)}, by ${personText(change.requestedBy)}`;
   return [head, ...lines.map((line) => `  ${line}`)].map((line) => cut(printable(line), width)).join('\n');
 }
 
@@ -66,6 +66,7 @@ function notesOf(change: TitledChange): string[] {
         : [`${name} is ${valueText(value)} in the API`],
     ),
     ...whoText(change),
+    ...(isContested(change) && change.error !== null ? [change.error] : []),
     ...(change.undoneBy === null ? [] : [`undone by ${change.undoneBy}`]),
     ...(note === null ? [] : [`the ${entityType} ${note}`]),
   ];
@@ -84,15 +85,36 @@ export function whoText({ changedBy }: Pick<TitledChange, 'changedBy'>): string[
 export const decisionHeading = 'Conflicts: overwrite what somebody else changed, or keep it';
 
 /** The commands that decide a conflict, to be copied: never wrapped. */
-export function decisionCommands(id: string): string {
-  return [`signalhouse changes retry ${id} --overwrite`, `signalhouse changes cancel ${id}`].join('\n');
+export function decisionCommands(id: string, isBetweenPeople = false): string {
+  return [
+    `signalhouse changes retry ${id}${isBetweenPeople ? '' : ' --overwrite'}`,
+    `signalhouse changes cancel ${id}`,
+  ].join('\n');
 }
 
-/** The commands that decide these conflicts, all at once where there are several; none when there is no conflict. */
-export function nextCommands(conflicts: readonly { readonly id: string }[]): string {
-  const [first, second] = conflicts;
+/** The commands that decide the conflicts with what the API has, all at once where there are several; none when there is none. */
+export function nextCommands(changes: readonly Decidable[]): string {
+  const [first, second] = changes.filter(
+    (change) => change.status === 'conflict' && !isContested(change) && !isFollowable(change),
+  );
   if (!first) return '';
   return second ? decisionCommands('--status conflict') : decisionCommands(first.id);
+}
+
+type Decidable = Followable & Pick<TitledChange, 'errorCode'>;
+
+/** Whether people want different values, and have to decide between them. */
+export function isContested({ status, errorCode }: Pick<TitledChange, 'status' | 'errorCode'>): boolean {
+  return status === 'conflict' && errorCode === 'contested';
+}
+
+/** What the commands of `contestedCommands` do. */
+export const contestedHeading =
+  'Conflicts between people: send one of the changes, which replaces the others';
+
+/** The commands that let one of several people's changes count; none when there is no such conflict. */
+export function contestedCommands(changes: readonly Decidable[]): string {
+  return some(changes.filter(isContested).map(({ id }) => `signalhouse changes retry ${id}`)).join('\n');
 }
 
 /** What the command of `followCommands` does. */
@@ -159,6 +181,11 @@ export function companiesText(affected: PreviewChange['affected']): string {
   return vipCompanies === 0 ? count(companies) : `${count(companies)} (${count(vipCompanies)} VIP)`;
 }
 
+/** Who requested a change. */
+export function personText(requestedBy: string | null): string {
+  return requestedBy ?? 'not named';
+}
+
 /** Everything about one change. */
 export function changeText(change: TitledChange & { readonly attempted: readonly ChangeAttempt[] }): string {
   const { entityType, entityId, title } = change;
@@ -173,7 +200,7 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
     ['changed by', whoText(change)[0] ?? null],
     ['note', change.note && `the ${entityType} ${change.note}`],
     ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
-    ['by', `${change.requestedBy}, ${at(change.queuedAt)}`],
+    ['by', `${personText(change.requestedBy)}, ${at(change.queuedAt)}`],
     ['source', placeOf(change)],
     ['settled', change.settledAt && at(change.settledAt)],
     ['superseded by', change.supersededBy],
@@ -186,10 +213,8 @@ export function changeText(change: TitledChange & { readonly attempted: readonly
   return sections([
     [`Change ${change.id}`, pairs(facts.flatMap(([name, text]) => (text === null ? [] : [[name, text]])))],
     ['Requests', attemptsText(change.attempted)],
-    [
-      decisionHeading,
-      change.status === 'conflict' && !isFollowable(change) ? decisionCommands(change.id) : '',
-    ],
+    [decisionHeading, nextCommands([change])],
+    [contestedHeading, contestedCommands([change])],
     [followHeading, followCommands([change])],
   ]);
 }
@@ -202,9 +227,12 @@ export function decisionsText(decisions: readonly Decision[], done: string): str
   const followed = decisions.flatMap(({ id, followed: one }) =>
     one ? [`${id}: queued as ${one.id} for ${one.title ?? one.entityId} (${one.entityId})`] : [],
   );
+  const replaced = decisions.flatMap(({ id, replaces = [] }) =>
+    replaces.length > 0 ? [`${id}: replaces ${replaces.join(', ')}`] : [],
+  );
   const text = [
     `${counted(decisions.length - refused.length, 'change')} ${done}`,
-    ...(followed.length > 0 ? [list(followed)] : []),
+    ...(followed.length + replaced.length > 0 ? [list([...followed, ...replaced])] : []),
   ].join('\n\n');
   return refused.length === 0
     ? text

@@ -31,14 +31,16 @@ export function importSummary(
 
 type Shown = Pick<
   ImportReport,
-  'source' | 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'requestedBy'
->;
+  'source' | 'preview' | 'changes' | 'problems' | 'rows' | 'notes' | 'refusal' | 'requestedBy'
+> &
+  Partial<Pick<ImportReport, 'conflicts'>>;
 
 function bodyOf(shown: Shown, isFull: boolean, followCommand: string): [string, string][] {
   return [
     ['Changes', previewTable(shown.changes, isFull)],
     ['Totals', kindsText(shown.preview.kinds)],
-    ['Already in conflict', conflictsText(shown)],
+    ['In conflict', conflictsText(shown)],
+    ['The file is refused', shown.refusal === null ? '' : list([`${shown.refusal}.`])],
     ['Wrong rows', list(some(shown.problems.map(problemText)))],
     [followHeading, shown.problems.some(({ mergedInto }) => mergedInto) ? followCommand : ''],
     ['Notes', list(shown.notes)],
@@ -77,7 +79,7 @@ function facts({ preview, requestedBy }: Shown): [string, string][] {
       ? ([['replaces', `${counted(superseded, 'earlier change')} in the queue`]] as [string, string][])
       : []),
     ...(changes > 0 ? [costOf(requests, minutes), baseOf(preview)] : []),
-    ['by', requestedBy],
+    ['by', requestedBy ?? 'not named: pass --by NAME'],
   ];
 }
 
@@ -119,12 +121,13 @@ export function kindsText(kinds: readonly ChangeKind[]): string {
 }
 
 /** Rows that met an earlier conflict, each with the commands that decide it. */
-function conflictsText({ rows }: Shown): string {
+function conflictsText({ rows, conflicts = [] }: Shown): string {
   const those = rows.filter(({ outcome }) => outcome === 'conflict');
   return those
     .slice(0, most)
     .map(({ row, text, changeId }) => {
-      const commands = changeId === null ? '' : `\n${indent(decisionCommands(changeId))}`;
+      const commands =
+        changeId === null ? '' : `\n${indent(decisionCommands(changeId, conflicts.includes(changeId)))}`;
       return `${list([`row ${row}: ${text ?? 'conflict'}`])}${commands}`;
     })
     .concat(
@@ -139,10 +142,10 @@ function problemText({ row, column, value, problem, allowed }: ImportProblem): s
   return `row ${row}, ${column ?? 'the row'}${what} ${problem}${choices}`;
 }
 
-function nextSteps({ outcome, queued, problems, preview }: ImportReport): string[] {
+function nextSteps({ outcome, queued, problems, preview, refusal }: ImportReport): string[] {
   return [
     ...(outcome === 'queued' ? [`Run signalhouse push to send ${queued.length === 1 ? 'it' : 'them'}.`] : []),
-    ...(problems.length > 0 && outcome === 'refused' && preview.changes > 0
+    ...(problems.length > 0 && outcome === 'refused' && refusal === null && preview.changes > 0
       ? ['Fix the rows and import the file again, or queue the valid rows with --skip-invalid.']
       : []),
   ];

@@ -3,9 +3,12 @@ import type { InboxFile } from '../../push/inbox.js';
 import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
 import {
   changed,
+  contestedCommands,
+  contestedHeading,
   decisionHeading,
   followCommands,
   followHeading,
+  isContested,
   nextCommands,
   whoText,
 } from './changes-text.js';
@@ -25,7 +28,8 @@ export function pushSummary(report: PushReport): string {
     ],
     ['Archived, superseded or merged in the meantime', list(some(happenedText(report.changes)))],
     ['Notes', list(report.notes)],
-    [decisionHeading, nextCommands(report.changes.filter(({ status }) => status === 'conflict'))],
+    [decisionHeading, nextCommands(report.changes)],
+    [contestedHeading, contestedCommands(report.changes)],
     [followHeading, followCommands(report.changes)],
     ['Next steps', list(nextSteps(report))],
   ]);
@@ -108,7 +112,9 @@ function happenedText(changes: readonly ChangeResult[]): string[] {
 }
 
 function nextSteps({ changes, failed, left }: PushReport): string[] {
-  const isUnexplained = changes.some(({ status, changedBy }) => status === 'conflict' && changedBy === null);
+  const isUnexplained = changes.some(
+    (change) => change.status === 'conflict' && change.changedBy === null && !isContested(change),
+  );
   return [
     ...(isUnexplained
       ? ['Who changed the other values is known after `signalhouse sync`: see `signalhouse changes list`.']
@@ -164,8 +170,9 @@ export function inboxText(files: readonly InboxFile[]): string {
   const describe = {
     done: ({ queued, path }: InboxFile) =>
       `${counted(queued, 'change')}; moved to ${path}, with the result beside it`,
-    rejected: ({ problems, path }: InboxFile) =>
-      `rejected for ${counted(problems, 'problem')}; moved to ${path}, with the reasons beside it`,
+    rejected: ({ problems, reason, path }: InboxFile) =>
+      `rejected for ${reason ?? counted(problems, 'problem')}; moved to ${path}, with the reasons beside it`,
+    failed: ({ reason }: InboxFile) => `failed: ${reason}`,
     waiting: ({ queued }: InboxFile) =>
       `${counted(queued, 'change')}; it stays here until all of them are settled`,
     being_written: () => 'is still being written; the next run imports it',

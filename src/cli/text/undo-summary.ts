@@ -1,6 +1,6 @@
 import { count, counted, duration } from '../../base/units.js';
 import type { PreparedUndo, UndoReport } from '../../push/undo/prepare.js';
-import { companiesText, previewTable } from './changes-text.js';
+import { companiesText, personText, previewTable } from './changes-text.js';
 import { kindsText } from './import-summary.js';
 import { list, pairs, sections } from './layout.js';
 import { some } from './sync-summary.js';
@@ -41,7 +41,7 @@ function facts({ preview, notUndone, requestedBy }: Shown): [string, string][] {
       : ([['companies', `${companiesText(affected)} affected`]] as [string, string][])),
     ...(undone > 0 ? ([['undone already', counted(undone, 'change')]] as [string, string][]) : []),
     ...(changes > 0 ? ([['push cost', cost]] as [string, string][]) : []),
-    ['by', requestedBy],
+    ['by', personText(requestedBy)],
   ];
 }
 

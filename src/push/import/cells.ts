@@ -92,11 +92,15 @@ function parseText(field: Field, cell: Cell | undefined, text: string): ParsedCe
   // With more than 15 digits, a spreadsheet program has rounded it.
   if (typeof cell === 'number' && (!Number.isInteger(cell) || Math.abs(cell) >= 1e15))
     return { kind: 'problem', problem: 'is a number that may have lost digits: format the cell as text' };
-  if (/^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text))
-    return { kind: 'problem', problem: 'is a formula error' };
+  if (isFormulaError(text)) return { kind: 'problem', problem: 'is a formula error' };
   if (field.name === 'logo_url' && !isWebAddress(text))
     return { kind: 'problem', problem: 'is not an address that starts with https:// or http://' };
   return { kind: 'value', value: text };
+}
+
+/** Whether a cell shows that its formula failed. */
+export function isFormulaError(text: string): boolean {
+  return /^#(REF!|N\/A|VALUE!|NAME\?|DIV\/0!|NULL!|NUM!)$/.test(text);
 }
 
 function isWebAddress(text: string): boolean {
@@ -116,8 +120,13 @@ export function folded(text: string): string {
  * brackets does not count: `Prio (new)` means `priority`. Undefined when none is similar.
  */
 export function closestMatch(text: string, choices: readonly string[]): string | undefined {
-  const named = text.replaceAll(/[([{][^)\]}]*[)\]}]?/g, ' ');
+  const named = withoutBrackets(text);
   return nearest(text, choices) ?? nearest(named, choices) ?? abbreviated(named, choices);
+}
+
+/** A name without what is in brackets. */
+export function withoutBrackets(text: string): string {
+  return text.replaceAll(/[([{][^)\]}]*[)\]}]?/g, ' ');
 }
 
 /** The choice that begins with the three letters or more of `text`; of `archived` and `archived_reason` the first. */

@@ -1,12 +1,19 @@
 import type { Change } from '../change.js';
 import { groupOf, type Values } from '../fields.js';
+import { contradicts, isContested, isSamePerson } from '../queue/contested.js';
 import { isSame } from '../reconcile.js';
 import type { RequestedChange } from './compare-with-warehouse.js';
 
 /** What happens to a requested change, given the changes that are already in the queue. */
 export type QueueComparison =
-  /** A new change, which replaces these. */
-  | { readonly kind: 'queue'; readonly wanted: Values; readonly base: Values; readonly supersedes: Change[] }
+  /** A new change, which replaces these; where other people want other values, it is in conflict with theirs. */
+  | {
+      readonly kind: 'queue';
+      readonly wanted: Values;
+      readonly base: Values;
+      readonly supersedes: Change[];
+      readonly rivals: Change[];
+    }
   | { readonly kind: 'unchanged' }
   /** An open change wants the same. */
   | { readonly kind: 'duplicate'; readonly change: Change }
@@ -34,39 +41,61 @@ export function importedBefore(
   );
 }
 
-/** Compares a requested change with the changes of the same topic or company, oldest first. */
-export function compareWithQueue(request: RequestedChange, changes: readonly Change[]): QueueComparison {
+/** Compares a change that a person requests with the changes of the same topic or company, oldest first. */
+export function compareWithQueue(
+  request: RequestedChange,
+  changes: readonly Change[],
+  requestedBy: string | null,
+): QueueComparison {
   const waiting = changes.filter(({ status }) => status === 'queued');
   const open = changes.filter(({ status }) => status === 'queued' || status === 'sending');
-  const wanted = withContestedFields(request, open);
-  const names = Object.keys(wanted);
-  if (names.length === 0) return { kind: 'unchanged' };
+  const requested = withContestedFields(request, open);
+  if (Object.keys(requested).length === 0) return { kind: 'unchanged' };
 
   const lastOpen = (name: string) => open.findLast((change) => name in change.wanted);
   const isAlreadyWanted = (name: string) => {
     const change = lastOpen(name);
     return (
       change !== undefined &&
-      isSame(change.wanted[name], wanted[name]) &&
+      isSame(change.wanted[name], requested[name]) &&
       !hasNewerBase(request, change, name)
     );
   };
-  const same = names.every(isAlreadyWanted) ? lastOpen(names[0] ?? '') : undefined;
+  const all = Object.keys(requested);
+  const same = all.every(isAlreadyWanted) ? lastOpen(all[0] ?? '') : undefined;
   if (same) return { kind: 'duplicate', change: same };
+  // What somebody else wants already stays their change.
+  const isOfOther = (name: string) =>
+    isAlreadyWanted(name) && !isSamePerson(lastOpen(name)?.requestedBy ?? null, requestedBy);
+  const left = all.filter((name) =>
+    all.some((other) => groupOf(other) === groupOf(name) && !isOfOther(other)),
+  );
+  const wanted = Object.fromEntries(left.map((name) => [name, requested[name] ?? null]));
+  const names = Object.keys(wanted);
 
+  const unseen = new Set(names.flatMap((name) => unseenChange(request, changes, name) ?? []));
+  const rivals = changes.filter(
+    (change) =>
+      (open.includes(change) || isContested(change) || unseen.has(change)) &&
+      contradicts(change, { wanted, requestedBy }),
+  );
+  const mayReplace = (change: Change) =>
+    rivals.length === 0 || (!rivals.includes(change) && isSamePerson(change.requestedBy, requestedBy));
   const unresolved = changes.filter(({ status }) => status === 'conflict' || status === 'failed');
   const conflict = unresolved.findLast(
     (change) =>
-      change.status === 'conflict' && names.some((name) => repeatsConflict(request, wanted, change, name)),
+      change.status === 'conflict' &&
+      !isContested(change) &&
+      names.some((name) => repeatsConflict(request, wanted, change, name)),
   );
   if (conflict) return { kind: 'conflict', change: conflict };
 
   const groups = new Set(names.map(groupOf));
-  const overlapping = waiting.filter((change) =>
-    Object.keys(change.wanted).some((it) => groups.has(groupOf(it))),
+  const overlapping = waiting.filter(
+    (change) => mayReplace(change) && Object.keys(change.wanted).some((it) => groups.has(groupOf(it))),
   );
-  const covered = unresolved.filter((change) =>
-    Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
+  const covered = unresolved.filter(
+    (change) => mayReplace(change) && Object.keys(change.wanted).every((it) => groups.has(groupOf(it))),
   );
   const kept = (values: Values) => Object.entries(values).filter(([name]) => !groups.has(groupOf(name)));
   return {
@@ -76,8 +105,13 @@ export function compareWithQueue(request: RequestedChange, changes: readonly Cha
     base: {
       ...Object.fromEntries(overlapping.flatMap((change) => kept(change.base))),
       ...Object.fromEntries(Object.entries(request.base).filter(([name]) => name in wanted)),
+      // The conflict shows the person what was applied.
+      ...Object.fromEntries(
+        [...unseen].flatMap((change) => Object.entries(change.wanted).filter(([name]) => name in wanted)),
+      ),
     },
     supersedes: [...overlapping, ...covered],
+    rivals,
   };
 }
 
@@ -90,6 +124,20 @@ function withContestedFields({ wanted, requested }: RequestedChange, open: reado
   });
   const groups = new Set([...Object.keys(wanted), ...contested].map(groupOf));
   return Object.fromEntries(Object.entries(requested).filter(([name]) => groups.has(groupOf(name))));
+}
+
+/**
+ * The change of a field that was applied after the warehouse's value was read, which is the base of a list without base columns:
+ * nobody can have seen its effect there.
+ */
+function unseenChange(
+  request: RequestedChange,
+  changes: readonly Change[],
+  name: string,
+): Change | undefined {
+  if (request.baseFrom === 'file') return undefined;
+  const last = changes.findLast((change) => change.status === 'applied' && name in change.wanted);
+  return last && (request.baseAt ?? '') <= (last.settledAt ?? '') ? last : undefined;
 }
 
 /** Whether the sheet is newer than the waiting change's and shows another value, which that change does not know of. */

@@ -1,8 +1,9 @@
 import { type Problem, UsageError } from '../../base/errors.js';
+import { columnLetters } from '../../sheet/cell-address.js';
 import { otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
 import { sheetTables } from '../edit-sheet/columns.js';
 import { type EntityType, type Field, fieldsOf } from '../fields.js';
-import { closestMatch, folded } from './cells.js';
+import { closestMatch, folded, withoutBrackets } from './cells.js';
 
 /** A column that can be edited, and the base column that shows what the person saw in it. */
 export interface EditedColumn {
@@ -18,6 +19,8 @@ export interface Header {
   readonly entityType: EntityType;
   readonly id: { readonly at: number; readonly header: string };
   readonly edited: readonly EditedColumn[];
+  /** The column that says whose row it is: the title of a topic, or the name of a company when the sheet was written. */
+  readonly title: { readonly at: number; readonly header: string } | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
   readonly notes: readonly string[];
@@ -47,6 +50,12 @@ const aliases: Readonly<Record<EntityType, Readonly<Record<string, readonly stri
     connections_phone: ['phone'],
     connections_twitter: ['twitter'],
   },
+};
+
+/** The columns that say whose row it is, beside its id; the first that a file has counts. */
+const titleNames: Readonly<Record<EntityType, readonly string[]>> = {
+  topic: ['title', 'topictitle', 'topicname', 'topic', 'name', 'titel'],
+  company: ['basename', 'company', 'title'],
 };
 
 /** The columns that a result adds to a file, which is then edited and imported again. */
@@ -84,23 +93,48 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     return [{ field, at: column.at, header: column.header, base: base ? position(base) : null }];
   });
   const baseAt = columnNamed('base_updated_at');
-  // Base columns without their editable column are not reported as unused.
-  for (const { name } of fieldsOf[entityType]) columnNamed(`base_${name}`);
-
-  if (edited.length === 0 && problems.length === 0) problems.push(nothingToEdit(entityType, named));
-  if (problems.length > 0) throw unclearError(file, problems, entityType);
+  const title = titleNames[entityType]
+    .flatMap((wanted) => named.find(({ name, at }) => name === wanted && !isEdited(edited, at)) ?? [])
+    .at(0);
   const generated = new Set(
     [...sheetTables[entityType].context.map(({ key }) => key), ...resultNames].map(folded),
   );
-  const extra = named
-    .filter(({ at, name }) => !taken.has(at) && !generated.has(name))
-    .map(({ header }) => {
-      const guess = meantBy(header, entityType);
-      const isMissing = guess !== undefined && !edited.some(({ field }) => field.name === guess);
-      return isMissing ? `${header} (did you mean ${guess}?)` : header;
-    });
-  if (extra.length > 0) notes.push(`Unused columns: ${extra.join(', ')}.`);
-  return { entityType, id: position(id), edited, baseAt: baseAt?.at ?? null, notes };
+  const bases = fieldsOf[entityType].flatMap(({ name }) => {
+    const base = columnNamed(`base_${name}`);
+    return base && !edited.some(({ field }) => field.name === name) ? [{ name, base }] : [];
+  });
+  const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !generated.has(name));
+  const misspelled = extra.flatMap(({ header }) => {
+    const guess = meantBy(header, entityType);
+    const isMissing = guess !== undefined && !edited.some(({ field }) => field.name === guess);
+    return isMissing ? [{ header, guess }] : [];
+  });
+
+  if (edited.length === 0 && problems.length === 0)
+    problems.push(nothingToEdit(entityType, columns, misspelled));
+  else {
+    problems.push(...misspelled.map(misspelledColumn));
+    // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
+    const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed(columns)];
+    for (const { name, base } of bases)
+      if (candidates.length > 0 && !misspelled.some(({ guess }) => guess === name))
+        problems.push(renamedColumn(name, base, candidates));
+  }
+  if (problems.length > 0) throw unclearError(file, problems, entityType);
+  if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
+  return {
+    ...{ entityType, id: position(id), edited, baseAt: baseAt?.at ?? null, notes },
+    title: title ? position(title) : null,
+  };
+}
+
+function isEdited(edited: readonly EditedColumn[], at: number): boolean {
+  return edited.some((column) => column.at === at);
+}
+
+/** The columns without a name, such as a separator, or one whose name was deleted. */
+function unnamed(columns: readonly string[]): string[] {
+  return columns.flatMap((header, at) => (header === '' ? [`column ${columnLetters(at)} (no name)`] : []));
 }
 
 function entityOf(named: readonly Column[], file: NamedFile): { entityType: EntityType; id: Column } {
@@ -154,17 +188,28 @@ function aliasOf(
   return first;
 }
 
+/** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
+const otherColumns: ReadonlySet<string> = new Set([
+  ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
+  ...['connectionstitle', 'connectionswebsite', 'primaryemail'],
+]);
+
+/** Other names that are shorter than this resemble too many words: `stage` is not `state`. */
+const leastSimilar = 8;
+
 /** The field that a column was most likely meant for, by its name or by one that people use for it. */
 function meantBy(header: string, entityType: EntityType): string | undefined {
-  const fields = fieldsOf[entityType].map(({ name }) => ({
+  if (otherColumns.has(folded(header))) return undefined;
+  const bare = folded(withoutBrackets(header));
+  const fields = fieldsOf[entityType].map(({ name }) => ({ name, others: aliases[entityType][name] ?? [] }));
+  const exact = fields.find(({ others }) => others.includes(bare));
+  if (exact) return exact.name;
+  const names = fields.map(({ name, others }) => [
     name,
-    names: [name, ...(aliases[entityType][name] ?? [])],
-  }));
-  const guess = closestMatch(
-    header,
-    fields.flatMap(({ names }) => names),
-  );
-  return fields.find(({ names }) => guess !== undefined && names.includes(guess))?.name;
+    ...others.filter((one) => one.length >= leastSimilar),
+  ]);
+  const guess = closestMatch(header, names.flat());
+  return guess === undefined ? undefined : fields[names.findIndex((one) => one.includes(guess))]?.name;
 }
 
 function position({ at, header }: Column): { at: number; header: string } {
@@ -178,17 +223,36 @@ function duplicateColumn(first: Column, second: Column, name: string): Problem {
   };
 }
 
-function nothingToEdit(entityType: EntityType, named: readonly Column[]): Problem {
+interface Misspelled {
+  readonly header: string;
+  readonly guess: string;
+}
+
+function nothingToEdit(
+  entityType: EntityType,
+  columns: readonly string[],
+  misspelled: readonly Misspelled[],
+): Problem {
   const names = fieldsOf[entityType].map(({ name }) => name);
-  const guesses = named.flatMap(({ header }) => {
-    const guess = meantBy(header, entityType);
-    return guess === undefined ? [] : [`${guess} instead of "${header}"`];
-  });
-  const hint = guesses.length > 0 ? `; did you mean ${guesses.join(', ')}?` : '';
+  const guesses = misspelled.map(({ header, guess }) => `${guess} instead of "${header}"`);
+  const hints = [
+    ...(guesses.length > 0 ? [`did you mean ${guesses.join(', ')}?`] : []),
+    ...(unnamed(columns).length > 0 ? [`these have no name: ${unnamed(columns).join(', ')}`] : []),
+  ];
   return {
     setting: 'columns',
-    problem: `none can be changed: add one of ${names.join(', ')}${hint}`,
+    problem: ['none can be changed: add one of '.concat(names.join(', ')), ...hints].join('; '),
   };
+}
+
+function misspelledColumn({ header, guess }: Misspelled): Problem {
+  const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
+  return { setting: header, problem };
+}
+
+function renamedColumn(name: string, base: Column, candidates: readonly string[]): Problem {
+  const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
+  return { setting: base.header, problem };
 }
 
 /** What errors say about where a header is. */

@@ -5,6 +5,7 @@ import type { Change } from '../change.js';
 import { storedCounts } from '../context.js';
 import { named } from '../entities.js';
 import type { Value } from '../fields.js';
+import { contestedText } from '../queue/contested.js';
 import type { NewChange, Queue } from '../queue/queue.js';
 import { undoneBy } from '../undo/plan.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
@@ -31,6 +32,7 @@ import {
 } from './report.js';
 import { combineRows, type EntityEdits, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
+import { mixedUp, wrongTitles } from './titles.js';
 
 export interface ImportParts {
   readonly store: Pick<Warehouse, 'all'>;
@@ -39,11 +41,14 @@ export interface ImportParts {
 }
 
 export interface ImportOptions {
-  readonly requestedBy: string;
+  /** The person who asks; by default the last editor of the file, if it names one. */
+  readonly requestedBy: string | null;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
   /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
   readonly followMerges?: boolean | undefined;
+  /** Take each row for that of its id, whatever title it has. */
+  readonly ignoreTitles?: boolean;
   /** How this file is imported so that it follows merges, as the end of a sentence. */
   readonly howToFollow?: string;
 }
@@ -52,15 +57,17 @@ export interface ImportOptions {
 interface PreparedChange {
   readonly change: NewChange;
   readonly supersedes: readonly Change[];
+  /** What other people want instead: neither is sent. */
+  readonly rivals: readonly Change[];
   /** The rows that it comes from. */
   readonly rows: readonly number[];
 }
 
 /** What an import would do; nothing is queued yet. */
-export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'exitCode'> {
+export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts' | 'exitCode'> {
   /** Empty when rows are wrong and not skipped. */
   readonly newChanges: readonly PreparedChange[];
-  /** Rows are wrong, so nothing may be queued. */
+  /** Nothing may be queued: rows are wrong, or the file as a whole is. */
   readonly isRefused: boolean;
 }
 
@@ -82,17 +89,18 @@ export async function prepareImport(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<PreparedImport> {
-  const { requestedBy, skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
+  const { skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
+  const requestedBy = options.requestedBy ?? source.grid.lastEditor ?? null;
   const importId = randomUUID();
-  const { texts, ...edits } = await readEdits(store, source, header, isFollowing);
+  const edits = await readEdits(store, source, header, { ...options, isFollowing });
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
   const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
   const compared = edits.entities.map((entity) =>
-    outcomeOf(entity, edits.stored.get(entity.id), changes.get(entity.id) ?? [], header, origin),
+    outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
   );
   const outcomes = compared.flatMap((one) => ('problems' in one ? [] : [one]));
   const found = [...edits.problems, ...compared.flatMap((one) => ('problems' in one ? one.problems : []))];
@@ -100,19 +108,25 @@ export async function prepareImport(
   const problems = found.map((one) =>
     one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
   );
-  const isRefused = problems.length > 0 && !skipInvalid;
-  const rows = rowsOf(source, outcomes, problems, isRefused).map((row) => {
-    const text = texts.get(row.row);
+  const wrongRows = new Set(found.map(({ row }) => row));
+  const refusal = mixedUp(entityType, new Map([...edits.wrongTitles].filter(([row]) => wrongRows.has(row))));
+  const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
+  const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
+  const rows = rowsOf(source, outcomes, problems, isRefused ? heldBack : null).map((row) => {
+    if (refusal !== null && edits.wrongTitles.has(row.row))
+      return { ...row, text: `${row.text}; ${refusal}.` };
+    const text = edits.texts.get(row.row);
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
     return isExplained ? { ...row, text } : row;
   });
   const newChanges = outcomes.flatMap((one) => one.newChange ?? []);
   const counts = await storedCounts(store);
   const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
-  const planned = newChanges.map(({ change }) => change);
+  const sent = newChanges.filter(({ rivals }) => rivals.length === 0);
+  const planned = sent.map(({ change }) => change);
   const { changes: shown, affected: companies } = await previewChanges(
     store,
-    newChanges.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange })),
+    sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange })),
   );
   const affected = entityType === 'topic' ? companies : null;
   return {
@@ -123,12 +137,13 @@ export async function prepareImport(
     requestedBy,
     newChanges: isRefused ? [] : newChanges,
     isRefused,
+    refusal,
     preview: previewOf(entityType, planned, rows, superseded, affected, counts[entityType], settings),
     changes: shown,
     problems: inOrder(problems, header),
     rows,
     notes: [
-      ...[...texts].map(([row, text]) => `Row ${row}: ${text}.`),
+      ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
       ...notesOf(source, header, edits.repeated, shown),
     ],
   };
@@ -143,6 +158,8 @@ interface Edits {
   readonly stored: ReadonlyMap<string, StoredEntity>;
   /** What happened to rows whose id was merged, by row. */
   readonly texts: ReadonlyMap<number, string>;
+  /** The problem of each row whose title is not that of its id. */
+  readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
   readonly problems: readonly ImportProblem[];
 }
 
@@ -151,7 +168,7 @@ async function readEdits(
   store: ImportParts['store'],
   { grid }: ImportSource,
   header: Header,
-  isFollowing: boolean,
+  { isFollowing, ignoreTitles = false }: { isFollowing: boolean; ignoreTitles?: boolean },
 ): Promise<Edits> {
   const parsed = parseRows(header, grid);
   // Rows that ask for nothing are not looked up: most rows of a sheet with base columns.
@@ -160,6 +177,10 @@ async function readEdits(
   );
   const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
   const matched = matchRows(parsed, stored);
+  const withIds = parsed.map((row, at) => ({ ...row, id: matched[at]?.id ?? null }));
+  const titles = ignoreTitles
+    ? new Map<number, ImportProblem>()
+    : await wrongTitles(store, header, withIds, stored);
   const valid = matched.flatMap((one) => one.valid ?? []);
   const following = isFollowing
     ? followMerges(valid, stored)
@@ -167,18 +188,23 @@ async function readEdits(
   const { entities, repeated, problems } = combineRows(following.rows);
   const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
   // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const blocked = matched.flatMap(({ row, id, valid: isValid }) => {
+  const more = matched.flatMap(({ row, id, valid: isValid }) => {
     if (isValid !== null || id === null) return [];
     const entity = stored.get(survivorOf(id)?.id ?? id);
-    return blockedReason(entity) === null ? [] : [{ row, ...blockedProblem(entity, header.id.header, id) }];
+    const blocked = blockedReason(entity) !== null && {
+      row,
+      ...blockedProblem(entity, header.id.header, id),
+    };
+    return [blocked, titles.get(row)].flatMap((one) => one || []);
   });
-  const found = [...matched.flatMap((one) => one.problems), ...blocked, ...following.problems, ...problems];
-  return { entities, repeated, stored, texts: following.texts, problems: found };
+  const found = [...matched.flatMap((one) => one.problems), ...more, ...following.problems, ...problems];
+  const { texts } = following;
+  return { entities, repeated, stored, texts, wrongTitles: titles, problems: found };
 }
 
 function outcomeOf(
   entity: EntityEdits,
-  stored: StoredEntity | undefined,
+  { stored, wrongTitles: titles }: Edits,
   changes: readonly Change[],
   header: Header,
   origin: Pick<NewChange, 'entityType' | 'requestedBy' | 'source' | 'sourceHash' | 'importId'>,
@@ -191,9 +217,11 @@ function outcomeOf(
     const text = importedText(before, undoneBy(changes)(before.id));
     return { rows, outcome: 'imported_before', change: before, text };
   }
-  const { change: request, problems } = compareWithWarehouse(entity, stored, header.id.header);
+  const wrong = rows.flatMap((row) => titles.get(row) ?? []);
+  if (wrong.length > 0) return { problems: wrong };
+  const { change: request, problems } = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
   if (!request) return { problems };
-  const comparison = compareWithQueue(request, changes);
+  const comparison = compareWithQueue(request, changes, origin.requestedBy);
   switch (comparison.kind) {
     case 'unchanged':
       return { rows, outcome: 'unchanged' };
@@ -207,9 +235,13 @@ function outcomeOf(
     case 'conflict':
       return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
     case 'queue': {
-      const { wanted, base, supersedes } = comparison;
+      const { wanted, base, supersedes, rivals } = comparison;
       const change = { ...origin, ...provenanceOf(request), entityId: request.id, wanted, base };
-      return { rows, outcome: 'queued', newChange: { change, supersedes, rows } };
+      if (rivals.length === 0)
+        return { rows, outcome: 'queued', newChange: { change, supersedes, rivals, rows } };
+      const conflict = contestedText(change, rivals);
+      const newChange = { change: { ...change, conflict }, supersedes, rivals, rows };
+      return { rows, outcome: 'conflict', text: conflict, newChange };
     }
   }
 }
@@ -234,14 +266,14 @@ function rowsOf(
   { grid }: ImportSource,
   found: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
-  isRefused: boolean,
+  heldBack: string | null,
 ): ImportRow[] {
   const outcomes = new Map<number, Omit<ImportRow, 'row'>>();
-  for (const { rows, outcome, change, text } of found) {
-    const isHeldBack = outcome === 'queued' && isRefused;
-    const result = isHeldBack
-      ? { outcome: 'not_queued' as const, changeId: null, text: 'Other rows of the file are wrong.' }
-      : { outcome, changeId: change?.id ?? null, text: text ?? null };
+  for (const { rows, outcome, change, text, newChange } of found) {
+    const result =
+      newChange && heldBack !== null
+        ? { outcome: 'not_queued' as const, changeId: null, text: heldBack }
+        : { outcome, changeId: change?.id ?? null, text: text ?? null };
     for (const row of rows) outcomes.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {

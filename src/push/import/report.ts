@@ -30,7 +30,10 @@ export type RowOutcome =
   | 'duplicate'
   /** The same file was imported before; its change is on record. */
   | 'imported_before'
-  /** The same was imported before and met a conflict, and this row does not show that the person has seen it. */
+  /**
+   * Somebody else wants another value; or the same was imported before and met a conflict, and this row does not show that
+   * the person has seen it.
+   */
   | 'conflict'
   /** Something in it is wrong. */
   | 'invalid';
@@ -90,11 +93,16 @@ export interface ImportReport {
   readonly source: string;
   readonly sourceHash: string | null;
   readonly entityType: EntityType;
-  readonly requestedBy: string;
+  /** The person who asks; null when nobody was named. */
+  readonly requestedBy: string | null;
   /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
+  /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
+  readonly refusal: string | null;
   /** The ids of the new changes. */
   readonly queued: readonly string[];
+  /** The ids of the changes, new and earlier ones, that this import put into conflict: people want different values. */
+  readonly conflicts: readonly string[];
   readonly preview: Preview;
   /** What would change, in the order of the file. */
   readonly changes: readonly PreviewChange[];
@@ -103,7 +111,7 @@ export interface ImportReport {
   readonly rows: readonly ImportRow[];
   /** What the user should know, as sentences. */
   readonly notes: readonly string[];
-  /** 3 when a row is wrong, otherwise 0. */
+  /** 3 when a row is wrong or in conflict with what somebody else wants, otherwise 0. */
   readonly exitCode: 0 | 3;
 }
 

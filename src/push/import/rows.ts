@@ -35,6 +35,8 @@ interface RowProblem extends ImportProblem {
 export interface ParsedRow extends Omit<RowEdits, 'id'> {
   /** Null when the cell of the id is empty or unusable. */
   readonly id: string | null;
+  /** The title or name that the row has beside its id; null when it is not a text, which says nothing. */
+  readonly title: string | null;
   readonly problems: readonly RowProblem[];
 }
 
@@ -62,7 +64,11 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
     problems.push({ ...problem, ...(!isOfBase && { cell: { field, text: textOf(row.cells[column.at]) } }) });
   }
   const baseAt = timeOf(header.baseAt === null ? null : textOf(row.cells[header.baseAt]));
-  return { row: row.number, id, edits, baseValues, baseAt, problems };
+  const title = header.title === null ? null : row.cells[header.title.at];
+  return {
+    ...{ row: row.number, id, edits, baseValues, baseAt, problems },
+    title: typeof title === 'string' ? textOf(title) : null,
+  };
 }
 
 /** Without a base column, every filled cell is an edit. */

@@ -5,6 +5,7 @@ import { named } from '../entities.js';
 import { groupOf } from '../fields.js';
 import { blockedReason, type Reference, type StoredEntity } from '../import/compare-with-warehouse.js';
 import { pick } from '../reconcile.js';
+import { contestsAmong, isContested } from './contested.js';
 import type { NewChange, Queue } from './queue.js';
 import { type ChangeFilter, matches } from './view.js';
 
@@ -23,6 +24,8 @@ export interface Decision {
   readonly done: boolean;
   /** Why it was not done; null when it was. */
   readonly reason: string | null;
+  /** Other people's changes that it replaces: this decides between them. */
+  readonly replaces?: readonly string[];
   /** The change of the survivor that replaces it, when its topic or company was merged (`retry --follow-merges`). */
   readonly followed?: { readonly id: string; readonly entityId: string; readonly title: string | null };
 }
@@ -49,7 +52,9 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
 /**
  * Queues changes that failed or met a conflict again, under a new key. With `overwrite` they replace the value that the
  * API had when the conflict was found, which the person has seen; a later value is a conflict again. Without it they meet
- * the same conflict, unless the other change was undone. The change of something that was merged is refused, or replaced by a new change of the survivor.
+ * the same conflict, unless the other change was undone. The change of something that was merged is refused, or replaced by a
+ * new change of the survivor. A change that contradicts what other people want replaces theirs; it has to be chosen without
+ * them.
  */
 export function retry(
   queue: DecisionQueue & Pick<Queue, 'add'>,
@@ -58,15 +63,22 @@ export function retry(
   storedOf: StoredOf = () => undefined,
 ): Decision[] {
   const chosen = select(queue, selection, 'queued');
-  const open = queue.all().filter(({ status }) => status === 'queued' || status === 'sending');
+  const all = queue.all();
+  const open = all.filter(({ status }) => status === 'queued' || status === 'sending');
+  const contests = contestsAmong(all);
+  const rivals = new Map(chosen.map((change) => [change.id, isContested(change) ? contests(change) : []]));
+  const isChosen = new Set(chosen.map(({ id }) => id));
   const refusals = new Map<string, string | null>();
   const survivors = new Map<string, StoredEntity>();
   for (const change of chosen) {
     const merged = mayBecome(change.status, 'queued') ? storedOf(change)?.survivor : undefined;
     const survivor = merged ? storedOf({ ...change, entityId: merged.id }) : undefined;
     const now = merged ? { ...change, entityId: merged.id } : change;
+    const rival = rivals.get(change.id)?.find(({ id }) => isChosen.has(id));
     const refusal =
-      (merged && mergedRefusal(change, merged, survivor, followMerges)) || retryRefusal(now, open);
+      (rival && `change ${rival.id} sets another value: retry one of the two by its id`) ||
+      (merged && mergedRefusal(change, merged, survivor, followMerges)) ||
+      retryRefusal(now, open);
     refusals.set(change.id, refusal);
     if (refusal !== null) continue;
     open.push(now);
@@ -81,12 +93,19 @@ export function retry(
     sentAt: null,
     errorCode: null,
     error: null,
-    ...(overwrite && {
-      overwrite: true,
-      base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
-    }),
+    // Nothing was read from the API in a conflict between people.
+    ...(overwrite &&
+      !isContested(change) && {
+        overwrite: true,
+        base: { ...change.base, ...pick(change.remoteBefore ?? {}, change.wanted) },
+      }),
   }));
-  const byId = new Map([...decisions, ...followed.values()].map((one) => [one.id, one]));
+  const made = [...decisions, ...followed.values()].map((one) => {
+    const replaced = one.done ? (rivals.get(one.id) ?? []) : [];
+    queue.move(replaced, 'superseded', { supersededBy: one.followed?.id ?? one.id });
+    return { ...one, ...(replaced.length > 0 && { replaces: replaced.map(({ id }) => id) }) };
+  });
+  const byId = new Map(made.map((one) => [one.id, one]));
   return chosen.flatMap(({ id }) => byId.get(id) ?? []);
 }
 

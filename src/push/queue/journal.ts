@@ -181,7 +181,7 @@ const changeLine: z.ZodType<Change> = z.looseObject({
   baseFrom: z.enum(['file', 'warehouse']),
   baseAt: textOrNull,
   overwrite: z.boolean(),
-  requestedBy: z.string(),
+  requestedBy: textOrNull,
   queuedAt: z.string(),
   source: z.string(),
   sourceHash: textOrNull,

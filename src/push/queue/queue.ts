@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.js';
 import { storable } from '../../warehouse/load/batch.js';
 import { literal, sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type Change, mayBecome, type Patch, type Status, settled } from '../change.js';
+import { type Change, contested, mayBecome, type Patch, type Status, settled } from '../change.js';
 import { Journal } from './journal.js';
 
 /** How many changes are staged at once. */
@@ -31,7 +31,10 @@ export type NewChange = Pick<
   | 'sourceRow'
   | 'importId'
 > &
-  Partial<Pick<Change, 'undoes' | 'overwrite'>>;
+  Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
+    /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
+    readonly conflict?: string | undefined;
+  };
 
 /**
  * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
@@ -93,10 +96,10 @@ export class Queue {
     return this.#changes.get(id);
   }
 
-  /** Queues new changes: they are on disk with their keys when this returns. */
+  /** Queues new changes, or records their conflicts: they are on disk with their keys when this returns. */
   add(newChanges: readonly NewChange[]): Change[] {
     const now = this.#now();
-    const added = newChanges.map((newChange): Change => {
+    const added = newChanges.map(({ conflict, ...newChange }): Change => {
       this.#serial += 1;
       return {
         id: changeId(now, this.#serial),
@@ -116,6 +119,9 @@ export class Queue {
           remoteAfter: null,
         },
         ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
+        ...(conflict !== undefined && {
+          ...{ status: 'conflict', errorCode: contested, error: conflict, settledAt: now },
+        }),
       };
     });
     this.#save(added);

@@ -25,7 +25,8 @@ interface UndoChange extends PreviewChange {
 /** The result of `changes undo`. */
 export interface UndoReport {
   readonly importId: string;
-  readonly requestedBy: string;
+  /** The person who asks; null when nobody was named. */
+  readonly requestedBy: string | null;
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
   /** The ids of the new changes. */
   readonly queued: readonly string[];
@@ -65,7 +66,7 @@ interface UndoParts {
 export async function prepareUndo(
   { store, queue, settings }: UndoParts,
   names: readonly string[],
-  requestedBy: string,
+  requestedBy: string | null,
 ): Promise<PreparedUndo> {
   const all = queue.all();
   const { selected, notes } = select(all, names);

@@ -18,7 +18,7 @@ interface IntakeAnswer {
 }
 
 /** Imports a sheet. Throws UsageError for one that cannot be read, LockedError while the warehouse is in use. */
-export type Intake = (sheet: Sheet, by: string, options?: IntakeOptions) => Promise<IntakeAnswer>;
+export type Intake = (sheet: Sheet, by: string | null, options?: IntakeOptions) => Promise<IntakeAnswer>;
 
 interface IntakeOptions {
   /** Change what a topic or company was merged into; by default the setting decides. */
@@ -94,9 +94,9 @@ function followMerges(given: string | string[] | undefined): IntakeOptions {
   throw new HttpError(400, 'bad_request', 'followMerges must be true or false.');
 }
 
-/** The author, for the audit trail: the token does not identify a person. */
-function author(by: string | string[] | undefined): string {
-  if (by === undefined || by === '') return 'http';
+/** The person who asks; null when nobody is named, because the token does not identify a person. */
+function author(by: string | string[] | undefined): string | null {
+  if (by === undefined || by === '') return null;
   if (typeof by === 'string' && by.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(by)) return by;
   throw new HttpError(400, 'bad_request', 'by must be a single name of at most 100 characters.');
 }

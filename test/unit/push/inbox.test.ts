@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   closeSync,
@@ -19,6 +20,7 @@ import { systemClock } from '../../../src/base/clock.js';
 import { createLog } from '../../../src/base/log.js';
 import { Inbox, type InboxFile } from '../../../src/push/inbox.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { textRow, workbookFiles, zipped } from '../sheet/support.js';
 import { emptyDir } from '../warehouse/support.js';
 import { Importing, settings, town } from './import/support.js';
 
@@ -58,7 +60,13 @@ async function night(meanwhile: Meanwhile = {}): Promise<Record<string, InboxFil
   return Object.fromEntries(files.map(({ name, outcome }) => [name, outcome]));
 }
 
-async function filesOfNight({ watched, pushed, followMerges }: Meanwhile): Promise<readonly InboxFile[]> {
+async function filesOfNight({ pushed, ...meanwhile }: Meanwhile): Promise<readonly InboxFile[]> {
+  const folder = await imported(meanwhile);
+  pushed?.();
+  return folder.returnFiles();
+}
+
+async function imported({ watched, followMerges }: Meanwhile = {}): Promise<Inbox> {
   const clock: Clock = { ...systemClock, sleep: async () => watched?.() };
   const { queue } = importing;
   const push = { ...settings.push, ...(followMerges && { followMerges }) };
@@ -69,12 +77,10 @@ async function filesOfNight({ watched, pushed, followMerges }: Meanwhile): Promi
     settings: { ...settings, push },
     clock,
     log,
-    requestedBy: 'kim',
   };
   const folder = new Inbox(parts);
   await folder.importAll();
-  pushed?.();
-  return folder.returnFiles();
+  return folder;
 }
 
 describe('a file that cannot be imported', () => {
@@ -226,5 +232,211 @@ describe('a file about a topic that was merged', () => {
     expect(textOf('done', 'list.result.csv')).toContain(
       'merged,low,applied,"Merged (merged) was merged into Topic 1 (t1), which is changed instead"',
     );
+  });
+});
+
+describe('one bad file', () => {
+  const good = 'topic_id,priority\nt1,high\n';
+  const applied = () => importing.settle('t1', 'applied', { remoteAfter: { priority: 'high' } });
+
+  it.each([
+    ['of letters', 'a'.repeat(251)],
+    ['of umlauts', 'ü'.repeat(125)],
+    ['of emoji', '😀'.repeat(62)],
+    ['of CJK', '題'.repeat(83)],
+  ])('with a long name %s is handed back under a shorter one', async (_, name) => {
+    drop(`${name}.csv`, good);
+    drop(`${name.slice(0, -2)}.csv`, 'topic_id,priority\nnope,high\n');
+    expect(Object.values(await night({ pushed: applied })).sort()).toEqual(['done', 'rejected']);
+    expect(names()).toEqual([]);
+    for (const folder of ['done', 'rejected']) {
+      const [file = '', result = ''] = names(folder).sort((a, b) => a.length - b.length);
+      expect(file).toMatch(/\.csv$/);
+      expect(file).not.toContain('\uFFFD');
+      expect(result).toBe(file.replace(/csv$/, 'result.csv'));
+    }
+    // The same name again is taken by then.
+    drop(`${name}.csv`, good);
+    await night();
+    expect(names('done')).toHaveLength(4);
+  });
+
+  it('with a long name is rejected with its reason', async () => {
+    drop(`x.${'y'.repeat(253)}`);
+    drop('list.csv', good);
+    expect(Object.values(await night({ pushed: applied }))).toEqual(['done', 'rejected']);
+    expect(names('rejected')).toHaveLength(2);
+  });
+
+  it('of any kind harms only itself', async () => {
+    const target = join(dataDir, 'target');
+    writeFileSync(target, 'mine', { mode: 0o644 });
+    symlinkSync('nowhere', inbox('broken.csv'));
+    symlinkSync(target, inbox('link.csv'));
+    mkdirSync(inbox('folder.csv'));
+    execFileSync('mkfifo', [inbox('pipe.csv')]);
+    drop('zzz.csv', good);
+    expect(await night({ pushed: applied })).toEqual({
+      ...{
+        'broken.csv': 'rejected',
+        'link.csv': 'rejected',
+        'folder.csv': 'rejected',
+        'pipe.csv': 'rejected',
+      },
+      'zzz.csv': 'done',
+    });
+    expect(names()).toEqual([]);
+    expect(lstatSync(target).mode & 0o777).toBe(0o644);
+  });
+
+  it('that cannot be moved stays, with the reason in the report', async () => {
+    rmSync(inbox('rejected'), { recursive: true });
+    drop('rejected', 'a file where a folder should be');
+    drop('bad.csv', 'nothing\n');
+    drop('list.csv', good);
+    const files = await filesOfNight({ pushed: applied });
+    expect(files.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ['bad.csv', 'failed'],
+      ['list.csv', 'done'],
+      ['rejected', 'failed'],
+    ]);
+    expect(files[0]?.reason).toMatch(/^EEXIST.*it stays there, and the next run tries again$/);
+    expect(names()).toEqual(['bad.csv', 'rejected']);
+    rmSync(inbox('rejected'));
+    expect(await night()).toEqual({ 'bad.csv': 'rejected' });
+  });
+
+  it('whose result cannot be written stays, and is handed back by the next run', async () => {
+    rmSync(inbox('done'), { recursive: true });
+    drop('done', 'a file where a folder should be');
+    rmSync(inbox('rejected'), { recursive: true });
+    drop('rejected', 'another');
+    drop('list.csv', good);
+    expect(await night({ pushed: applied })).toEqual({
+      done: 'failed',
+      'list.csv': 'failed',
+      rejected: 'failed',
+    });
+    expect(names()).toEqual(['done', 'list.csv', 'rejected']);
+    for (const name of ['done', 'rejected']) rmSync(inbox(name));
+    expect(await night()).toEqual({ 'list.csv': 'done' });
+    expect(textOf('done', 'list.result.csv')).toContain('t1,high,applied');
+    expect(importing.queue.all()).toHaveLength(1);
+  });
+
+  it.runIf(process.platform === 'linux')('whose name is not UTF-8 is reported', async () => {
+    writeFileSync(Buffer.concat([Buffer.from(inbox('Gr')), Buffer.of(0xfc), Buffer.from('n.csv')]), good);
+    drop('list.csv', good);
+    const files = await filesOfNight({ pushed: applied });
+    expect(files.map(({ outcome }) => outcome).sort()).toEqual(['done', 'failed']);
+    expect(files.find(({ outcome }) => outcome === 'failed')?.reason).toContain('rename the file');
+  });
+
+  it('is the drop folder itself when it cannot be read', async () => {
+    rmSync(inbox(), { recursive: true });
+    writeFileSync(inbox(), 'not a folder');
+    expect(await night()).toEqual({ inbox: 'failed' });
+  });
+});
+
+describe('a file that does not change what it was meant to', () => {
+  it('is rejected when a column was renamed, although others are there', async () => {
+    drop('renamed.csv', 'topic_id,archived,Prio,base_archived,base_priority\nt1,no,high,no,default\n');
+    drop('list.csv');
+    const files = await filesOfNight({});
+    expect(files.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ['list.csv', 'done'],
+      ['renamed.csv', 'rejected'],
+    ]);
+    expect(files[1]?.reason).toContain('did you mean priority?');
+    expect(textOf('rejected', 'renamed.csv.reason.txt')).toContain('did you mean priority?');
+    expect(importing.queue.all()).toEqual([]);
+  });
+
+  it('is rejected as a whole when titles went to other ids', async () => {
+    const text = 'topic_id,title,priority\nt1,Topic 2,high\nt2,Topic 1,high\nt3,Topic 3,high\n';
+    drop('sorted.csv', text);
+    const [file] = await filesOfNight({});
+    expect(file).toMatchObject({ outcome: 'rejected', problems: 2 });
+    expect(file?.reason).toMatch(/^2 rows have a title that is not that of their id/);
+    expect(textOf('rejected', 'sorted.result.csv').match(/2 rows have a title/g)).toHaveLength(3);
+    expect(textOf('rejected', 'sorted.result.csv')).toContain('which is ""Topic 1""');
+    expect(importing.queue.all()).toEqual([]);
+  });
+});
+
+describe('files of different people', () => {
+  const folders = (...people: string[]) => {
+    for (const name of people) mkdirSync(inbox(name));
+  };
+
+  it('that want different values for one field are a conflict, and both results say so', async () => {
+    folders('anna', 'ben');
+    drop('anna/plan.csv', 'topic_id,priority\nt1,low\nt2,low\nt3,high\n');
+    drop('ben/plan.csv', 'topic_id,priority\nt1,high\nt2,low\nt4,high\n');
+    const folder = await imported();
+    expect(importing.queued.map((one) => one.replace(/"priority":/, ''))).toEqual([
+      't1 {"low"} conflict',
+      't2 {"low"} queued',
+      't3 {"high"} queued',
+      't1 {"high"} conflict',
+      't4 {"high"} queued',
+    ]);
+    expect(folder.conflicts).toHaveLength(2);
+    for (const id of ['t2', 't3', 't4']) importing.settle(id, 'applied');
+    await folder.returnFiles();
+    for (const result of ['plan.result.csv', 'plan.2.result.csv']) {
+      const row = textOf('done', result).split('\n')[1];
+      expect(row).toMatch(/^t1,(low|high),conflict,/);
+      for (const part of ['anna', 'ben', 'priority low', 'priority high']) expect(row).toContain(part);
+    }
+    expect(importing.queue.all().map(({ requestedBy }) => requestedBy)).toEqual([
+      ...['anna', 'anna', 'anna', 'ben', 'ben'],
+    ]);
+  });
+
+  it('are those of nobody known when nobody is named, and two of these may be two people', async () => {
+    drop('a.csv', 'topic_id,priority\nt1,low\n');
+    drop('b.csv', 'topic_id,priority\nt1,high\n');
+    expect(await night()).toEqual({ 'a.csv': 'done', 'b.csv': 'done' });
+    expect(importing.queued).toEqual(['t1 {"priority":"low"} conflict', 't1 {"priority":"high"} conflict']);
+    expect(importing.queue.all().map(({ requestedBy }) => requestedBy)).toEqual([null, null]);
+    expect(textOf('done', 'a.result.csv')).toContain('b.csv');
+  });
+
+  it('are named by the workbooks that they saved', async () => {
+    const cells = (priority: string) => `${textRow(1, 'topic_id', 'priority')}${textRow(2, 't1', priority)}`;
+    for (const [name, priority] of [
+      ['Anna', 'low'],
+      ['root', 'high'],
+    ] as const) {
+      const core = `<p><lastModifiedBy>${name}</lastModifiedBy></p>`;
+      const files = { ...workbookFiles({ rows: cells(priority) }), 'docProps/core.xml': core };
+      writeFileSync(inbox(`${name}.xlsx`), zipped(files));
+    }
+    expect(await night()).toEqual({ 'Anna.xlsx': 'done', 'root.xlsx': 'done' });
+    expect(importing.queue.all().map(({ requestedBy, status }) => [requestedBy, status])).toEqual([
+      ['Anna', 'conflict'],
+      [null, 'conflict'],
+    ]);
+  });
+
+  it('are named in a conflict with what one of them sent before', async () => {
+    folders('anna', 'ben');
+    drop('anna/a.csv', 'topic_id,priority\nt1,low\n');
+    await night({ pushed: () => importing.settle('t1', 'applied') });
+    drop('ben/b.csv', 'topic_id,priority,base_priority\nt1,high,default\n');
+    await night({ pushed: () => importing.settle('t1', 'conflict', { remoteBefore: { priority: 'low' } }) });
+    expect(textOf('done', 'b.result.csv')).toContain(
+      'conflict,anna set priority low (a.csv row 2),priority: low',
+    );
+  });
+
+  it('leave folders alone that are not of a person', async () => {
+    folders('.git', '@eaDir', 'lost+found', 'anna');
+    for (const name of ['.git', '@eaDir', 'lost+found', 'done']) drop(`${name}/x.csv`);
+    mkdirSync(inbox('anna/old'));
+    drop('anna/old/x.csv');
+    expect(await night()).toEqual({});
   });
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
 import { shellWord } from '../../../base/command-line.js';
 import { type Problem, UsageError } from '../../../base/errors.js';
-import { osUser } from '../../../base/os-user.js';
+import { osPerson } from '../../../base/os-user.js';
 import type { PreparedImport } from '../../../push/import/prepare.js';
 import type { ImportReport } from '../../../push/import/report.js';
 import { command } from '../../command.js';
@@ -26,11 +26,15 @@ export const importCommand = command({
     by: {
       type: 'string',
       requiresArg: true,
-      describe: 'Who requests the changes (default: the user of this machine)',
+      describe: 'Who requests the changes (default: the user at the terminal, else who saved the file)',
     },
     full: { type: 'boolean', describe: 'Show every change in the preview, not only the first 20' },
     yes: { type: 'boolean', describe: 'Do not ask; required where nobody can be asked' },
     'skip-invalid': { type: 'boolean', describe: 'Queue the valid rows even when others are wrong' },
+    'ignore-titles': {
+      type: 'boolean',
+      describe: 'Take each row for that of its id, also where its title or name is that of another',
+    },
     'follow-merges': {
       type: 'boolean',
       describe: 'If a topic was merged since the sheet was written, change what it was merged into',
@@ -59,14 +63,15 @@ export const importCommand = command({
     full: toggle.default(false),
     yes: toggle.default(false),
     skipInvalid: toggle.default(false),
+    ignoreTitles: toggle.default(false),
     followMerges: toggle.optional(),
     dryRun: toggle.default(false),
     wait: toggle.default(false),
   }),
-  async run({ file, sheet, sql, by, full, yes, skipInvalid, followMerges, dryRun, wait }, context) {
+  async run({ file, sheet, sql, by, full, yes, dryRun, wait, ...rest }, context) {
     const from = sourceOf(file, sheet, sql);
     const { importChanges } = await import('../../../app/changes.js');
-    const options = { requestedBy: by ?? osUser(), skipInvalid, followMerges, dryRun, wait };
+    const options = { requestedBy: by ?? osPerson(), dryRun, wait, ...rest };
     const texts = textsOf([
       ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
       ...(sheet === undefined ? [] : ['--sheet', sheet]),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { osUser } from '../../../base/os-user.js';
+import { osPerson } from '../../../base/os-user.js';
 import type { PreparedUndo } from '../../../push/undo/prepare.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
@@ -28,7 +28,7 @@ export const undo = command({
     by: {
       type: 'string',
       requiresArg: true,
-      describe: 'Who requests the undo (default: the user of this machine)',
+      describe: 'Who requests the undo (default: the user at the terminal)',
     },
     full: { type: 'boolean', describe: 'Show every change in the preview, not only the first 20' },
     yes: { type: 'boolean', describe: 'Do not ask' },
@@ -50,7 +50,7 @@ export const undo = command({
   }),
   async run({ what, by, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../../app/changes.js');
-    const options = { requestedBy: by ?? osUser(), dryRun, wait };
+    const options = { requestedBy: by ?? osPerson(), dryRun, wait };
     return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
       undoChanges(await setUp(context), what, options, confirm),
     );

@@ -93,6 +93,8 @@ describe('docs/spreadsheets.md', () => {
         ['t2', 'low', true, 'low', 'perhaps'],
       )),
       ...(await problemsOf(['company_id', 'logo_url'], ['1', 'acme.example'])),
+      ...(await problemsOf(['company_id', 'is_vip', 'base_name'], ['1', true, 'Beta'])),
+      ...(await problemsOf(['topic_id', 'priority', 'title'], ['t1', 'low', 'Topic 2'])),
       ...(await problemsOfRows(['topic_id', 'archived'], [['unread', false]], true)),
     ];
     expectSame(messages, documented('When rows are wrong'));
@@ -104,6 +106,8 @@ describe('docs/spreadsheets.md', () => {
       ['topic_id', 'company_id', 'priority'],
       ['id', 'name'],
       ['topic_id', 'title'],
+      ['topic_id', 'archived', 'Prio'],
+      ['topic_id', 'archived', 'Urgency', 'base_priority'],
       ['topic_id', 'priority', 'Priority '],
       ['topic_id', 'Topic ID'],
     ];

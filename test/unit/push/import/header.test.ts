@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { parseHeader } from '../../../../src/push/import/header.js';
@@ -45,6 +46,19 @@ describe('the header', () => {
     [['topic_id', 'priorty'], 'did you mean priority instead of "priorty"?'],
     [['topic_id', 'Prio (new)'], 'did you mean priority instead of "Prio (new)"?'],
     [['topic_id', 'Status [wanted]'], 'did you mean lifecycle_state instead of "Status [wanted]"?'],
+    // The other columns do not save a file in which one was renamed.
+    [['topic_id', 'archived', 'Prio'], 'did you mean priority?'],
+    [['topic_id', 'archived', 'Prioritaet'], 'did you mean priority?'],
+    [['topic_id', 'archived', 'new priority'], 'did you mean priority?'],
+    [['topic_id', 'priority', 'Lifecyle'], 'did you mean lifecycle_state?'],
+    [['topic_id', 'priority', 'Status (wanted)'], 'did you mean lifecycle_state?'],
+    // Nor does a name that resembles nothing, where the base column is still there.
+    [
+      ['topic_id', 'archived', 'Urgency', 'base_priority', 'base_archived'],
+      'has no column priority beside it',
+    ],
+    [['topic_id', '', 'archived', 'base_priority', 'base_archived'], 'column B (no name)'],
+    [['topic_id', '', 'title'], 'these have no name: column B'],
     [['topic_id', 'lifecycle_state', 'lifecycleState'], 'both mean lifecycle_state'],
     [['topic_id', 'status', 'state'], 'both mean lifecycle_state'],
     [['topic_id', 'priority', 'base_priority', 'Base Priority'], 'both mean base_priority'],
@@ -79,8 +93,37 @@ describe('columns', () => {
     expect(meaning('topic_id', 'title', 'priority', 'Owner', 'result', 'remote_value', '').notes).toEqual([
       'Unused columns: Owner.',
     ]);
-    expect(meaning('topic_id', 'archived', 'Prio (new)', 'Archived (old)').notes).toEqual([
-      'Unused columns: Prio (new) (did you mean priority?), Archived (old).',
+    expect(meaning('topic_id', 'priority', 'Prio (new)', 'notes', 'Stage', 'Log').notes).toEqual([
+      'Unused columns: Prio (new), notes, Stage, Log.',
     ]);
+  });
+
+  it('of the warehouse are never taken for a misspelled one', () => {
+    const columns = [...readFileSync('docs/schema.md', 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map(
+      ([, name]) => name,
+    );
+    const other = columns.filter(
+      (name) => !['topic_id', 'company_id', 'priority', 'archived_reason', 'logo_url'].includes(name ?? ''),
+    );
+    expect(other.length).toBeGreaterThan(200);
+    for (const name of new Set(other)) {
+      expect(meaning('topic_id', 'priority', name ?? '').entityType).toBe('topic');
+      expect(meaning('topic_id', 'archived_reason', name ?? '').entityType).toBe('topic');
+      expect(meaning('company_id', 'logo_url', name ?? '').entityType).toBe('company');
+    }
+  });
+
+  it('may be missing from a sheet that has nothing else in their place', () => {
+    const { fields } = meaning('topic_id', 'title', 'archived', 'base_priority', 'base_archived');
+    expect(fields).toEqual({ archived: 'archived/base_archived' });
+  });
+
+  it('that say whose row it is are the title of a topic, and the name that a company had', () => {
+    const titleOf = (...columns: string[]) => parseHeader(columns, 'list.csv').title?.header ?? null;
+    expect(titleOf('topic_id', 'priority', 'Topic title', 'Name')).toBe('Topic title');
+    expect(titleOf('topic_id', 'priority')).toBe(null);
+    expect(titleOf('company_id', 'name', 'base_name')).toBe('base_name');
+    expect(titleOf('company_id', 'name')).toBe(null);
+    expect(titleOf('company_id', 'is_vip', 'Company')).toBe('Company');
   });
 });

@@ -1,7 +1,11 @@
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
 import { enqueue } from '../../../../src/push/import/enqueue.js';
-import { type PreparedImport, prepareImport } from '../../../../src/push/import/prepare.js';
+import {
+  type ImportOptions,
+  type PreparedImport,
+  prepareImport,
+} from '../../../../src/push/import/prepare.js';
 import type { ImportReport } from '../../../../src/push/import/report.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
 import { Queue } from '../../../../src/push/queue/queue.js';
@@ -79,14 +83,20 @@ export class Importing {
     given: string | ImportSource,
     skipInvalid = false,
     followMerges = false,
+    more: Partial<ImportOptions> = {},
   ): Promise<PreparedImport> {
     const source = typeof given === 'string' ? await csv(given) : given;
     const parts = { store: this.warehouse, queue: this.queue, settings };
-    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, followMerges });
+    return prepareImport(parts, source, { requestedBy: 'kim', skipInvalid, followMerges, ...more });
   }
 
   async run(given: string | ImportSource, skipInvalid = false): Promise<ImportReport> {
     return enqueue(this.queue, await this.prepare(given, skipInvalid));
+  }
+
+  /** What a person imports: `by` of null is nobody who is named. */
+  async runBy(by: string | null, given: string | ImportSource): Promise<ImportReport> {
+    return enqueue(this.queue, await this.prepare(given, false, false, { requestedBy: by }));
   }
 
   /** The outcome of each row, in the order of the file. */

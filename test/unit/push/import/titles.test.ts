@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { Importing, syncedAt, town } from './support.js';
+
+let warehouse: Warehouse;
+beforeAll(async () => {
+  warehouse = await town();
+  const at = `TIMESTAMPTZ '${syncedAt}'`;
+  await warehouse.run(
+    `INSERT INTO topics BY NAME SELECT unnest(['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) AS id,
+       unnest(['=SUM of all' || chr(10) || 'fails', 'Übergröße “café”', 'Ошибка при входе 12', '007', '😀', repeat('long ', 8000)]) AS title,
+       'low' AS priority, 'open' AS lifecycle_state, ${at} AS synced_at`,
+  );
+  await warehouse.run(
+    `INSERT INTO topic_versions BY NAME SELECT 't1' AS topic_id, 'First title' AS title, ${at} AS valid_from`,
+  );
+  await warehouse.run(
+    `INSERT INTO history BY NAME SELECT 'h1' AS id, 'topic' AS entity_type, 't2' AS entity_id, 'UPDATE' AS operation,
+       '{"title": "Second title", "x": {"title": 1}}'::JSON AS previous_values, ${at} AS changed_at`,
+  );
+  await warehouse.run(
+    `INSERT INTO company_versions BY NAME SELECT '1' AS company_id, 'Acme Ltd' AS name, ${at} AS valid_from`,
+  );
+});
+afterAll(() => warehouse.close());
+
+const problemsOf = async (text: string) =>
+  (await (await Importing.on(warehouse)).prepare(text)).problems.map(
+    ({ row, column, value, problem }) => `${row} ${column} "${value}" ${problem}`,
+  );
+
+describe('a row whose title is not that of its id', () => {
+  it('is refused with the title that its id has, and the other rows count with --skip-invalid', async () => {
+    const text = 'topic_id,title,priority\nt1,Topic 2,high\nt2,Topic 2,low\n';
+    expect(await problemsOf(text)).toEqual([
+      '2 title "Topic 2" is not the title of this id, which is "Topic 1": put each id back beside its title, or delete the row',
+    ]);
+    const importing = await Importing.on(warehouse);
+    expect(await importing.outcomes(text)).toEqual(['invalid', 'not_queued']);
+    expect(await importing.outcomes(text, true)).toEqual(['invalid', 'queued']);
+  });
+
+  it('is refused also where it asks for what the topic already has, and in another row of its id', async () => {
+    expect(
+      await problemsOf('topic_id,title,priority\nt1,Topic 2,default\nt1,Topic 1,default\n'),
+    ).toHaveLength(1);
+  });
+
+  it.each([
+    ['title', 'topic_id'],
+    ['Topic Title', 'Topic ID'],
+    ['Name', 'topic_id'],
+    ['Titel', 'id'],
+  ])('is found by the column %s', async (title, id) => {
+    expect(await problemsOf(`${id},${title},priority\nt1,Topic 2,high\n`)).toHaveLength(1);
+  });
+});
+
+describe('several such rows', () => {
+  const shifted =
+    'topic_id,title,priority\nt1,Topic 2,high\nt2,Topic 3,high\nt3,Topic 1,high\nt4,Topic 4,high\n';
+
+  it('refuse the whole file, whichever rows are skipped', async () => {
+    for (const skipInvalid of [false, true]) {
+      const importing = await Importing.on(warehouse);
+      const report = await importing.run(shifted, skipInvalid);
+      expect(report).toMatchObject({ outcome: 'refused', queued: [], exitCode: 3 });
+      expect(report.refusal).toMatch(/^3 rows have a title that is not that of their id, as after sorting/);
+      expect(report.rows.map(({ outcome }) => outcome)).toEqual([...Array(3).fill('invalid'), 'not_queued']);
+      expect(report.rows[3]?.text).toBe(`${report.refusal}.`);
+      expect(importing.queue.all()).toEqual([]);
+    }
+  });
+
+  it('count with --ignore-titles', async () => {
+    const importing = await Importing.on(warehouse);
+    const prepared = await importing.prepare(shifted, false, false, { ignoreTitles: true });
+    expect(prepared).toMatchObject({ problems: [], refusal: null });
+    expect(prepared.newChanges).toHaveLength(4);
+  });
+
+  it('of companies are found by the name when the sheet was written', async () => {
+    const text = 'company_id,name,is_vip,base_name,base_is_vip\n1,Beta,no,Beta,yes\n2,Acme,yes,Acme,no\n';
+    expect(await problemsOf(text)).toEqual([
+      '2 base_name "Beta" is not the name of this id, which is "Acme": put each id back beside its name, or delete the row',
+      '3 base_name "Acme" is not the name of this id, which is "Beta": put each id back beside its name, or delete the row',
+    ]);
+  });
+
+  it('of companies are found by names that went to other rows, with or without their base', async () => {
+    for (const text of [
+      'company_id,name,is_vip\n1,Beta,yes\n2,ACME ,no\n',
+      'company_id,name,base_name\n1,Beta,Acme\n2,Acme,Beta\n',
+    ])
+      expect(await problemsOf(text)).toHaveLength(2);
+    // Other names are what somebody wants, and so is the name of another company for one.
+    expect(await problemsOf('company_id,name\n1,Acme Corp\n2,Beta Corp\n')).toEqual([]);
+    expect(await problemsOf('company_id,name\n1,Beta\n2,Beta\n')).toEqual([]);
+  });
+});
+
+describe('a title is that of its id', () => {
+  it.each([
+    ['when it was that once, as the sync saw it', 't1,First title'],
+    ['when it was that once, as the history says', 't2,"second  Title "'],
+    ['when it is empty', 't1,'],
+    ['when it is that of what the topic was merged into', 'folded,Topic 2'],
+    ['as a CSV file protects it', 'p1,"\'=sum of all fails"'],
+    ['in other quotes and another form of Unicode', `p2,"${'Übergröße "café"'.normalize('NFD')}"`],
+    ['in a file that has ? for letters', 'p3,?????? ??? ????? 12'],
+    ['as a number', 'p4,7'],
+    ['where nothing of it is left', 'p5,??'],
+    ['where it was the result of a formula', 'p1,#NAME?'],
+    ['when it was cut', `p6,${'long '.repeat(60)}`],
+    ['when it was cut with dots', 'p6,long long...'],
+    ['when the warehouse has none', 'filed,anything'],
+  ])('%s', async (_, cells) => {
+    const importing = await Importing.on(warehouse);
+    const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
+    expect(problems).toEqual([]);
+  });
+
+  it('for a company too when it was that once', async () => {
+    expect(await problemsOf('company_id,name,is_vip,base_name\n1,Acme Ltd,yes,Acme Ltd\n')).toEqual([]);
+  });
+});
