@@ -6,13 +6,15 @@ SELECT part, value FROM (
   UNION
   SELECT 'identity', concat(source_name, ':', source_author_id) FROM accounts
   UNION
-  SELECT unnest(['email', 'text']), source_author_id FROM accounts
+  SELECT 'source_id', source_author_id FROM accounts
+  UNION
+  SELECT 'email', source_author_id FROM accounts WHERE contains(source_author_id, '@')
   UNION
   SELECT 'name', display_name FROM accounts
   UNION
   SELECT 'text', source_avatar_url FROM accounts
   UNION
-  SELECT unnest(['message', 'text']), unnest([id, source_message_id])
+  SELECT unnest(['message', 'source_id']), unnest([id, source_message_id])
   FROM messages
   WHERE author_id IN (SELECT id FROM accounts)
 )

@@ -6,7 +6,7 @@ SELECT part, value FROM (
   UNION
   SELECT 'identity', concat(platform, ':', platform_id) FROM company_identities WHERE company_id IN (FROM family)
   UNION
-  SELECT 'text', unnest([platform_id, platform_username]) FROM company_identities WHERE company_id IN (FROM family)
+  SELECT unnest(['source_id', 'text']), unnest([platform_id, platform_username]) FROM company_identities WHERE company_id IN (FROM family)
   UNION
   SELECT 'name', name FROM companies WHERE id IN (FROM family)
   UNION

@@ -3,7 +3,7 @@
 SELECT part, value FROM (
   SELECT 'conversation' AS part, unnest($ids::VARCHAR[]) AS value
   UNION
-  SELECT unnest(['message', 'text']), unnest([id, source_message_id])
+  SELECT unnest(['message', 'source_id']), unnest([id, source_message_id])
   FROM messages
   WHERE group_id IN (SELECT unnest($ids::VARCHAR[]))
 )

@@ -26,13 +26,13 @@ SELECT part, value FROM (
   UNION
   SELECT 'author', id FROM their_authors
   UNION
-  SELECT unnest(['message', 'text']), unnest([id, source_message_id])
+  SELECT unnest(['message', 'source_id']), unnest([id, source_message_id])
   FROM messages
   WHERE author_id IN (SELECT id FROM their_authors)
   UNION
   SELECT 'identity', concat(platform, ':', platform_id) FROM accounts
   UNION
-  SELECT 'text', platform_id FROM accounts
+  SELECT 'source_id', platform_id FROM accounts
   UNION
   SELECT 'email', platform_id FROM accounts WHERE contains(platform_id, '@')
   UNION

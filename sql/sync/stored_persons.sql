@@ -13,13 +13,12 @@ disputed AS (
   FROM later
   WHERE EXISTS (
     SELECT 1
-    FROM (SELECT unnest(json_keys(listed)) AS field)
-    WHERE json_exists(own, '$."' || field || '"')
-      AND json_extract(own, '$."' || field || '"') IS DISTINCT FROM json_extract(listed, '$."' || field || '"')
+    -- Each member as it is: a name from outside is no part of a path.
+    FROM json_each(listed) AS ours
+    JOIN json_each(own) AS theirs ON theirs.key = ours.key
+    WHERE theirs.value IS DISTINCT FROM ours.value
       AND NOT (
-        field = 'company'
-        AND json_extract(own, '$.company')
-        = json_merge_patch(json_extract(listed, '$.company'), '{"isOrgCompany": null}')
+        ours.key = 'company' AND theirs.value = json_merge_patch(ours.value, '{"isOrgCompany": null}')
       )
   )
 )

@@ -5,8 +5,19 @@ import { z } from 'zod';
  * object keeps fields that nobody documented, and a field whose presence is not promised may be absent or null.
  */
 
+/**
+ * Whether a value is an identifier that can be stored and asked for as it is. A NUL or half of a surrogate pair would have to
+ * be replaced, and two ids could then be the same.
+ */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value);
+}
+
 /** An identifier. The document says UUID for some and string for others; only its being there is relied on. */
-export const id = z.string().min(1);
+export const id = z
+  .string()
+  .min(1)
+  .refine(isId, 'is not valid text: it has a NUL or half of a surrogate pair');
 
 /** Ids of people and companies as the paths of `/people/{personId}/history` and company identities demand them. */
 export const digits = z.string().regex(/^\d+$/);

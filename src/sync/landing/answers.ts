@@ -231,7 +231,7 @@ function landCompany(landing: Landing, person: Landed): void {
   const texts = partText({ item: company, text: partText(person, 'company') }, 'employees').elements();
   const key = (employee: Record<string, unknown>): ItemKey => ({ id: idOf(employee), parentId: companyId });
   const named = company.employees.flatMap((item, index) =>
-    isObject(item) && idOf(item) !== null ? [{ item, text: texts[index] ?? JsonText.of(item) }] : [],
+    isObject(item) && typeof item.id === 'string' ? [{ item, text: texts[index] ?? JsonText.of(item) }] : [],
   );
   landing.items(
     'company_employees',

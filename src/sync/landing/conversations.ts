@@ -171,8 +171,11 @@ function withoutAuthors(item: Record<string, unknown>, text: JsonText, position?
   );
 }
 
-/** The id of an author, in the place of the whole. An id that is not text stays as it was sent, with all of its author. */
+/**
+ * The id of an author, in the place of the whole; nothing in the place of one that cannot be stored. An id that is not text
+ * stays as it was sent, with all of its author.
+ */
 function authorId({ author }: Record<string, unknown>): Record<string, JsonText> {
   if (!isObject(author) || (author.id !== undefined && typeof author.id !== 'string')) return {};
-  return { author: JsonText.of({ id: author.id }) };
+  return { author: JsonText.of({ id: idOf(author) ?? undefined }) };
 }

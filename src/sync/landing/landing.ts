@@ -3,6 +3,7 @@ import { JsonText, sentText, textsOf } from '../../api/json-text.js';
 import type { Arrival } from '../../base/clock.js';
 import { type AnswerTooLargeError, sizeText } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
+import { isId } from '../../contract/fields.js';
 import type { Key } from '../../contract/resource-entry.js';
 import type { Resources } from '../../contract/resources.js';
 import type {
@@ -19,6 +20,10 @@ import { type BadPart, badParts, type Issue, type ItemKey, SchemaDrift } from '.
 import { SeenContent } from './seen-content.js';
 
 const exampleLength = 200;
+/** Names of fields come from outside, too. */
+const pathLength = 200;
+/** The most differences that are noted of one answer. */
+const mostNoted = 1_000;
 
 /** The deepest nesting of an item that is stored. The API documents 6 levels; JSON.stringify overflows at some 5,000. */
 const maxItemDepth = 500;
@@ -26,17 +31,21 @@ const maxItemDepth = 500;
 /** Up to so many characters of a rejected item are kept. */
 const rejectedBodyLength = 65_536;
 
-/** The id of an item when it is one: a non-empty string. */
-export function idOf(item: Record<string, unknown>, field = 'id'): string | null {
-  const value = item[field];
-  return typeof value === 'string' && value !== '' ? value : null;
+/** The id of an item when it is one that can be stored as it is (see `isId`). */
+export function idOf(item: Record<string, unknown>): string | null {
+  return isId(item.id) ? item.id : null;
 }
 
-/** What names an item, by the key of its resource; null when a field of it is not text. */
+/** What names an item, by the key of its resource: the same for no two items. Null when a field of it is not an id. */
 export function nameOf(item: unknown, key: Key): string | null {
   const values = key.map((path) => path.split('.').reduce<unknown>(fieldOf, item));
-  if (!values.every((value) => typeof value === 'string')) return null;
-  return values.join(':') || null;
+  if (!values.every(isId)) return null;
+  // Only the last one may have a colon in it.
+  return values
+    .map((value, at) =>
+      at < values.length - 1 ? value.replaceAll('%', '%25').replaceAll(':', '%3A') : value,
+    )
+    .join(':');
 }
 
 function fieldOf(value: unknown, field: string): unknown {
@@ -306,12 +315,15 @@ export class Landing {
 
   #reject(kind: string, key: ItemKey, path: string, reason: string, item: JsonText): void {
     const body = rejectedBody(item);
-    this.rejections.push({ endpoint: kind, ...key, path, reason, body, seenAt: this.fetchedAt });
+    const at = path.slice(0, pathLength);
+    this.rejections.push({ endpoint: kind, ...key, path: at, reason, body, seenAt: this.fetchedAt });
   }
 
-  #note(kind: string, path: string, drift: DriftKind, example: unknown): void {
+  #note(kind: string, field: string, drift: DriftKind, example: unknown): void {
+    const path = field.slice(0, pathLength);
     const name = `${kind}\n${path}\n${drift}`;
     const noted = this.#noted.get(name);
+    if (!noted && this.#noted.size >= mostNoted) return;
     const text = noted
       ? noted.example
       : storable(JSON.stringify(example ?? null)).text.slice(0, exampleLength);

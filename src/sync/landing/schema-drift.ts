@@ -71,11 +71,12 @@ export class SchemaDrift {
   /** Compares the items of one answer with their schema. All of them count before one of them is judged. */
   check(kind: string, schema: z.ZodType, items: readonly unknown[]): CheckedItem[] {
     const stats = this.#statsOf(kind);
+    const documented = documentedFields(schema);
     const compared = items.map((item) => {
       const issue = firstIssue(schema, item);
       if (isObject(item)) {
         stats.items += 1;
-        for (const field in item) stats.fields.add(field);
+        for (const field in item) if (documented?.has(field)) stats.fields.add(field);
       }
       if (issue) failureAt(stats, issue.path).times += 1;
       return { item, issue };

@@ -257,6 +257,7 @@ function strippedRow(
     const value = row[name];
     if (typeof value !== 'string') continue;
     if (type === 'JSON') set(name, stripJson(forgotten, value));
+    else if (/(?:^|_)id$/.test(name)) set(name, forgotten.redactId(value));
     else set(name, forgotten.redact(value, { isName: nameColumns.has(name) }));
   }
   const versions = ofEntity[table.replace('main.', '')];
@@ -317,13 +318,15 @@ function stripRejection(
 
 /** A path of a request without the ids of what was forgotten. */
 export function stripPath(forgotten: Fingerprints, path: string): string {
-  if (!forgotten.mayTouch(path)) return path;
+  if (!forgotten.mayTouch(path) && !forgotten.mayTouch(decoded(path))) return path;
   return path
     .replace(/\/(people|companies|groups)\/([^/?]+)/g, (found, list: string, id: string) =>
       entityParts.some((part) => forgotten.has(part, decoded(id))) ? `/${list}/forgotten` : found,
     )
     .replace(/(personId|companyId)=([^&]+)/g, (found, name: string, id: string) =>
-      entityParts.some((part) => forgotten.has(part, decoded(id))) ? `${name}=forgotten` : found,
+      entityParts.some((part) => forgotten.has(part, decoded(id.replaceAll('+', ' '))))
+        ? `${name}=forgotten`
+        : found,
     );
 }
 

@@ -1,24 +1,27 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Recognizes what was forgotten without keeping it: each id, address and name is kept as a salted hash of its words. A
+ * Recognizes what was forgotten without keeping it. An id is kept as a salted hash of its characters: ids mean nothing but
+ * themselves, so `aB-1` is not `Ab.1`. Names, addresses and what was written are kept as a salted hash of their words. A
  * text is searched for them word by word, so a name inside a sentence and an address inside a link are found as well.
  */
 
-/** What a fingerprint stands for. Ids are compared whole; the texts are found inside other texts. */
+/** What a fingerprint stands for. Ids are compared whole, as the API gives them; the texts are found inside other texts. */
 export type Part =
   | 'person'
   | 'author'
   | 'company'
   | 'conversation'
   | 'message'
-  /** An account, as `platform:platformId`. */
+  /** An account, as `platform:platformId`. One that is an e-mail address is compared as an address. */
   | 'identity'
+  /** The id of an account or a message in its source: found in other texts with the same characters. */
+  | 'source_id'
   /** The address of a person who may come under an id that nobody knows yet. */
   | 'email'
   /** A name: not removed from the name of somebody else who has the same. */
   | 'name'
-  /** An address, a link, a phone number or an account's id. */
+  /** An address, a link or a phone number. */
   | 'text'
   /** What somebody wrote, found in the quotes of the same conversation. */
   | 'quote'
@@ -96,13 +99,15 @@ export class Fingerprints {
     return true;
   }
 
-  /** The fingerprint of a value; null for one without a letter or digit. `within` is the conversation of a quote. */
+  /** The fingerprint of a value; null for a text without a letter or digit. `within` is the conversation of a quote. */
   of(part: Part, value: string, within = ''): Fingerprint | null {
-    const words = wordsOf(value).map(({ word }) => word);
-    if (words.length === 0) return null;
+    const places = wordsOf(value);
+    const words = places.map(({ word }) => word);
+    if (words.length === 0 && (textParts.has(part) || value === '')) return null;
     const hashes = words.slice(0, prefixWords).map((word) => this.#hashOf(word));
+    const isWords = textParts.has(part) && part !== 'source_id';
     return {
-      fingerprint: this.#fingerprint(part, words, within),
+      fingerprint: this.#fingerprint(part, isWords ? words.join(' ') : exact(part, value), within),
       part,
       words: words.length,
       prefix: combined(hashes),
@@ -110,10 +115,9 @@ export class Fingerprints {
   }
 
   /** Whether this id, address or account was forgotten. */
-  has(part: Part, value: unknown): boolean {
+  has(part: IdPart, value: unknown): boolean {
     if (typeof value !== 'string' || value === '' || !this.#parts.has(part)) return false;
-    const row = this.of(part, value);
-    return row !== null && this.#known.has(row.fingerprint);
+    return this.#known.has(this.#fingerprint(part, exact(part, value)));
   }
 
   /**
@@ -122,6 +126,7 @@ export class Fingerprints {
    */
   mayTouch(text: string): boolean {
     if (this.isEmpty) return false;
+    if (this.#byPrefix.has(combined([]))) return true;
     const lower = (text.includes('\\') ? unescaped(text) : text).toLowerCase();
     let second = 0;
     let third = 0;
@@ -175,9 +180,15 @@ export class Fingerprints {
     return result + text.slice(from);
   }
 
+  /** The id of somebody else without what was forgotten: an address in it, or the whole where it is an id in a source. */
+  redactId(id: string): string {
+    if (id.includes('@')) return this.redact(id);
+    return this.has('source_id', id) ? removed : id;
+  }
+
   /** An id that stands for an account: the same each time, so that rows of the same account still join. */
   pseudonym(account: string): string {
-    return `${pseudonymPrefix}${this.#digest('pseudonym', account.toLowerCase()).slice(0, 16)}`;
+    return `${pseudonymPrefix}${this.#digest('pseudonym', exact('identity', account)).slice(0, 16)}`;
   }
 
   /** The number of words of the longest forgotten text that begins at a word; 0 where none does. */
@@ -195,13 +206,15 @@ export class Fingerprints {
         if (count <= longest || index + count > words.length || Math.min(count, prefixWords) !== length)
           continue;
         if (!textParts.has(part) || (isName && part === 'name')) continue;
-        // A name of one word, such as Mark or Grace, is a word of other sentences too.
+        // A name of one word, such as Mark or Grace, is a word of other sentences too, and so is an id that looks like one.
         const isAlone = words.length === 1 || (isFile && isCell(text, words[index]));
-        if (count === 1 && part === 'name' && !isAlone) continue;
+        const isCommon = part === 'name' || (part === 'source_id' && isPlainWord(words[index]?.word ?? ''));
+        if (count === 1 && isCommon && (!isAlone || isName)) continue;
         if (part === 'line' && !isFile && (isWhole || count < words.length)) continue;
         if (part === 'quote' && (conversation === '' || (isWhole && count === words.length))) continue;
-        const found = words.slice(index, index + count).map(({ word }) => word);
-        if (this.#known.has(this.#fingerprint(part, found, part === 'quote' ? conversation : '')))
+        const found = words.slice(index, index + count);
+        const value = part === 'source_id' ? idAt(text, found) : found.map(({ word }) => word).join(' ');
+        if (this.#known.has(this.#fingerprint(part, value, part === 'quote' ? conversation : '')))
           longest = count;
       }
     }
@@ -213,8 +226,8 @@ export class Fingerprints {
     return ((this.#filter[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0 && this.#byPrefix.has(prefix);
   }
 
-  #fingerprint(part: Part, words: readonly string[], within: string): string {
-    return this.#digest(part, `${within.toLowerCase()}\n${words.join(' ')}`).slice(0, 32);
+  #fingerprint(part: Part, value: string, within = ''): string {
+    return this.#digest(part, `${within}\n${value}`).slice(0, 32);
   }
 
   #digest(what: string, value: string): string {
@@ -229,7 +242,31 @@ export class Fingerprints {
 }
 
 /** The parts that are looked for inside of texts. */
-const textParts: ReadonlySet<Part> = new Set(['name', 'text', 'quote', 'line']);
+const textParts: ReadonlySet<Part> = new Set(['name', 'text', 'source_id', 'quote', 'line']);
+
+/** The parts that are compared whole. */
+type IdPart = Exclude<Part, 'name' | 'text' | 'quote' | 'line'>;
+
+/** What is compared of an id: all of it, as it is. Addresses do not differ by upper and lower case. */
+function exact(part: Part, value: string): string {
+  if (part === 'email' || (part === 'identity' && value.includes('@'))) return value.trim().toLowerCase();
+  return value;
+}
+
+/** An id in a text, from its first word to its last; '' where it goes on: `aB-1` is not in `aB-1-2`. */
+function idAt(text: string, words: readonly Word[]): string {
+  const from = words[0]?.from ?? 0;
+  const to = words.at(-1)?.to ?? 0;
+  const goesOn =
+    /[\p{L}\p{N}][-_.]$/u.test(text.slice(Math.max(0, from - 3), from)) ||
+    /^[-_.][\p{L}\p{N}]/u.test(text.slice(to, to + 3));
+  return goesOn ? '' : text.slice(from, to);
+}
+
+/** Whether an id of one word may be a word of a sentence. */
+function isPlainWord(word: string): boolean {
+  return !/\d/.test(word) || word.length <= 4;
+}
 
 const pseudonymPrefix = 'forgotten-';
 

@@ -81,7 +81,7 @@ export async function planForget(
     ));
   if (inAdvance) {
     for (const value of unknown) {
-      const parts: Part[] = value.includes('@') ? ['email', 'text'] : [type];
+      const parts: Part[] = value.includes('@') ? [type, 'email', 'text'] : [type];
       for (const part of parts) addPart(trial, part, value);
       if (value.includes('@')) addPart(trial, 'identity', `email:${value}`);
     }
@@ -206,7 +206,7 @@ async function addFingerprints(
   if (ids.length === 0) return 0;
   const rows = await session.all<{ part: Part; value: string }>(sqlFile(`forget/${type}`), { ids });
   const authors = rows.flatMap(({ part, value }) => (part === 'author' ? value : []));
-  const texts = rows.filter(({ part }) => part === 'name' || part === 'text');
+  const texts = rows.filter(({ part }) => ownTexts.has(part));
   const others =
     type === 'conversation'
       ? []
@@ -218,8 +218,7 @@ async function addFingerprints(
         });
   const shared = new Set(others.map(({ value }) => value));
   for (const { part, value } of rows) {
-    const isText = part === 'name' || part === 'text';
-    if (!isText) addPart(forgotten, part, value);
+    if (!ownTexts.has(part)) addPart(forgotten, part, value);
     else if (isLongEnough(value) && !shared.has(value.toLowerCase())) addText(forgotten, part, value);
   }
   const written = await session.all<{ conversation: string; content: string | null; title: string | null }>(
@@ -252,11 +251,18 @@ function isLongEnough(value: string): boolean {
   return value.length >= shortest || (value.length > 1 && [...value].every((one) => noBlanks.test(one)));
 }
 
+/** The parts that somebody else may have as well. */
+const ownTexts: ReadonlySet<Part> = new Set(['name', 'text', 'source_id']);
+
 /**
- * Adds a name or an address. One word without a digit may be a common word: it is treated as a name. A letter with an
+ * Adds a name, an address or an id in a source, which may be an address. One word without a digit may be a common word: it is treated as a name. A letter with an
  * accent has two forms in Unicode, and programs differ in which they write.
  */
-function addText(forgotten: Fingerprints, part: 'name' | 'text', value: string): void {
+function addText(forgotten: Fingerprints, part: Part, value: string): void {
+  if (part === 'source_id' && !value.includes('@')) {
+    addPart(forgotten, part, value);
+    return;
+  }
   const isHandle = /\d/.test(value) && value.length > 4;
   const isOneWord = wordsOf(value).length === 1;
   const found = isOneWord ? (isHandle ? 'text' : 'name') : part;

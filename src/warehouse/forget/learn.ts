@@ -63,7 +63,7 @@ const message: Learn = (forgotten, item, { id, parentId }) => {
   return isForgotten
     ? [
         ['message', id],
-        ['text', item.sourceMessageId],
+        ['source_id', item.sourceMessageId],
       ]
     : [];
 };

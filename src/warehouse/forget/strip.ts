@@ -170,7 +170,8 @@ export function documentId(
   if (entityOfKind[endpoint] !== 'identity' || parent === undefined) return id;
   const colon = id.indexOf(':');
   if (colon < 0 || isPseudonym(id.slice(colon + 1))) return id;
-  const isForgotten = forgotten.has(parent, parentId) || forgotten.redact(id) !== id;
+  const isForgotten =
+    forgotten.has(parent, parentId) || forgotten.redactId(id.slice(colon + 1)) !== id.slice(colon + 1);
   return isForgotten ? `${id.slice(0, colon)}:${forgotten.pseudonym(id)}` : id;
 }
 
@@ -187,9 +188,11 @@ interface Inside {
   readonly ofForgotten: boolean;
   /** Whether every text in it goes: the values of a history. */
   readonly withoutTexts: boolean;
+  /** Whether it may have any field: what is called an id there may be a name. */
+  readonly isFreeForm: boolean;
 }
 
-const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false };
+const nowhere: Inside = { entity: undefined, ofForgotten: false, withoutTexts: false, isFreeForm: false };
 
 class Stripping {
   readonly #forgotten: Fingerprints;
@@ -238,6 +241,10 @@ class Stripping {
 
   #writeText(value: string, source: string, inside: Inside, field: string): string {
     if (inside.withoutTexts) return 'null';
+    if (!inside.isFreeForm && /^id$|Ids?$/.test(field)) {
+      const id = this.#forgotten.redactId(value);
+      return id === value ? source : JSON.stringify(id);
+    }
     const options: TextOptions = {
       isName: nameFields.has(field) && inside.entity !== undefined,
       isWhole: (field === 'content' || field === 'title') && inside.entity === 'message',
@@ -295,7 +302,7 @@ class Stripping {
     if (platform !== undefined && value.kind !== 'string' && isForgotten) return 'null';
     if (platform !== undefined && value.kind === 'string') {
       // An account of somebody else may name what was forgotten: an address at the domain of a company.
-      const isNamed = this.#forgotten.redact(value.value) !== value.value;
+      const isNamed = this.#forgotten.redactId(value.value) !== value.value;
       return isForgotten || isNamed
         ? this.#account(textOf(node, platform), value.value)
         : this.#source(value);
@@ -312,6 +319,7 @@ class Stripping {
           entity: entityOfMember[name],
           ofForgotten: name === 'identities' && isForgotten,
           withoutTexts: inside.withoutTexts,
+          isFreeForm: inside.isFreeForm || name === 'metadata',
         }
       : { ...inside, entity: hasId ? entity : undefined };
     // Accounts, dates and ids of what was forgotten are what `kept` says; they are not searched for words.

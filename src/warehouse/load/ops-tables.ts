@@ -123,10 +123,13 @@ function refused(status: number | null): boolean {
   return status !== null && status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 }
 
+/**
+ * One row per record and path, of its latest form: a record that changes and stays bad takes no more room. A record without
+ * an id is known by its place alone. A record that was rejected before, in whatever way, is not new.
+ */
 function rejections(batch: Batch): OpsRows {
-  const same = ['endpoint', 'parent_id', 'id', 'path', 'reason', 'body_hash']
-    .map((name) => `r.${name} IS NOT DISTINCT FROM b.${name}`)
-    .join(' AND ');
+  const record = ['endpoint', 'parent_id', 'id'].map((name) => `r.${name} IS NOT DISTINCT FROM b.${name}`);
+  const same = [...record, 'r.path = b.path'].join(' AND ');
   return {
     table: 'batch_rejections',
     columns: [
@@ -144,31 +147,37 @@ function rejections(batch: Batch): OpsRows {
     sql: [
       `CREATE OR REPLACE TEMP TABLE rejections_now AS
         WITH b AS (
-          SELECT endpoint, parent_id, id, path, reason, any_value(body) AS body, md5(body) AS body_hash,
+          SELECT endpoint, parent_id, id, path, arg_max(reason, seen_at) AS reason, arg_max(body, seen_at) AS body,
                  min(seen_at) AS first_seen_at, max(seen_at) AS last_seen_at, count(*) AS seen_count
-            FROM batch_rejections GROUP BY endpoint, parent_id, id, path, reason, md5(body))
-        SELECT r.rowid AS rid, b.* REPLACE (
+            FROM batch_rejections GROUP BY endpoint, parent_id, id, path)
+        SELECT b.* REPLACE (
                  b.body::JSON AS body, least(b.first_seen_at, r.first_seen_at) AS first_seen_at,
-                 b.seen_count + coalesce(r.seen_count, 0) AS seen_count)
+                 b.seen_count + coalesce(r.seen_count, 0) AS seen_count),
+               md5(b.body) AS body_hash,
+               NOT EXISTS (FROM ops.rejected_records r WHERE ${record.join(' AND ')} AND (b.id IS NOT NULL OR r.path = b.path)) AS is_new
           FROM b LEFT JOIN ops.rejected_records r ON ${same}`,
-      'DELETE FROM ops.rejected_records WHERE rowid IN (SELECT rid FROM rejections_now)',
+      // What an earlier run found elsewhere in the same record is not what is wrong with it now.
+      `DELETE FROM ops.rejected_records AS r WHERE EXISTS (
+        FROM rejections_now AS b
+        WHERE ${record.join(' AND ')}
+          AND (r.path = b.path OR (b.id IS NOT NULL AND r.run_id IS DISTINCT FROM ${literal(batch.runId)})))`,
       `INSERT INTO ops.rejected_records BY NAME
-        SELECT * EXCLUDE (rid), NULL::TIMESTAMPTZ AS resolved_at, ${literal(batch.runId)} AS run_id FROM rejections_now`,
+        SELECT * EXCLUDE (is_new), NULL::TIMESTAMPTZ AS resolved_at, ${literal(batch.runId)} AS run_id FROM rejections_now`,
     ],
   };
 }
 
 async function countNewRejections(tx: Statements): Promise<number> {
   const [counted] = await tx.all<{ fresh: number }>(
-    'SELECT count(*) AS fresh FROM rejections_now WHERE rid IS NULL',
+    'SELECT count(*) AS fresh FROM rejections_now WHERE is_new',
   );
   return counted?.fresh ?? 0;
 }
 
 /**
- * Resolves rejections whose records now load. A record without an id is identified only by its place: it is resolved when
- * a later run gets everything at that place and does not reject it again. A place that is only ever fetched in part (a
- * history) resolves nothing. An answer that was rejected whole is resolved by a later one about the same entity.
+ * Resolves rejections whose records now load, or are gone: a later run gets everything at their place and does not reject
+ * them again. A place that is only ever fetched in part (a history) resolves nothing. An answer that was rejected whole is
+ * resolved by a later one about the same entity.
  */
 async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
   const lists = batch.scans.filter(({ verified }) => verified);
@@ -178,7 +187,7 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
   const [open] = await tx.all('SELECT 1 FROM ops.rejected_records WHERE resolved_at IS NULL LIMIT 1');
   if (!open) return;
   // This run's own rejections have its run_id: an item on an earlier page of the same list is among them.
-  const withoutId = `resolved_at IS NULL AND rejected_records.id IS NULL AND rejected_records.run_id <> ${literal(batch.runId)}`;
+  const ofEarlierRuns = `resolved_at IS NULL AND rejected_records.run_id <> ${literal(batch.runId)}`;
   const statements = [
     `UPDATE ops.rejected_records SET resolved_at = d.at
        FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM batch_documents GROUP BY ALL) d
@@ -186,14 +195,14 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
         AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND (rejected_records.run_id <> ${literal(batch.runId)} OR d.at > last_seen_at)`,
     `UPDATE ops.rejected_records SET resolved_at = s.at
        FROM (SELECT endpoint, parent_id, max(fetched_at) AS at FROM batch_sets GROUP BY ALL) s
-      WHERE ${withoutId} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
+      WHERE ${ofEarlierRuns} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
   ];
   // A batch with only state was not staged.
   const staged = batch.documents.length + batch.sets.length > 0;
   const ofLists = lists.map(
     ({ endpoint, endedAt }) =>
       `UPDATE ops.rejected_records SET resolved_at = ${literal(endedAt.toISOString())}::TIMESTAMPTZ
-        WHERE ${withoutId} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
+        WHERE ${ofEarlierRuns} AND endpoint = ${literal(endpoint)} AND parent_id IS NULL`,
   );
   const ofAnswers = `UPDATE ops.rejected_records SET resolved_at = c.fetched_at
        FROM (FROM coverage_now WHERE error IS NULL AND reason IS NULL) c
@@ -202,6 +211,9 @@ async function resolveRejections(tx: Statements, batch: Batch): Promise<void> {
   const all = [...(staged ? statements : []), ...ofLists, ...(answers.length > 0 ? [ofAnswers] : [])];
   if (all.length > 0) await tx.run(all.join(';\n'));
 }
+
+/** The most differences of one kind that a run notes of one endpoint: names may come from outside, and be others each night. */
+const mostDrift = 200;
 
 function drift(batch: Batch): OpsRows {
   return {
@@ -220,11 +232,18 @@ function drift(batch: Batch): OpsRows {
         WITH b AS (
           SELECT endpoint, path, kind, arg_min(example, seen_at) AS example, sum(occurrences)::BIGINT AS occurrences,
                  min(seen_at) AS first_seen_at, max(seen_at) AS last_seen_at
-            FROM batch_drift GROUP BY endpoint, path, kind)
+            FROM batch_drift GROUP BY endpoint, path, kind),
+        seen AS (
+          SELECT endpoint, kind, count(*) AS paths FROM ops.schema_drift
+           WHERE run_id = ${literal(batch.runId)} OR (endpoint, path, kind) IN (SELECT (endpoint, path, kind) FROM b)
+           GROUP BY endpoint, kind)
         SELECT d.rowid AS rid, b.* REPLACE (
                  coalesce(d.example, b.example) AS example, b.occurrences + coalesce(d.occurrences, 0) AS occurrences,
                  least(b.first_seen_at, d.first_seen_at) AS first_seen_at)
-          FROM b LEFT JOIN ops.schema_drift d ON d.endpoint = b.endpoint AND d.path = b.path AND d.kind = b.kind`,
+          FROM b LEFT JOIN ops.schema_drift d ON d.endpoint = b.endpoint AND d.path = b.path AND d.kind = b.kind
+          LEFT JOIN seen ON seen.endpoint = b.endpoint AND seen.kind = b.kind
+          QUALIFY rid IS NOT NULL
+            OR coalesce(seen.paths, 0) + row_number() OVER (PARTITION BY b.endpoint, b.kind, rid IS NULL ORDER BY b.path) <= ${mostDrift}`,
       'DELETE FROM ops.schema_drift WHERE rowid IN (SELECT rid FROM drift_now)',
       `INSERT INTO ops.schema_drift BY NAME SELECT * EXCLUDE (rid), ${literal(batch.runId)} AS run_id FROM drift_now`,
     ],

@@ -116,22 +116,30 @@ export interface Retention {
   readonly deletedContentDays?: number | 'never' | undefined;
 }
 
-const kinds = ['requests', 'runs', 'scans', 'attempts'] as const;
-export type Trimmed = Readonly<Record<(typeof kinds)[number], number>>;
+/** Files of sql/retention, and the setting of each. */
+const kinds = {
+  requests: 'requestsDays',
+  runs: 'runsDays',
+  scans: 'scansDays',
+  attempts: 'attemptsDays',
+  rejected: 'runsDays',
+  drift: 'runsDays',
+} as const;
+export type Trimmed = Readonly<Record<keyof typeof kinds, number>>;
 
 const dayMs = 86_400_000;
 
 /**
  * Removes the records of ops that are older than their retention, in one transaction; returns how many of each kind. What
  * the status needs stays, however old: the last run of each command, the last reading of each list, the attempts at open
- * changes.
+ * changes, what the latest sync rejected.
  */
 export async function trim(session: Session, keep: Retention, now: Date): Promise<Trimmed> {
   const removed: Record<string, number> = {};
   await session.transaction(async (tx) => {
-    for (const kind of kinds) {
+    for (const [kind, days] of Object.entries(kinds)) {
       const sql = sqlFile(`retention/${kind}`);
-      const before = new Date(now.getTime() - keep[`${kind}Days`] * dayMs);
+      const before = new Date(now.getTime() - keep[days] * dayMs);
       removed[kind] = await tx.run(sql, { before });
     }
   });

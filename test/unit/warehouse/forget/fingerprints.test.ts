@@ -88,8 +88,59 @@ describe('redact', () => {
     expect(made.redact('> Any news on this\nNo', { conversation: 'g2' })).toBe('> Any news on this\nNo');
   });
 
+  it('finds an id in a source with the same characters, where it does not go on', () => {
+    const made = forgotten(['source_id', 'U0-aB.7'], ['source_id', 'grace']);
+    expect(made.redact('by U0-aB.7, U0-aB.7. or /U0-aB.7/')).toBe(
+      'by [forgotten], [forgotten]. or /[forgotten]/',
+    );
+    for (const other of [
+      'u0-aB.7',
+      'U0 aB.7',
+      'U0-aB.77',
+      'U0-aB.7-1',
+      'x_U0-aB.7',
+      'the grace of it',
+      'Grace',
+    ])
+      expect(made.redact(other)).toBe(other);
+    expect(made.redactId('U0-aB.7')).toBe('[forgotten]');
+    expect(made.redactId('U0-aB.7.')).toBe('U0-aB.7.');
+  });
+
   it('keeps nothing that can be read', () => {
     const made = forgotten(['name', 'Kim Castellanos'], ['text', 'kim@mail.example'], ['person', '90210']);
     expect(JSON.stringify(made.rows())).not.toMatch(/kim|castellanos|90210/i);
   });
+});
+
+test('ids are what the API gives, to the character; addresses do not differ by upper and lower case', () => {
+  const ids = [
+    'aB-1',
+    'Ab.1',
+    'AB-1',
+    'aB 1',
+    ' aB-1',
+    'aB-1 ',
+    'aB-12',
+    'é',
+    'e\u0301',
+    '--',
+    '---',
+    '1',
+    '11',
+    '-1',
+  ];
+  for (const part of ['person', 'author', 'company', 'conversation', 'message', 'identity'] as const) {
+    for (const id of ids) {
+      const made = forgotten([part, id]);
+      expect(ids.filter((one) => made.has(part, one))).toEqual([id]);
+      expect(made.mayTouch(JSON.stringify({ id }))).toBe(true);
+    }
+  }
+  expect(forgotten(['identity', 'email:Kim@Mail.example']).has('identity', 'email:kim@mail.example')).toBe(
+    true,
+  );
+  expect(forgotten(['email', 'Kim@Mail.example ']).has('email', 'kim@mail.example')).toBe(true);
+  expect(forgotten(['email', 'kim.lee@mail.example']).has('email', 'kim-lee@mail.example')).toBe(false);
+  expect(forgotten().pseudonym('slack:U1a')).not.toBe(forgotten().pseudonym('slack:u1A'));
 });

@@ -73,23 +73,33 @@ test('rejections: a repeated one is not new, and a record that loads resolves th
     (await warehouse.load(batchOf(runId, { rejections }))).newRejections;
   expect(await rejected(rejection(0), rejection(1))).toBe(1);
   expect(await rejected(rejection(2))).toBe(0);
-  expect(await rejected(rejection(3, { id: null }), rejection(3, { body: '{"isBot":"other"}' }))).toBe(2);
-  expect(await rejected(rejection(4, { id: null }))).toBe(0);
+  expect(await rejected(rejection(3, { id: null }), rejection(3, { body: '{"isBot":"other"}' }))).toBe(1);
+  expect(await rejected(rejection(4, { id: null, body: '{}' }))).toBe(0);
 
   await warehouse.load(batchOf(runId, { documents: [doc('authors', 'a1', 10)] }));
   const rows = await warehouse.all(
     'SELECT id, first_seen_at, last_seen_at, seen_count, resolved_at FROM ops.rejected_records ORDER BY id, seen_count DESC',
   );
   expect(rows).toEqual([
-    { id: 'a1', first_seen_at: at(0), last_seen_at: at(2), seen_count: 3, resolved_at: at(10) },
-    { id: 'a1', first_seen_at: at(3), last_seen_at: at(3), seen_count: 1, resolved_at: at(10) },
+    { id: 'a1', first_seen_at: at(0), last_seen_at: at(3), seen_count: 4, resolved_at: at(10) },
     { id: null, first_seen_at: at(3), last_seen_at: at(4), seen_count: 2, resolved_at: null },
   ]);
   // It is rejected again: not news, and no longer settled.
   expect(await rejected(rejection(20))).toBe(0);
   expect(
     await warehouse.all("SELECT resolved_at FROM ops.rejected_records WHERE id = 'a1' ORDER BY seen_count"),
-  ).toEqual([{ resolved_at: at(10) }, { resolved_at: null }]);
+  ).toEqual([{ resolved_at: null }]);
+  // In another run it is bad in another way, which is all that is still wrong with it.
+  const { newRejections } = await warehouse.load(
+    batchOf('another run', {
+      rejections: [rejection(21, { path: 'id' }), rejection(21, { path: 'displayName' })],
+    }),
+  );
+  expect(newRejections).toBe(0);
+  expect(await warehouse.all("SELECT path FROM ops.rejected_records WHERE id = 'a1' ORDER BY path")).toEqual([
+    { path: 'displayName' },
+    { path: 'id' },
+  ]);
 });
 
 test('rejections without an id: a later run that gets everything resolves what it does not reject again', async () => {
