@@ -136,7 +136,12 @@ describe('due', () => {
     const nights = async (reason: string, tries: number, daysOfAge = 0) => {
       await warehouse.run('DELETE FROM ops.coverage');
       const error = reason.endsWith('contradicted') ? 'names less' : null;
-      const asked = covered('topic_groups', 't', { fingerprint, reason, error, fetchedAt: daysAgo(daysOfAge) });
+      const asked = covered('topic_groups', 't', {
+        fingerprint,
+        reason,
+        error,
+        fetchedAt: daysAgo(daysOfAge),
+      });
       for (let count = 0; count < tries; count += 1) await load([], [asked]);
       return brief(await dueOf('topic_groups'));
     };
