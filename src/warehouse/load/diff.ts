@@ -156,8 +156,8 @@ const respell = [
 
 /**
  * What is older than what is stored, or came before in the batch, does not replace it: an `updatedAt` that lies before shows
- * that a server answered which lags behind. Neither do the parts that came with it (`outdated` has them). What was stored more than three syncs
- * ago protects nothing: no server lags so far, so the service took something back, or restored it.
+ * that a server answered which lags behind. Neither do the parts that came with it. What was stored more than three syncs ago
+ * protects nothing: no server lags so far, so the service took something back, or restored it. `outdated` has what is left out.
  */
 const leaveOutOutdated = [
   `INSERT INTO outdated
