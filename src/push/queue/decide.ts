@@ -49,7 +49,8 @@ export function cancel(queue: DecisionQueue, selection: Selection): Decision[] {
 /**
  * Queues changes that failed or met a conflict again, under a new key. With `overwrite` they replace the value that the
  * API had when the conflict was found, which the person has seen; a later value is a conflict again. Without it they meet
- * the same conflict, unless the other change was undone. The change of something that was merged is refused, or replaced by a new change of the survivor.
+ * the same conflict, unless the other change was undone. The change of something that was merged is refused, or replaced by
+ * a new change of the survivor.
  */
 export function retry(
   queue: DecisionQueue & Pick<Queue, 'add'>,
