@@ -241,7 +241,7 @@ async function settleByReading(context: PushContext, entityType: EntityType, uns
     const read = statusByReading(change, remote, unseen);
     const doubt = unseen.inDoubt && read.status === 'failed' && remote.values;
     const since = doubt ? await sinceSending(context, change, doubt) : 'nothing since';
-    // An unknown attempt is one that the API refused, if it says so now.
+    // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
     if (doubt && (since === 'changed since' || (since === 'unknown' && unseen.error === null)))
       queue.move([change], 'conflict', doubtPatch(change, since, doubt, unseen.answered));
     else queue.move([change], read.status, read.patch);

@@ -3,7 +3,7 @@ import { Priority } from '../api/client.js';
 import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
-import { type AfterSending, afterSending } from './answer.js';
+import { type AfterSending, afterSending, isHidden } from './answer.js';
 import type { Change, Patch } from './change.js';
 import type { PushContext } from './context.js';
 import type { Delivery } from './delivery.js';
@@ -48,7 +48,7 @@ export async function mustSendAgain(
     isWhole(delivery, new Set(found.map(({ change }) => change.entityId))) &&
     found.every((one) => one.state === 'wanted' || canRepeat(context, one));
   if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
-  // The API remembers the key, if it has applied the request, and a new one does not protect anybody.
+  // In the push that sent it, a request that left no trace counts as not applied.
   const isUnknownFine = isRemembered && !delivery.again;
   context.queue.move(settle(context, found, isUnknownFine), 'queued', unsentPatch);
   return false;
@@ -131,9 +131,10 @@ export function doubtPatch(change: Change, state: Found['state'], remote: Values
     remote: pick(remote, change.wanted),
   });
   const what = answered === undefined ? 'It was sent and got no answer' : answeredAgain(answered);
+  const end = isHidden(change, remote) ? 'and the API does not show it' : 'and somebody changed it back';
   const why = {
-    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, and somebody changed it back`,
-    unknown: ', and nothing shows whether it was applied and somebody changed it back',
+    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
+    unknown: `, and nothing shows whether it was applied, ${end}`,
   };
   const text = why[state as keyof typeof why] ?? '';
   return { ...patch, error: `${what}${text}; now ${patch.error}` };
