@@ -440,7 +440,7 @@ const kept = (days: number) => z.number().min(1).default(days);
 const retention = section({
   requestsDays: kept(30).describe('Days that requests to the API are kept (ops.requests).'),
   runsDays: kept(400).describe(
-    'Days that runs are kept (ops.runs; the last run of each command stays), and rejected records and differences from the documentation that were not seen again.',
+    'Days that runs are kept (ops.runs; the last run of each command stays), and rejected records and undocumented fields that were not seen again.',
   ),
   attemptsDays: kept(400).describe('Days that attempts at settled changes are kept (ops.change_attempts).'),
   scansDays: kept(90).describe(

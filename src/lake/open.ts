@@ -74,7 +74,7 @@ export async function withLake<T>(
     await attachSnapshot(session, published, folder?.file);
     folder?.forgetFile();
     const policy = policyOf({ profile: parts.profile, exclude: [], mask: {} });
-    if (!policy.isFull) await session.run(useSalt(saltOf(dataDir)));
+    if (!policy.isFull) await session.run(useSalt(saltOf(dataDir), policy));
     const snapshot = await readSnapshot(session, policy, identity);
     if (writes) await attachMarker(session, dataDir, parts.log);
     const catalog = catalogOf(place, secrets);

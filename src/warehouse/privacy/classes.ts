@@ -16,7 +16,7 @@ type PersonalClass = (typeof classes)[number];
 
 /** A method of masking, in the form of the settings, or one that only profiles use. */
 const method = z.union([
-  z.enum(['null', 'hash', 'domain', 'initials', 'redact', 'fields']),
+  z.enum(['null', 'hash', 'domain', 'initials', 'redact', 'fields', 'day']),
   z.templateLiteral(['truncate:', z.int().positive()]),
 ]);
 
@@ -47,6 +47,7 @@ const shape = z.strictObject({
   kinds: z.record(z.string(), kindShape),
   profiles: z.strictObject({ analysts: z.array(z.string()), strict: z.array(z.string()) }),
   mixed: z.record(z.string(), mixedShape),
+  ordered: z.record(z.string(), z.string()),
   fields: z.record(z.string(), fieldsShape),
   kept: z.record(z.string(), z.string()),
   tables: z.record(z.string(), columnsShape),
@@ -98,7 +99,7 @@ export function relationLabel(schema: string, name: string): string {
 
 /** What is wrong with the file for the columns that there are, one line each; empty when every column has one class. */
 export function classProblems(existing: readonly { relation: string; column: string }[]): string[] {
-  const { kinds, tables, views, mixed, fields, profiles } = classesFile();
+  const { kinds, tables, views, mixed, ordered, fields, profiles } = classesFile();
   const listed = columnClasses().map(({ relation, column }) => `${relation}.${column}`);
   const here = new Set(existing.map(({ relation, column }) => `${relation}.${column}`));
   const named = new Set(listed);
@@ -124,9 +125,11 @@ export function classProblems(existing: readonly { relation: string; column: str
     ...[...new Set(used)]
       .filter((kind) => kinds[kind] === undefined)
       .map((kind) => `${kind} is used in sql/privacy.yaml, and kinds does not have it`),
-    ...Object.keys(mixed)
-      .filter((name) => !named.has(name))
-      .map((name) => `mixed of sql/privacy.yaml names ${name}, and there is no such column`),
+    ...Object.entries({ mixed, ordered }).flatMap(([part, columns]) =>
+      Object.keys(columns)
+        .filter((name) => !named.has(name))
+        .map((name) => `${part} of sql/privacy.yaml names ${name}, and there is no such column`),
+    ),
     ...Object.values(profiles)
       .flat()
       .filter((name) => name !== 'raw' && name !== 'ops' && !relations.has(name))

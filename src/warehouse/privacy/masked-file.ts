@@ -48,7 +48,7 @@ export async function fillMasked(
   const here = await maskedTables(session, source, policy);
   const kept = here.filter(({ columns }) => columns.length > 0);
   const { viewsExcluded, ...views } = await removeExcluded(session, target, here, policy, sources);
-  await session.run(useSalt(salt));
+  await session.run(useSalt(salt, policy));
   try {
     const redact = await findNames(
       session,
@@ -62,7 +62,8 @@ export async function fillMasked(
         return [table, list.map(({ expression }) => expression)];
       }),
     );
-    await copyTables(session, source, target, selects);
+    // The order of the rows would join them to those of another file.
+    await copyTables(session, source, target, selects, { sorted: policy.profile === 'strict' });
   } finally {
     // Fails when an error has invalidated the whole database.
     await session.run(`RESET VARIABLE ${saltVariable}`).catch(() => undefined);
@@ -298,7 +299,8 @@ export async function listFiles(session: Session, files: readonly FileFacts[]): 
   );
   const comments = Object.entries({
     file: 'The file in the data directory.',
-    profile: 'Its profile: none, analysts or strict.',
+    profile:
+      'Its profile: none, analysts or strict. With any of them, people are pseudonymous and not anonymous: other data about the same people can tell who they are.',
     excluded: 'Schemas, tables and columns that it does not have.',
     masked: 'Columns whose values are masked, with the method.',
     views_adapted: 'Views that show a column that is left out as NULL.',

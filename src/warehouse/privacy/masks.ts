@@ -68,8 +68,21 @@ function maskedColumn(
         )
       : method === 'fields'
         ? allowedFields(policy, columnsByName().get(`${relation}.${name}`)?.kind ?? '', plain, redact)
-        : maskExpression(method, plain, type, redact);
+        : maskExpression(method, plain, type, redact) +
+          (method === 'day' ? inOrder(classesFile().ordered[`${relation}.${name}`], plain) : '');
   return { name, expression, isMasked: expression !== plain };
+}
+
+/** What is added to the day of a time so that rows with the same value of `within` keep their order. */
+function inOrder(within: string | undefined, plain: string): string {
+  if (within === undefined) return '';
+  const rows = `PARTITION BY ${identifier(within)}, ${dayOf(plain)} ORDER BY ${plain}, id`;
+  return ` + to_milliseconds(row_number() OVER (${rows}) - 1)`;
+}
+
+/** The day in UTC, whatever the zone of the session is. */
+function dayOf(time: string): string {
+  return `time_bucket(INTERVAL 1 DAY, ${time})`;
 }
 
 /** One expression for each value of `by`, or `plain` alone where none of them masks. */
@@ -113,6 +126,7 @@ export function maskExpression(
   redact?: RedactText,
 ): string {
   if (method === undefined) return value;
+  if (method === 'day' && type.startsWith('TIMESTAMP')) return dayOf(value);
   const element = /^(.*)\[\]$/.exec(type)?.[1];
   if (method === 'null' || method === 'fields' || (element ?? type) !== 'VARCHAR')
     return `CAST(NULL AS ${type})`;
@@ -144,6 +158,8 @@ function ofText(method: Exclude<Method, 'null' | 'fields'>, value: string): stri
       // Who is called J.R. has no shorter form.
       return `CASE WHEN NOT contains(lower(${initials}), lower(${value})) THEN nullif(${initials}, '') END`;
     }
+    case 'day':
+      return `regexp_extract(${value}, '^\\d{4}-\\d\\d-\\d\\d') || 'T00:00:00Z'`;
     case 'redact':
       return `regexp_replace(${value}, '${address}', '[e-mail]', 'g')`;
     default:

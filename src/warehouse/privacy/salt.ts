@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFile } from '../../base/atomic-file.js';
@@ -6,6 +6,7 @@ import { messageOf, StorageError } from '../../base/errors.js';
 import { literal } from '../sql.js';
 import { unfinished } from '../store/engine.js';
 import { saltVariable } from './masks.js';
+import type { Policy } from './policy.js';
 
 /** The file with the salt of a data directory, which only its user may read. */
 function saltFile(dataDir: string): string {
@@ -13,8 +14,8 @@ function saltFile(dataDir: string): string {
 }
 
 /**
- * The salt of the hashes in masked files: made once, so that the same value has the same hash in every file and on every
- * day. Anyone who has it can find out which value a hash stands for.
+ * The salt of the hashes in masked files: made once, so that the same value has the same hash on every day. Anyone who has
+ * it can find out which value a hash stands for.
  */
 export function saltOf(dataDir: string): string {
   const path = saltFile(dataDir);
@@ -53,7 +54,11 @@ function readSalt(path: string): string | undefined {
   });
 }
 
-/** The statement after which a connection can run the expressions of `selectList`. */
-export function useSalt(salt: string): string {
-  return `SET VARIABLE ${saltVariable} = ${literal(salt)}`;
+/**
+ * The statement after which a connection can run the expressions of `selectList`. Files of different profiles have different
+ * hashes: one that is plain in the one file, or that somebody can guess there, is not known in the other.
+ */
+export function useSalt(salt: string, { profile }: Pick<Policy, 'profile'>): string {
+  const own = createHash('sha256').update(`${salt}\n${profile}`).digest('hex');
+  return `SET VARIABLE ${saltVariable} = ${literal(own)}`;
 }

@@ -72,15 +72,20 @@ export async function copyDatabase(session: Session, source: string, target: str
 
 /**
  * Copies what `selects` has for each of some tables into the tables of the same name in another attached database, which
- * are empty, and folds its log in. Raises StorageError when the copy has fewer rows.
+ * are empty, and folds its log in; `sorted` by their values, which hides the order that the rows had. Raises StorageError
+ * when the copy has fewer rows.
  */
 export async function copyTables(
   session: Session,
   source: string,
   target: string,
   selects: ReadonlyMap<Table, readonly string[]>,
+  { sorted = false }: { readonly sorted?: boolean } = {},
 ): Promise<void> {
-  for (const [table, select] of selects) await copyTable(session, source, target, table, select);
+  for (const [table, select] of selects) {
+    if (sorted) await session.run(`${insertOf(source, target, table, select)} ORDER BY ALL`);
+    else await copyTable(session, source, target, table, select);
+  }
   await session.run(`CHECKPOINT ${target}`);
   await compareTables(session, source, target, [...selects.keys()]);
 }
@@ -125,6 +130,15 @@ async function longColumns(
   return row ? texts.filter((_, index) => longest(row.found[index] ?? '') > bytes) : [];
 }
 
+function insertOf(
+  source: string,
+  target: string,
+  { schema, table }: Table,
+  select: readonly string[],
+): string {
+  return `INSERT INTO ${target}.${identifier(schema)}.${identifier(table)} SELECT ${select.join(', ')} FROM ${named(source, schema, table)}`;
+}
+
 async function copyTable(
   session: Session,
   source: string,
@@ -133,7 +147,7 @@ async function copyTable(
   select: readonly string[],
 ): Promise<void> {
   const from = named(source, table.schema, table.table);
-  const insert = `INSERT INTO ${target}.${identifier(table.schema)}.${identifier(table.table)} SELECT ${select.join(', ')} FROM ${from}`;
+  const insert = insertOf(source, target, table, select);
   // With zstd, texts of any length are compressed. DuckDB takes it for those that stay together with long ones, and its own
   // way, which halves them at best, for the others.
   const isZstd = session.compression === 'zstd';

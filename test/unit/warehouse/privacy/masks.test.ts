@@ -11,7 +11,7 @@ let connection: DuckDBConnection;
 beforeAll(async () => {
   instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   connection = await instance.connect();
-  await connection.run(useSalt('00'));
+  await connection.run(useSalt('00', { profile: 'none' }));
 });
 afterAll(() => {
   connection.closeSync();
@@ -62,14 +62,14 @@ describe('a mask', () => {
 
   test('hash: another salt, another hash; none without a salt', async () => {
     const [before] = await masked('hash', ['a']);
-    await connection.run(useSalt('11'));
+    await connection.run(useSalt('11', { profile: 'none' }));
     const [after] = await masked('hash', ['a']);
     await connection.run('RESET VARIABLE signalhouse_salt');
     expect({ isOther: before !== after, without: await masked('hash', ['a']) }).toEqual({
       isOther: true,
       without: [null],
     });
-    await connection.run(useSalt('00'));
+    await connection.run(useSalt('00', { profile: 'none' }));
   });
 
   test('initials never contain the name', async () => {

@@ -19,13 +19,24 @@ async function filled() {
     ) t(endpoint, run_id, verified, ended_at);
     INSERT INTO ops.changes BY NAME SELECT * FROM (VALUES ('settled', ${ago(150)}), ('open', NULL)) t(id, settled_at);
     INSERT INTO ops.change_attempts BY NAME SELECT * FROM (VALUES
-      ('settled', ${ago(150)}), ('settled', ${ago(90)}), ('open', ${ago(150)})) t(change_id, "at")`);
+      ('settled', ${ago(150)}), ('settled', ${ago(90)}), ('open', ${ago(150)})) t(change_id, "at");
+    -- Of another id each night, and of the last sync.
+    INSERT INTO ops.rejected_records BY NAME
+      SELECT 'topics' AS endpoint, 'n' || i AS id, ${ago(50)} AS last_seen_at, '04' AS run_id FROM range(1500) t(i)
+      UNION ALL SELECT 'topics', 'l' || i, ${ago(1)}, '05' FROM range(1200) t(i)
+      UNION ALL SELECT 'people', 'young', ${ago(99)}, '04' UNION ALL SELECT 'people', 'old', ${ago(101)}, '04';
+    INSERT INTO ops.schema_drift BY NAME
+      SELECT 'topics' AS endpoint, 'unknown_field' AS kind, 'n' || i AS path, ${ago(50)} AS last_seen_at FROM range(500) t(i)
+      UNION ALL SELECT 'topics', 'missing_field', 'young', ${ago(99)} UNION ALL SELECT 'topics', 'missing_field', 'old', ${ago(101)}`);
   return warehouse;
 }
 
 test('records older than their retention are removed, except those that the status needs', async () => {
   const warehouse = await filled();
-  expect(await warehouse.trim(keep, now)).toEqual({ requests: 1, runs: 2, scans: 3, attempts: 1 });
+  expect(await warehouse.trim(keep, now)).toEqual({
+    ...{ requests: 1, runs: 2, scans: 3, attempts: 1 },
+    ...{ rejected: 1_501, drift: 301 },
+  });
   const left = async (sql: string) => (await warehouse.all<{ x: string }>(sql)).map(({ x }) => x);
   expect(await left('SELECT path AS x FROM ops.requests')).toEqual(['young']);
   // The last of each command, and of each way in which it ended.
@@ -36,7 +47,13 @@ test('records older than their retention are removed, except those that the stat
     'settled',
   ]);
   expect(await left('SELECT id AS x FROM ops.changes')).toHaveLength(2);
-  expect(await warehouse.trim(keep, now)).toEqual({ requests: 0, runs: 0, scans: 0, attempts: 0 });
+  expect(await warehouse.trim(keep, now)).toEqual({
+    ...{ requests: 0, runs: 0, scans: 0, attempts: 0, rejected: 0, drift: 0 },
+  });
+  const rejected = await left(
+    'SELECT left(id, 1) || count(*) AS x FROM ops.rejected_records GROUP BY left(id, 1) ORDER BY 1',
+  );
+  expect(rejected).toEqual(['l1200', 'y1']);
   await warehouse.close();
 });
 
