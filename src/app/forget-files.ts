@@ -59,7 +59,8 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 
 /**
  * Removes what was forgotten from the files of the data directory: lines of the journal are rewritten, and reports and sheets
- * that hold any of it are deleted, as are logs that other programs left beside published files. Returns their names, relative to the directory.
+ * that hold any of it are deleted, as are logs that other programs left beside published files. Returns their names, relative
+ * to the directory.
  */
 export async function cleanFiles(
   folder: DataDir,

@@ -239,14 +239,14 @@ describe('the assistant', () => {
   it.each([
     ['two statements', 'SELECT 1; SELECT 2', '2 statements'],
     ['none', '-- nothing', ''],
-    ['a write', 'DROP TABLE topics', 'read-only'],
+    ['a write', 'DROP TABLE topics', 'What may run is SELECT'],
     ['a write after a read', "SELECT 1; COPY topics TO 'x.csv'", '2 statements'],
     ['another file', "FROM read_csv('/etc/passwd')", 'disabled by configuration'],
     ['another file by its name', "FROM '/etc/passwd'", ''],
-    ['a file to write', "COPY topics TO '/tmp/x.csv'", 'disabled by configuration'],
+    ['a file to write', "COPY topics TO '/tmp/x.csv'", 'nothing is written'],
     ['another database', "ATTACH '/tmp/other.duckdb'", ''],
     ['an extension', 'INSTALL httpfs', ''],
-    ['a setting', "SET memory_limit = '64GB'", 'locked'],
+    ['a setting', "SET memory_limit = '64GB'", 'no setting changes'],
     ['what is not SQL', 'SELEKT 1', 'syntax'],
   ])('refuses %s', async (_, sql, said) => {
     const { isError, text } = await query(sql);

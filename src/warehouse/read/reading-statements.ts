@@ -64,7 +64,8 @@ const acting = [
   ...['json_execute_serialized_sql', 'arrow_scan', 'arrow_scan_dumb'],
 ].join('|');
 const actingOperator = new RegExp(`"name":\\s*"(?:${acting})\\s*"`, 'i');
-const actingCall = new RegExp(`\\b(?:${acting})"?\\s*\\(`, 'i');
+/** Also query(), which hides the name of what it calls. */
+const actingCall = new RegExp(`\\b(?:${acting}|query)"?\\s*\\(`, 'i');
 
 /** Raises UsageError when a query would call such a function, through a view, a macro or query() as well. */
 async function refuseActing(connection: DuckDBConnection, placed: string, query: string): Promise<void> {

@@ -332,6 +332,7 @@ describe('nothing but the snapshot can be read, and nothing written', () => {
     'EXPLAIN ANALYZE FROM enable_profiling()',
     'PIVOT (SELECT 1 AS a, 2 AS b FROM enable_profiling()) ON a USING sum(b)',
     'FROM enable_peg_parser()',
+    "PIVOT (SELECT 1 AS a, 2 AS b FROM query('FROM enable_' || 'logging()')) ON a USING sum(b)",
     "FROM json_execute_serialized_sql(json_serialize_sql('FROM enable_logging()'))",
     `FROM query('COPY (SELECT 1) TO ''${target}''')`,
     `SELECT getenv('HOME')`,
