@@ -103,13 +103,19 @@ export async function prepareImport(
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
   );
   const outcomes = compared.flatMap((one) => ('problems' in one ? [] : [one]));
-  const found = [...edits.problems, ...compared.flatMap((one) => ('problems' in one ? one.problems : []))];
+  const rowsBefore = new Set(
+    outcomes.flatMap(({ outcome, rows }) => (outcome === 'imported_before' ? rows : [])),
+  );
+  const wrong = new Map([...edits.wrongTitles].filter(([row]) => !rowsBefore.has(row)));
+  const refusal = mixedUp(entityType, wrong);
+  const asked = [...edits.problems, ...compared.flatMap((one) => ('problems' in one ? one.problems : []))];
+  const said = new Set(asked.map(({ row }) => row));
+  const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
+  const found = [...asked, ...moved];
 
   const problems = found.map((one) =>
     one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
   );
-  const wrongRows = new Set(found.map(({ row }) => row));
-  const refusal = mixedUp(entityType, new Map([...edits.wrongTitles].filter(([row]) => wrongRows.has(row))));
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
   const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
   const rows = rowsOf(source, outcomes, problems, isRefused ? heldBack : null).map((row) => {
@@ -171,9 +177,10 @@ async function readEdits(
   { isFollowing, ignoreTitles = false }: { isFollowing: boolean; ignoreTitles?: boolean },
 ): Promise<Edits> {
   const parsed = parseRows(header, grid);
-  // Rows that ask for nothing are not looked up: most rows of a sheet with base columns.
+  // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
+  const isCompared = header.title !== null && !ignoreTitles;
   const ids = parsed.flatMap(({ id, edits, problems }) =>
-    id === null || (problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+    id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
   );
   const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
   const matched = matchRows(parsed, stored);

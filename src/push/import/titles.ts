@@ -34,7 +34,10 @@ export async function wrongTitles(
   const others = new Map(asked.map(({ entity, own }) => [folded(own), entity.id]));
   const foreign = asked.flatMap(({ row, entity, own }) => {
     const { title } = row;
-    if (title !== null && column !== null && saysSomething(title) && !isOf(entity, title))
+    // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
+    const isAsking = Object.keys(row.edits).length > 0 || row.problems.length > 0;
+    const isWrong = (text: string) => !isOf(entity, text) && (isAsking || others.has(folded(text)));
+    if (title !== null && column !== null && saysSomething(title) && isWrong(title))
       return [{ row, entity, own, text: title, header: column.header, isNew: false }];
     // A new name of a company may be any, but not that of another row.
     const name = row.edits.name;

@@ -47,7 +47,7 @@ const shape = z.strictObject({
   kinds: z.record(z.string(), kindShape),
   profiles: z.strictObject({ analysts: z.array(z.string()), strict: z.array(z.string()) }),
   mixed: z.record(z.string(), mixedShape),
-  ordered: z.record(z.string(), z.string()),
+  ordered: z.record(z.string(), z.tuple([z.string(), z.string()])),
   fields: z.record(z.string(), fieldsShape),
   kept: z.record(z.string(), z.string()),
   tables: z.record(z.string(), columnsShape),

@@ -73,10 +73,11 @@ function maskedColumn(
   return { name, expression, isMasked: expression !== plain };
 }
 
-/** What is added to the day of a time so that rows with the same value of `within` keep their order. */
-function inOrder(within: string | undefined, plain: string): string {
-  if (within === undefined) return '';
-  const rows = `PARTITION BY ${identifier(within)}, ${dayOf(plain)} ORDER BY ${plain}, id`;
+/** What is added to the day of a time so that rows with the same value of the first column keep their order. */
+function inOrder(columns: readonly [string, string] | undefined, plain: string): string {
+  if (columns === undefined) return '';
+  const [within, then] = columns.map(identifier);
+  const rows = `PARTITION BY ${within}, ${dayOf(plain)} ORDER BY ${plain}, ${then}, id`;
   return ` + to_milliseconds(row_number() OVER (${rows}) - 1)`;
 }
 
