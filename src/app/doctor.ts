@@ -21,7 +21,7 @@ import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './s
 /** What `signalhouse doctor` reads from the API and from the warehouse. */
 
 export { refuseAnother } from '../run/identity.js';
-export { readFiles } from '../warehouse/read/status.js';
+export { foreignLogs } from '../warehouse/publish.js';
 
 /** What two requests tell `doctor` about the API. */
 export interface Probe {

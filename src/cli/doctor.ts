@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import {
   type Extensions,
   findExtensions,
+  foreignLogs,
   type Inspection,
   inspect,
   type Probe,
   probe,
-  readFiles,
   refuseAnother,
 } from '../app/doctor.js';
 import type { Access, Setup } from '../app/setup.js';
@@ -20,7 +20,6 @@ import {
   SignalhouseError,
   UsageError,
 } from '../base/errors.js';
-import type { Facts } from '../base/facts.js';
 import { createLog } from '../base/log.js';
 import { bytes, counted, duration } from '../base/units.js';
 import { type Config, loadConfig, loadConfigWithCredentials, type Sources } from '../config/load.js';
@@ -80,11 +79,7 @@ export async function examine({ sources }: Context): Promise<Check[]> {
   const { checks, access } = settings(sources);
   if (access === null) return checks;
   const { config } = access;
-  const folder = [
-    ...checkDataDir(config.dataDir),
-    ...checkPermissions(config),
-    ...checkLogs(readFiles(config.dataDir)),
-  ];
+  const folder = [...checkDataDir(config.dataDir), ...checkPermissions(config), ...checkLogs(config.dataDir)];
   const service = isComplete(access) ? await checkService(access) : { checks: [], probe: null };
   const warehouse = await checkWarehouse(access);
   const owner = checkOwner(service.probe, warehouse.inspection, config.dataDir);
@@ -169,12 +164,13 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
 }
 
 /** Whether a program opened a published file for writing. */
-function checkLogs({ foreignLogs = [] }: Pick<Facts, 'foreignLogs'>): Check[] {
-  if (foreignLogs.length === 0) return [];
+function checkLogs(dataDir: string): Check[] {
+  const logs = foreignLogs(dataDir).map((path) => basename(path));
+  if (logs.length === 0) return [];
   return [
     warn(
       'published file',
-      `${foreignLogs.join(', ')}: another program opened the published file for writing; readers may see its changes, or fail`,
+      `${logs.join(', ')}: another program opened the published file for writing; readers may see its changes, or fail`,
       'Open it read-only there (docs/other-tools.md). The next publication removes the log: signalhouse sync, or signalhouse rebuild.',
     ),
   ];
