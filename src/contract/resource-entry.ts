@@ -133,7 +133,11 @@ export interface ChildEntry extends Entry {
    * Items of another list that name this parent, and the fields whose change makes this child due as well: what one of them
    * gains and another loses leaves the parent's own counters as they are.
    */
-  readonly members?: { readonly list: string; readonly parent: ItemPath; readonly fields: readonly ItemPath[] };
+  readonly members?: {
+    readonly list: string;
+    readonly parent: ItemPath;
+    readonly fields: readonly ItemPath[];
+  };
   /** The endpoint's path takes decimal digits only (Resources and their fields, conventions). */
   readonly digitsOnly?: true;
   /** Not asked for when the list item has all of these fields: every field that the detail documents. */

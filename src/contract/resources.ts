@@ -135,7 +135,8 @@ function faultsOf(
   }
   for (const [index, child] of children.entries()) {
     const { name, weight, endpoint, members, membersOf, parentParameter } = child;
-    if (!isList(members?.list)) problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
+    if (!isList(members?.list))
+      problems.push(`${name}: its members are of ${members?.list}, which is not a list`);
     if (!isList(membersOf)) problems.push(`${name}: membersOf ${membersOf} is not a list`);
     const equal = children.slice(0, index).find((other) => other.weight === weight);
     if (equal) problems.push(`${name}: its weight ${weight} is that of ${equal.name}`);
