@@ -12,6 +12,8 @@ import { Folders } from '../support/signalhouse.js';
 const folders = new Folders();
 afterAll(() => folders.remove());
 
+const clockAhead = new URL('../support/clock-ahead.mjs', import.meta.url).href;
+
 /** More of them find more: CONVERGENCE_RUNS=50 is for a night. The seed of a failure is in its message. */
 const runs = Number(process.env.CONVERGENCE_RUNS ?? 1);
 const seed = process.env.CONVERGENCE_SEED === undefined ? 7 : Number(process.env.CONVERGENCE_SEED);
@@ -19,7 +21,11 @@ const seed = process.env.CONVERGENCE_SEED === undefined ? 7 : Number(process.env
 const sizes = { topics: 14, people: 18, companies: 5, messages: 130, stories: 3, templates: 2, channels: 3 };
 
 /** A run of the program, as it may go. */
-type Pull = { pull: 'whole' } | { pull: 'capped'; requests: number } | { pull: 'killed'; requests: number };
+type Pull =
+  | { pull: 'whole' }
+  | { pull: 'capped'; requests: number }
+  | { pull: 'killed'; requests: number }
+  | { pull: 'ahead'; hours: number };
 type Event =
   | Pull
   | { days: number }
@@ -62,17 +68,42 @@ const fault: fc.Arbitrary<FaultRuleInput> = fc.oneof(
   }),
 );
 
+/** Answers that contradict what else is known: empty, the first page only, about something else, older, with a low total. */
+const untrue: fc.Arbitrary<FaultRuleInput> = fc
+  .constantFrom(
+    { route: 'topic_groups', body: { data: [] } },
+    { route: 'topic_people', body: { data: [] } },
+    { route: 'company_identities', body: { identities: [] } },
+    {
+      ...{ route: 'topic_groups', delete: ['data.1'] },
+      set: Object.entries({ limit: 1, page: 1, totalCount: 45 }).map(([path, value]) => ({ path, value })),
+    },
+    { route: 'topic', set: [{ path: 'id', value: '00000000-0000-4000-8000-000000000000' }] },
+    { route: 'person', set: [{ path: 'id', value: '999999' }] },
+    {
+      route: 'topic',
+      set: Object.entries({ title: 'old', updatedAt: '2020-01-01T00:00:00.000Z' }).map(([path, value]) => ({
+        ...{ path, value },
+      })),
+    },
+    ...['topics', 'people', 'companies', 'groups'].map((route) => ({
+      ...{ route, set: [{ path: 'totalCount', value: 3 }] },
+    })),
+  )
+  .map(({ route, ...edit }) => ({ kind: 'replace' as const, ...edit, match: { route }, probability: 0.2 }));
+
 const pull: fc.Arbitrary<Pull> = fc.oneof(
   fc.constant({ pull: 'whole' as const }),
   fc.record({ pull: fc.constant('capped' as const), requests: fc.integer({ min: 1, max: 90 }) }),
   fc.record({ pull: fc.constant('killed' as const), requests: fc.integer({ min: 1, max: 130 }) }),
+  fc.record({ pull: fc.constant('ahead' as const), hours: fc.integer({ min: 1, max: 2_000 }) }),
 );
 const change = fc.record({ change: fc.constantFrom(...kinds), of: fc.nat(), with: fc.nat() });
 const event: fc.Arbitrary<Event> = fc.oneof(
   { arbitrary: change, weight: 5 },
   { arbitrary: pull, weight: 3 },
   { arbitrary: fc.record({ days: fc.integer({ min: 1, max: 9 }) }), weight: 1 },
-  { arbitrary: fc.record({ faults: fc.array(fault, { maxLength: 2 }) }), weight: 1 },
+  { arbitrary: fc.record({ faults: fc.array(fc.oneof(fault, untrue), { maxLength: 2 }) }), weight: 1 },
 );
 
 /** What was deleted, so that it can be brought back. */
@@ -162,7 +193,10 @@ async function happen(sandbox: Sandbox, pulling: Pulling, removed: Removed, even
     await running.ended;
   } else {
     const cap = event.pull === 'capped' ? ['--max-requests', String(event.requests)] : [];
-    const { code, stderr } = await pulling.sync([...cap, '--accept-deletes']);
+    const ahead = event.pull === 'ahead' && {
+      ...{ NODE_OPTIONS: `--import ${clockAhead}`, CLOCK_AHEAD_MS: String(event.hours * 3_600_000) },
+    };
+    const { code, stderr } = await pulling.sync([...cap, '--accept-deletes'], { ...ahead });
     // A whoami that never got through ends a run before it begins; the rest is reported and gone on from.
     if (code !== 0 && code !== 1 && code !== 3) throw new Error(`exit ${code}: ${stderr}`);
   }
