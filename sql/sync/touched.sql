@@ -18,7 +18,7 @@ FROM raw.documents
 WHERE endpoint = 'person_companies' AND $child = 'company_groups'
 UNION ALL
 -- Who has a conversation that left its topic for none: the topic's own list, which is as long as the topic says, was fetched
--- later and does not have it. (One that is in another topic's list is in that topic, whoever names which.)
+-- later and does not have it. (One that another topic's list has had since is in that topic, whoever names which.)
 SELECT named.parent_id, own.answer_no
 FROM raw.documents AS named
 JOIN main.groups ON groups.id = named.id
@@ -33,5 +33,21 @@ JOIN (
   UNION ALL
   SELECT id, 0 FROM main.topics WHERE total_group_count = 0
 ) AS sizes ON sizes.topic_id = topics.id AND sizes.listed = topics.total_group_count
-ANTI JOIN (SELECT id FROM raw.documents WHERE endpoint = 'topic_groups') AS listed ON listed.id = named.id
+ANTI JOIN (SELECT id, parent_id, answer_no FROM raw.documents WHERE endpoint = 'topic_groups') AS listed
+  ON listed.id = named.id AND (listed.parent_id = groups.topic_id OR listed.answer_no > named.answer_no)
 WHERE named.endpoint = $child AND $child IN ('company_groups', 'person_groups') AND topics.deleted_at IS NULL
+UNION ALL
+-- Topics in which somebody has an account that was listed for somebody else since: their people and messages changed hands.
+SELECT copy.topic_id, owner.answer_no
+FROM (
+  SELECT
+    parent_id AS topic_id,
+    id AS person_id,
+    unnest(from_json(body, '{"identities": [{"platform": "VARCHAR", "platformId": "VARCHAR"}]}').identities) AS account
+  FROM raw.documents
+  WHERE endpoint = $child AND $child = 'topic_people'
+) AS copy
+JOIN raw.documents AS owner
+  ON owner.endpoint = 'person_identities'
+  AND owner.id = copy.account.platform || ':' || copy.account.platformId
+  AND owner.parent_id <> copy.person_id

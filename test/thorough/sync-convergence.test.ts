@@ -257,8 +257,18 @@ const night = fc.record({
     }),
   ),
 });
-/** Copies of topics and people in other rows: they are as old as the answer that has them. */
-const copies = [
+/** Where a conversation has no topic, only the counters of who wrote a message show that it is gone, if they were read before. */
+function isShown({ messages, groups }: World, { kind, messageId }: Change): boolean {
+  const { groupId = '' } = messages.get(String(messageId)) ?? {};
+  return kind !== 'removeMessage' || (groups.get(groupId)?.topicId ?? null) !== null;
+}
+
+/**
+ * What nothing may show: copies of topics and people in other rows, which are as old as the answer that has them, and the records
+ * of what was done and taken back before anybody looked.
+ */
+const notShown = [
+  ...['history', 'merges.source_name', 'merges.target_name'],
   ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
   ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
   ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
@@ -278,10 +288,13 @@ it(
             expect((await pulling.sync()).code).toBe(0);
             const removed: Removed = { topics: [], people: [], companies: [] };
             for (const { changes, between } of nights) {
-              for (const one of changes) await happen(sandbox, pulling, removed, one);
+              for (const one of changes) {
+                const change = changeOf(sandbox.world, removed, one.change, one.of, one.with);
+                if (change && isShown(sandbox.world, change)) sandbox.change(change);
+              }
               const { change, of, with: other } = between?.change ?? {};
               const later = change && changeOf(sandbox.world, removed, change, of ?? 0, other ?? 0);
-              if (later)
+              if (later && isShown(sandbox.world, later))
                 sandbox.addFaults([
                   { kind: 'change', change: later, times: 1, match: { route: between?.route ?? '' } },
                 ]);
@@ -289,7 +302,7 @@ it(
               // What was read before that change is right after the next night.
               sandbox.clearFaults();
               if (later) expect((await pulling.sync(['--accept-deletes'])).code).toBe(0);
-              expect(await pulling.differences({ except: copies })).toEqual([]);
+              expect(await pulling.differences({ except: notShown })).toEqual([]);
             }
           } finally {
             await sandbox.stop();

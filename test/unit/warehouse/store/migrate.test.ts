@@ -22,9 +22,7 @@ const landed: Readonly<Record<string, string>> = {
   '0014_parts_of_documents.sql': '618fe32654f2c0fc2f836364a9b94ca1a6b683260f14e3f62d0acda9fe98d9f1',
   '0015_forgotten_and_audit.sql': 'bdb5384ff835644832f2060ba63f18319ce5b6abcccad90bb3db4c2f1009299c',
   '0016_id_hash.sql': 'a2260b4e96893082cf2af371a560076ae1b78f24925887b234fdc6b0b68ba736',
-  '0017_order_and_time.sql': 'b1cc7a436075fe6ade3939ac6f96aaacaf204d5669ea5928d14bb3efb31d472b',
-  '0018_bounded_records.sql': '25aff9ff497f9419b6cfe31b4d0eebc1b836e0a54c6493a28e095b16b464996b',
-  '0019_who_asked.sql': '142dba4da2649c8d19575370239affa28380c15fe7c490c85dadb28e3f9456a0',
+  '0017_order_bounds_and_who_asked.sql': '7e3a40baccf5d875be51e397c0f31fdea4668ea9b47c74414c7976ccd8c92cef',
 };
 
 const folder = join(sqlDir, 'migrations');
