@@ -62,6 +62,7 @@ export function v1(service: Service): FastifyPluginAsync {
     });
     app.addHook('preHandler', async (request) => claimKey(service, request));
     app.addHook('onSend', async (request, reply, payload) => {
+      void reply.header('date', new Date(service.clock.now()).toUTCString());
       const text = () => (typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : '');
       if (request.claim !== null) {
         const contentType = String(reply.getHeader('content-type') ?? jsonType);

@@ -122,6 +122,9 @@ it('a page of conversations above api.maxAnswerBytes is read in smaller pages', 
   expect(await pulling.differences()).toEqual([]);
 });
 
+/** Where the conversations of a company are not whole, its people are asked for their own, which stay until it is read again. */
+const isListed = (line: string) => line.includes('via is "listed", should be "author"');
+
 describe('an answer above api.maxAnswerBytes', () => {
   const limit = 300_000;
   const rejected = async () => {
@@ -161,8 +164,8 @@ describe('an answer above api.maxAnswerBytes', () => {
     expect(await rejected()).toContainEqual(row);
     // The same conversation comes with companies, on one page of many.
     const isAbout = (line: string) => [topicId, ...ids].some((id) => line.includes(id));
-    const differences = await pulling.differences();
-    expect(differences.filter((line) => !isAbout(line))).toEqual([]);
+    const differences = await pulling.differences({ most: 1_000 });
+    expect(differences.filter((line) => !isAbout(line) && !isListed(line))).toEqual([]);
     expect(differences).not.toEqual([]);
     const { stdout } = await pulling.run(['status']);
     const status = stdout.replaceAll(/\s+/g, ' ');
@@ -179,7 +182,7 @@ describe('an answer above api.maxAnswerBytes', () => {
     pulling.set({ api: { maxAnswerBytes: 3_000_000 } });
     const raised = await pulling.sync();
     expect([raised.code, raised.report.failures, raised.seen.topic_groups]).toEqual([0, [], 1]);
-    expect(await pulling.differences()).toEqual([]);
+    expect((await pulling.differences({ most: 1_000 })).filter((line) => !isListed(line))).toEqual([]);
     expect(await rejected()).toEqual([]);
   });
 
@@ -191,8 +194,8 @@ describe('an answer above api.maxAnswerBytes', () => {
     const { code, report } = await pulling.sync();
     expect([code, report.failures]).toEqual([0, []]);
     // Nothing of a company may show that one of its old conversations is smaller: the sweep brings that.
-    const ofTopics = (line: string) => !line.startsWith('group_companies');
-    expect((await pulling.differences({ lagging: false })).filter(ofTopics)).toEqual([]);
+    const ofTopics = (line: string) => !line.startsWith('group_companies') && !isListed(line);
+    expect((await pulling.differences({ lagging: false, most: 1_000 })).filter(ofTopics)).toEqual([]);
     await pulling.age();
     expect((await pulling.sync()).code).toBe(0);
     expect(await pulling.differences()).toEqual([]);
