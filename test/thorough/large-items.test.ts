@@ -198,7 +198,7 @@ describe('an answer above api.maxAnswerBytes', () => {
     expect((await pulling.differences({ lagging: false, most: 1_000 })).filter(ofTopics)).toEqual([]);
     await pulling.age();
     expect((await pulling.sync()).code).toBe(0);
-    expect(await pulling.differences()).toEqual([]);
+    expect((await pulling.differences()).filter((line) => !isListed(line))).toEqual([]);
     expect(await rejected()).toEqual([]);
   });
 
