@@ -4,8 +4,8 @@
 --   $company_groups_come  whether the company's conversations that are due are still to be fetched by this run. Otherwise they
 --                         count only if they were read to their end after it was known that the person belongs to the company.
 --
--- One failure does not count, since the next run tries again; a refusal, an answer that is too large, or a list that would
--- not hold still (all of which have no counters) does.
+-- One failure does not count, since the next run tries again, nor does a record that was rejected; a refusal, an answer that is
+-- too large, or a list that kept changing while it was read (all of which have no counters) does.
 SELECT
   people.id AS person_id,
   people.company_id,
@@ -19,5 +19,5 @@ LEFT JOIN raw.documents AS link
 LEFT JOIN ops.coverage AS groups ON groups.endpoint = 'company_groups' AND groups.entity_id = people.company_id
 WHERE (presence.body ->> '$.deletedAt') IS NULL
   AND (presence.body ->> '$.unlistedSince') IS NULL
-  AND coalesce(groups.attempts, 0) < 2
+  AND (groups.error IS NULL OR groups.attempts < 2)
   AND (is_fetched OR $company_groups_come AND (groups.fingerprint IS NULL OR groups.counters IS NOT NULL))

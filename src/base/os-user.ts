@@ -20,3 +20,6 @@ export function osPerson(): string | null {
   const name = isRoot ? process.env.SUDO_USER : osUser();
   return name === undefined || name === '' || name === 'root' ? null : name;
 }
+
+/** Who asks on a command line without a name, in a script or as root: one requester, whose later word replaces the earlier. */
+export const commandLine = 'command line';

@@ -127,8 +127,9 @@ describe('what the API sends', () => {
     expect(bodyOf('authors', 'a1')).toBe(author);
     expect(bodyOf('topic_groups', 'g1')).toBe(group(''));
     expect(bodyOf('messages', 'm1')).toBe(long);
-    expect(bodyOf('messages', 'm2')).toBe(written('{"id":"a1"}'));
-    expect(bodyOf('messages', 'm-last')).toBe(messages.at(-1));
+    // Its place among the messages of the same time is added, as the ids of authors and persons are.
+    expect(bodyOf('messages', 'm2')).toBe(`${written('{"id":"a1"}').slice(0, -1)},"positionAtTime":2}`);
+    expect(bodyOf('messages', 'm-last')).toBe(`${messages.at(-1)?.slice(0, -1)},"positionAtTime":6}`);
     expect(bodyOf('topic_people', 'p1')).toBe('{"id":"p1","score":1e999}');
     expect(bodyOf('topic_history', 'h1')).toContain('{"n":1155443322110987789}');
     expect(bodyOf('topic_merges', 't1')).toBe('{"totalCount":1.0 }');

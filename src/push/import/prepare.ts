@@ -43,6 +43,8 @@ export interface ImportParts {
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */
   readonly requestedBy: string | null;
+  /** Who asks where neither is known; by default nobody. */
+  readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;
   /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
@@ -93,7 +95,7 @@ export async function prepareImport(
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const requestedBy = options.requestedBy ?? source.grid.lastEditor ?? null;
+  const requestedBy = options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null;
   const importId = randomUUID();
   const edits = await readEdits(store, source, header, { ...options, isFollowing });
   const sameType = queue.all().filter((change) => change.entityType === entityType);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ImportFrom } from '../../../app/changes.js';
 import { shellWord } from '../../../base/command-line.js';
 import { type Problem, UsageError } from '../../../base/errors.js';
-import { osPerson } from '../../../base/os-user.js';
+import { commandLine, osPerson } from '../../../base/os-user.js';
 import type { PreparedImport } from '../../../push/import/prepare.js';
 import type { ImportReport } from '../../../push/import/report.js';
 import { command } from '../../command.js';
@@ -71,7 +71,7 @@ export const importCommand = command({
   async run({ file, sheet, sql, by, full, yes, dryRun, wait, ...rest }, context) {
     const from = sourceOf(file, sheet, sql);
     const { importChanges } = await import('../../../app/changes.js');
-    const options = { requestedBy: by ?? osPerson(), dryRun, wait, ...rest };
+    const options = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, dryRun, wait, ...rest };
     const texts = textsOf([
       ...(sql === undefined ? [file || '-'] : ['--sql', sql]),
       ...(sheet === undefined ? [] : ['--sheet', sheet]),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { osPerson } from '../../../base/os-user.js';
+import { commandLine, osPerson } from '../../../base/os-user.js';
 import type { PreparedUndo } from '../../../push/undo/prepare.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
@@ -50,7 +50,7 @@ export const undo = command({
   }),
   async run({ what, by, full, yes, dryRun, wait }, context) {
     const { undoChanges } = await import('../../../app/changes.js');
-    const options = { requestedBy: by ?? osPerson(), dryRun, wait };
+    const options = { requestedBy: by ?? osPerson() ?? commandLine, dryRun, wait };
     return queueAfterPreview(context, { full, yes }, texts, async (confirm) =>
       undoChanges(await setUp(context), what, options, confirm),
     );
