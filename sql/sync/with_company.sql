@@ -19,5 +19,7 @@ LEFT JOIN raw.documents AS link
 LEFT JOIN ops.coverage AS groups ON groups.endpoint = 'company_groups' AND groups.entity_id = people.company_id
 WHERE (presence.body ->> '$.deletedAt') IS NULL
   AND (presence.body ->> '$.unlistedSince') IS NULL
-  AND (groups.error IS NULL OR groups.attempts < 2)
-  AND (is_fetched OR $company_groups_come AND (groups.fingerprint IS NULL OR groups.counters IS NOT NULL))
+  AND (
+    (is_fetched AND (groups.error IS NULL OR groups.attempts < 2))
+    OR ($company_groups_come AND (groups.fingerprint IS NULL OR groups.counters IS NOT NULL))
+  )
