@@ -228,14 +228,14 @@ describe('two people', () => {
     await json(['cancel', anna ?? '']);
   });
 
-  it('are nobody known where only the user of a service could be named', async () => {
+  it('are the command line where only the user of a service could be named', async () => {
     const report = await json<ImportReport>([
       'import',
       '--sql',
       'SELECT topic_id, priority FROM backlog',
       '--dry-run',
     ]);
-    expect(report.requestedBy).toBe(null);
+    expect(report.requestedBy).toBe('command line');
   });
 });
 
