@@ -18,7 +18,7 @@ FROM raw.documents
 WHERE endpoint = 'person_companies' AND $child = 'company_groups'
 UNION ALL
 -- Who has a conversation that left its topic for none: the topic's own list, which is as long as the topic says, was fetched
--- later and does not have it. (One that another topic's list has had since is in that topic, whoever names which.)
+-- later and does not have it. (One that another topic's list has had since is in that topic, whatever a company or person names.)
 SELECT named.parent_id, own.answer_no
 FROM raw.documents AS named
 JOIN main.groups ON groups.id = named.id

@@ -129,7 +129,7 @@ async function syncReport(
   return { report, leftDue: due };
 }
 
-/** A larger difference from the service's clock should be mended: other commands go by the clock of this machine. */
+/** A larger difference from the service's clock should be fixed: other commands go by the clock of this machine. */
 const mostSkewMs = 60_000;
 
 function noteOfClock(aheadMs: number | null): string | null {

@@ -43,7 +43,7 @@ export async function stage(
   );
   await tx.append({ catalog: 'temp', table: 'batch_members' }, ['integer', 'text'], membersOf(batch));
   const setKinds = [...new Set(batch.sets.map(({ endpoint }) => endpoint))].sort();
-  // Whoever lists the employees of a company may not list all: one whose own record names the company is one of them.
+  // A list of a company's employees may be incomplete: somebody whose own record names the company is one of them.
   if (setKinds.includes('company_employees'))
     await tx.run(`INSERT INTO batch_members
       SELECT set_no, people.id FROM batch_sets JOIN main.people ON people.company_id = batch_sets.parent_id
