@@ -320,7 +320,7 @@ interface Query {
 }
 
 /** An item of a list. */
-export type Item = Pick<Document, 'id' | 'body'>;
+type Item = Pick<Document, 'id' | 'body'>;
 
 /**
  * The stored items of a list, or one of them. In parts: the JSON of 2,048 items is read at once, which took more than 200 MB
