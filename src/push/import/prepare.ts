@@ -121,8 +121,7 @@ export async function prepareImport(
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
   const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
   const rows = rowsOf(source, outcomes, problems, isRefused ? heldBack : null).map((row) => {
-    if (refusal !== null && edits.wrongTitles.has(row.row))
-      return { ...row, text: `${row.text}; ${refusal}.` };
+    if (refusal !== null && wrong.has(row.row)) return { ...row, text: `${row.text}; ${refusal}.` };
     const text = edits.texts.get(row.row);
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
     return isExplained ? { ...row, text } : row;
