@@ -475,8 +475,9 @@ interface Contents {
 
 /** The routes that may be asked more or less often when these fail. */
 function affectedBy(together: readonly Cell[]): Set<string> {
-  const children = resources.children.filter(({ list }) =>
-    together.some(({ route }) => route.name === list.name),
+  // What a list shows of its items may make children of another list due, which counts them.
+  const children = resources.children.filter(({ list, members }) =>
+    together.some(({ route }) => route.name === list.name || route.name === members?.list),
   );
   return new Set([
     'whoami',
