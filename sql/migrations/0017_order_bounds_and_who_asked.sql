@@ -74,3 +74,6 @@ COMMENT ON COLUMN ops.coverage.reason IS 'The error body''s data.reason, e.g. ar
 COMMENT ON COLUMN ops.changes.requested_by IS 'The person who requested it: --by, the folder in the drop folder, who saved the file last, the user at the terminal, or command line where nobody was named there. NULL when nobody was named.';
 COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), contested (somebody else wants another value), not_found, refused (the key), refused_item (the API refused this company of several), not_seen (answered with success, but not made), no_answer (it may have been applied), not_read (what the API has could not be read), not_sent (its endpoint gave no usable answer). NULL when all went well.';
 COMMENT ON COLUMN ops.changes.remote_before IS 'What the API had in those columns right before it was sent, with updated_at where it has one, or when the conflict was found. signalhouse changes undo puts this back.';
+
+-- What goes on has its latest name in its own row.
+COMMENT ON COLUMN merges.target_name IS 'Its name or title, from its own row or else from the source''s history. NULL when unknown.';

@@ -3,8 +3,8 @@
 -- derived: raw.documents, topics, companies, people
 
 -- The history of either side has a merge: the source's names the target (mergedInto), the target's names the sources
--- (merges). Where both have it, time and user come from the newer one. Each side has the other's name; where one side is
--- missing, the name comes from the row.
+-- (merges). Where both have it, time and user come from the newer one. What was merged had its last name when it was, which
+-- the target's history has; the target goes on, so that its own row has the latest.
 WITH parsed AS (
   SELECT
     replace(endpoint, '_merges', '') AS entity_type,
@@ -107,7 +107,7 @@ SELECT
   source_id,
   coalesce(source_name, source.name) AS source_name,
   target_id,
-  coalesce(target_name, target.name) AS target_name,
+  coalesce(target.name, target_name) AS target_name,
   merge_id,
   merged_at,
   by_user.id AS user_id,

@@ -268,7 +268,7 @@ function isShown({ messages, groups }: World, { kind, messageId }: Change): bool
  * of what was done and taken back before anybody looked.
  */
 const notShown = [
-  ...['history', 'merges.source_name', 'merges.target_name'],
+  ...['history', 'merges.source_name'],
   ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
   ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
   ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],

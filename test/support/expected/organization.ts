@@ -176,7 +176,7 @@ export function historyTables(renderer: Renderer): ExpectedTable[] {
         )
           ? {}
           : null,
-      lagging: ['source_name', 'target_name', 'user_name', 'user_image'],
+      lagging: ['source_name', 'user_name', 'user_image'],
     },
   ];
 }

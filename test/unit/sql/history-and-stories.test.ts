@@ -122,7 +122,7 @@ describe('merges', () => {
     const named = await stand.project('merges');
     expect(named.map(({ source_name, target_name }) => [source_name, target_name])).toEqual([
       ['Rest', 'Target in its row'],
-      ['Source', 'Target'],
+      ['Source', 'Target in its row'],
     ]);
   });
 
