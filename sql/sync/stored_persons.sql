@@ -1,7 +1,13 @@
 -- Topics whose people, and people of topics, that are stored as the topics list last returned them, and all authors. Not
 -- those of which the topic's own list of people was fetched later and says something else: the later answer counts, whichever
--- it is. Only the topics list tells whether a company is our own, so that is nothing else.
-WITH later AS (
+-- it is. Only the topics list tells whether a company is our own, so that is nothing else. And not those of topics that are
+-- gone, which were removed with them: they are stored again when the topic comes back.
+WITH gone AS (
+  SELECT id
+  FROM raw.documents
+  WHERE endpoint = 'topic_presence' AND (body ->> '$.deletedAt') IS NOT NULL
+),
+later AS (
   SELECT listed.parent_id, listed.id, listed.body AS listed, own.body AS own
   FROM raw.documents AS listed
   JOIN raw.documents AS own
@@ -26,7 +32,10 @@ SELECT
   ('0x' || left(md5('topics  ' || id), 16))::UBIGINT AS name,
   ('0x' || parts_hash)::UBIGINT AS hash
 FROM raw.documents
-WHERE endpoint = 'topics' AND parts_hash IS NOT NULL AND id NOT IN (SELECT parent_id FROM disputed)
+WHERE endpoint = 'topics'
+  AND parts_hash IS NOT NULL
+  AND id NOT IN (SELECT parent_id FROM disputed)
+  AND id NOT IN (SELECT id FROM gone)
 UNION ALL
 SELECT
   ('0x' || left(md5('topic_persons ' || parent_id || ' ' || id), 16))::UBIGINT,
