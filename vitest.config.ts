@@ -12,10 +12,15 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
  * small file that starts last leaves the other workers idle.
  */
 const longest = [
-  ...['lake/faults', 'lake/organizations', 'lake/commands', 'thorough/outage', 'thorough/faults-first-half'],
-  ...['thorough/faults-second-half', 'thorough/large-items', 'thorough/cookbook', 'thorough/forget'],
-  ...['thorough/encryption', 'thorough/alerts', 'thorough/left-out-documents', 'thorough/recovery-matrix'],
-  ...['thorough/recovery-disk', 'thorough/explain'],
+  ...[
+    'lake/faults',
+    'lake/organizations',
+    'lake/commands',
+    'others/faults-second-half',
+    'others/faults-first-half',
+  ],
+  ...['others/outage', 'others/cookbook', 'others/alerts', 'thorough/large-items', 'thorough/forget'],
+  ...['thorough/encryption', 'thorough/left-out-documents', 'thorough/recovery-matrix', 'thorough/explain'],
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -67,11 +72,32 @@ export default defineConfig({
         },
       },
       {
-        // Like integration, and too long for every `npm test`: each commit point, full disks, drift, whole nights.
+        // Like integration, and too long for every `npm test`: full disks, kills, signals, terminals.
         extends: true,
         test: {
           name: 'thorough',
           include: ['test/thorough/**/*.test.ts'],
+          globalSetup,
+          testTimeout: 900_000,
+        },
+      },
+      {
+        // Nights in virtual time, from seeds: each is a process of its own.
+        extends: true,
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/*.test.ts'],
+          globalSetup,
+          maxWorkers: 2,
+          testTimeout: 900_000,
+        },
+      },
+      {
+        // What other people's programs do with what we write, and the whole matrix of faults: before a release.
+        extends: true,
+        test: {
+          name: 'others',
+          include: ['test/others/**/*.test.ts'],
           globalSetup,
           testTimeout: 900_000,
         },

@@ -1,0 +1,192 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { differences } from '../support/oracle.js';
+import { read } from '../support/published.js';
+import type { Simulation, Wish } from './simulation.js';
+
+/** What a judge found, and what had happened until then. */
+export class Failed extends Error {
+  constructor(
+    readonly judge: string,
+    readonly details: readonly string[],
+    readonly story: readonly string[],
+    /** How many nights there were until then. */
+    readonly night: number,
+  ) {
+    super(`${judge}: ${details[0] ?? ''}`);
+  }
+}
+
+/**
+ * What nothing may show before the sweep: copies of topics and people in other rows, which are as old as the answer that
+ * has them, and the records of what was done and taken back before anybody looked.
+ */
+const notShown = [
+  ...['history', 'merges.source_name'],
+  ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
+  ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
+  // Weeks pass by themselves.
+  ...['people.weekly_activity', 'companies.weekly_activity'],
+  ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
+];
+
+/** What has to hold after each night; after a quiet one, what is published is what the organization says. */
+export async function everyNight(simulation: Simulation, { isQuiet }: { isQuiet: boolean }): Promise<void> {
+  judge(simulation, 'the budget is kept', budgetProblems(simulation));
+  judge(simulation, 'each change is executed once', doubleWrites(simulation));
+  judge(simulation, 'files stay few and small', fileProblems(simulation));
+  if (isQuiet)
+    judge(
+      simulation,
+      'what a list shows is right after the next night',
+      await differences(simulation as never, simulation.dataDir, { except: notShown }),
+    );
+}
+
+/** What has to hold once everything is old and was read again. */
+export async function wholeYear(simulation: Simulation): Promise<void> {
+  await everyNight(simulation, { isQuiet: false });
+  judge(
+    simulation,
+    'the warehouse equals the organization',
+    await differences(simulation as never, simulation.dataDir),
+  );
+  judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
+}
+
+function judge({ story, nights }: Simulation, name: string, found: readonly string[]): void {
+  if (found.length > 0) throw new Failed(name, found, story, nights);
+}
+
+const [most, windowMs] = [120, 60_000];
+
+function budgetProblems({ platform }: Simulation): string[] {
+  const { arrivals } = platform.network;
+  const found: string[] = [];
+  for (const [at, time] of arrivals.entries()) {
+    const first = arrivals[at - most];
+    if (first !== undefined && time - first < windowMs)
+      found.push(`${most + 1} requests in ${time - first} ms`);
+  }
+  arrivals.splice(0, Math.max(0, arrivals.length - most));
+  return found;
+}
+
+function doubleWrites({ service }: Simulation): string[] {
+  const keys = service.stats.writes.map(({ idempotencyKey }) => idempotencyKey);
+  const twice = keys.filter((key, at) => key !== null && keys.indexOf(key) !== at);
+  return [
+    ...twice.map((key) => `${key} was executed more than once`),
+    ...(keys.includes(null) ? ['a request was sent without a key'] : []),
+  ];
+}
+
+const mostFiles = 60;
+const mostBytes = 200e6;
+
+function fileProblems({ dataDir }: Simulation): string[] {
+  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+  const outside = files.filter(({ parentPath }) => !/inbox|imports/.test(parentPath));
+  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  const names = outside.map(({ name }) => name).join(' ');
+  return [
+    ...(outside.length > mostFiles ? [`${outside.length} files: ${names}`] : []),
+    ...(bytes > mostBytes ? [`${bytes} bytes: ${names}`] : []),
+  ];
+}
+
+interface StoredChange {
+  readonly id: string;
+  readonly status: string;
+  readonly idempotency_key: string;
+  readonly entity_id: string;
+  readonly wanted: Readonly<Record<string, unknown>>;
+  readonly base: Readonly<Record<string, unknown>>;
+  readonly overwrite: boolean;
+  readonly is_open: boolean;
+}
+
+function changesOf(dataDir: string): Promise<StoredChange[]> {
+  return read(dataDir, ({ rows }) =>
+    rows<StoredChange>(
+      `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
+              coalesce(overwrite, false) AS overwrite, settled_at IS NULL AS is_open
+         FROM ops.changes`,
+    ),
+  );
+}
+
+/**
+ * A change that counts as done was executed, one that does not was not, every request was one of a change, and none was
+ * sent over what a colleague had set.
+ */
+async function changeProblems({ service, dataDir, before, colleagueSet }: Simulation): Promise<string[]> {
+  const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
+  const changes = await changesOf(dataDir);
+  const known = new Set(changes.map(({ idempotency_key: key }) => key));
+  const found = [...executed].flatMap((key) =>
+    known.has(key ?? '') ? [] : [`${key} was sent for no change`],
+  );
+  for (const { id, status, idempotency_key: key, entity_id: entity, wanted, base, overwrite } of changes) {
+    const isExecuted = executed.has(key);
+    if (status === 'sending') found.push(`${id} is still being sent`);
+    if (status === 'applied' && !isExecuted && !colleagueSet.has(entity))
+      found.push(`${id} is applied, and was not executed`);
+    if (['failed', 'cancelled', 'superseded', 'queued'].includes(status) && isExecuted)
+      found.push(`${id} is ${status}, and was executed`);
+    const had = before.get(key);
+    if (!isExecuted || overwrite || had === undefined) continue;
+    for (const name of Object.keys(wanted))
+      if (name in base && name in had && had[name] !== base[name] && had[name] !== wanted[name])
+        found.push(
+          `${id} has set ${name} to ${wanted[name]} over ${had[name]}, where ${base[name]} was seen`,
+        );
+  }
+  return found;
+}
+
+/** What a user sees of the entities in a sheet, by entity and column; those that are not shown are left out. */
+export async function shownValues(dataDir: string, wishes: readonly Wish[]): Promise<Map<string, unknown>> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return new Map();
+  return read(dataDir, async ({ rows }) => {
+    const topics = await rows<Record<string, unknown>>(
+      `SELECT id, priority, lifecycle_state, archived_at IS NOT NULL AS archived FROM topics WHERE deleted_at IS NULL`,
+    );
+    const companies = await rows<Record<string, unknown>>(
+      'SELECT id, name, is_vip FROM companies WHERE deleted_at IS NULL',
+    );
+    const shown = new Map([...topics, ...companies].map((row) => [String(row.id), row]));
+    return new Map(
+      wishes.flatMap(({ id, column }) => {
+        const row = shown.get(id);
+        return row ? [[`${id} ${column}`, row[column]]] : [];
+      }),
+    );
+  });
+}
+
+/** Each value of an imported sheet that is not shown as it is wanted is a change now, or the import says what is wrong with it. */
+export async function noLostWishes(
+  simulation: Simulation,
+  wishes: readonly Wish[],
+  shown: ReadonlyMap<string, unknown>,
+  printed: string,
+): Promise<void> {
+  const report = JSON.parse(printed) as {
+    problems?: { row: number }[];
+    rows?: { row: number; outcome: string }[];
+  };
+  const changes = await changesOf(simulation.dataDir);
+  const lost = wishes.flatMap(({ id, column, value }, index) => {
+    const key = `${id} ${column}`;
+    const wanted = value === 'TRUE' ? true : value === 'FALSE' ? false : value;
+    if (!shown.has(key) || shown.get(key) === wanted) return [];
+    // Row 1 has the names of the columns.
+    if (report.problems?.some(({ row }) => row === index + 2)) return [];
+    const isThere = changes.some((one) => one.entity_id === id && one.wanted[column] === wanted);
+    return isThere
+      ? []
+      : [`${column} of ${id} is ${shown.get(key)}, ${value} is wanted, and nothing is queued`];
+  });
+  judge(simulation, 'no wish is lost', lost);
+}

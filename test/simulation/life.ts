@@ -1,0 +1,231 @@
+import type { FaultRuleInput } from '../../src/sandbox/faults.js';
+import { Random } from '../../src/sandbox/world/random.js';
+
+/**
+ * What may happen, as data: a plan of nights is made from a seed alone, so that a part of it can be left out and the
+ * rest stays as it is. Numbers (`of`, `with`) pick from what is there when the move is made.
+ */
+
+/** How often each kind of move comes, in relation to the others. */
+const weights = {
+  /** Members of the organization, by the names of sandbox/colleague.ts. */
+  change: {
+    createTopic: 3,
+    patchTopic: 8,
+    archiveTopic: 2,
+    unarchiveTopic: 1,
+    supersedeTopic: 1,
+    migrateTopic: 1,
+    mergeTopics: 3,
+    deleteTopic: 2,
+    restoreTopic: 2,
+    createPerson: 2,
+    patchPerson: 4,
+    mergePeople: 3,
+    deletePerson: 2,
+    restorePerson: 2,
+    employ: 5,
+    linkIdentity: 2,
+    createCompany: 1,
+    patchCompany: 3,
+    mergeCompanies: 1,
+    deleteCompany: 1,
+    restoreCompany: 1,
+    linkCompanyIdentity: 1,
+    addGroup: 2,
+    assignGroup: 5,
+    addMessage: 12,
+    editMessage: 3,
+    deleteMessage: 2,
+    removeMessage: 3,
+    react: 2,
+  },
+  /** Users and operators. */
+  act: {
+    importTopics: 6,
+    importCompanies: 3,
+    dropSheet: 2,
+    colleagueAgainst: 3,
+    undo: 1,
+    cancel: 1,
+    retry: 2,
+    rebuild: 1,
+    loseLiveFile: 1,
+    clockJump: 1,
+    settings: 1,
+  },
+  /** How a run of the program goes. */
+  run: { whole: 5, capped: 2, killed: 3, killedSending: 3, stopped: 1 },
+  /** What is wrong with the service in a stormy night. */
+  storm: {
+    status: 2,
+    limited: 1,
+    html: 1,
+    truncate: 1,
+    untrue: 4,
+    drift: 2,
+    between: 4,
+    paging: 1,
+    weather: 3,
+    outage: 1,
+  },
+} as const;
+
+type ChangeKind = keyof (typeof weights)['change'];
+type ActKind = keyof (typeof weights)['act'];
+
+/** A change that shows nowhere until the sweep, so that it belongs to no quiet night. */
+const silent: readonly ChangeKind[] = [
+  'editMessage',
+  'react',
+  'linkCompanyIdentity',
+  'migrateTopic',
+  'deleteMessage',
+];
+
+export interface ChangeMove {
+  readonly change: ChangeKind;
+  readonly of: number;
+  readonly with: number;
+}
+export interface ActMove {
+  readonly act: ActKind;
+  readonly of: number;
+  readonly with: number;
+}
+export type StormMove =
+  | { readonly fault: FaultRuleInput }
+  | { readonly drift: number }
+  | { readonly between: ChangeMove; readonly route: string }
+  | { readonly weather: number }
+  /** Minutes without an answer. */
+  | { readonly outage: number };
+
+interface Run {
+  readonly run: keyof (typeof weights)['run'];
+  /** Of requests, or of calls into DuckDB. */
+  readonly after: number;
+  /** Seconds until the run that follows one which did not come to its end. */
+  readonly pause: number;
+}
+
+export interface Night {
+  readonly no: number;
+  /** quiet: the next whole run has to show all of it; calm: everything is compared after it, the old as well. */
+  readonly kind: 'quiet' | 'stormy' | 'calm';
+  readonly moves: readonly (ChangeMove | ActMove)[];
+  readonly storm: readonly StormMove[];
+  readonly run: Run;
+}
+
+/** So long is a cycle: quiet nights, stormy ones, and a calm. */
+const cycle = [...Array<'quiet'>(4).fill('quiet'), ...Array<'stormy'>(5).fill('stormy'), 'calm'] as const;
+
+/** The nights of a seed. */
+export function planOf(seed: number, nights: number): Night[] {
+  return Array.from({ length: nights }, (_, index) => nightOf(seed, index + 1, nights));
+}
+
+function nightOf(seed: number, no: number, nights: number): Night {
+  const random = new Random(seed, 'night', no);
+  const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
+  const changes = Array.from({ length: random.whole(1, 7) }, () => changeMove(random, kind));
+  const acts = Array.from({ length: random.chance(0.5) ? random.whole(1, 2) : 0 }, () => actMove(random));
+  const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
+  const run = random.weighted(weights.run);
+  const most = { whole: 1, stopped: 120, capped: 120, killed: random.pick([150, 1_500]), killedSending: 25 }[
+    run
+  ];
+  const after = random.whole(1, most);
+  return {
+    no,
+    kind,
+    moves: [...changes, ...acts],
+    storm,
+    run: { run, after, pause: random.pick([1, 20, 70, 3_600]) },
+  };
+}
+
+function changeMove(random: Random, kind: Night['kind']): ChangeMove {
+  const change = random.weighted(weights.change);
+  if (kind !== 'stormy' && silent.includes(change)) return changeMove(random, kind);
+  return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
+}
+
+function actMove(random: Random): ActMove {
+  return { act: random.weighted(weights.act), of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
+}
+
+/** Joins, moves and messages: what falls between the readings of two lists. */
+const moving: readonly ChangeKind[] = [
+  ...(['employ', 'linkIdentity', 'mergePeople', 'mergeCompanies', 'mergeTopics'] as const),
+  ...(['assignGroup', 'addMessage', 'removeMessage'] as const),
+];
+
+function stormMove(random: Random): StormMove {
+  const kind = random.weighted(weights.storm);
+  switch (kind) {
+    case 'status':
+      return {
+        fault: { kind, status: random.pick([500, 502, 503]), probability: 0.15, commit: random.chance(0.3) },
+      };
+    case 'limited':
+      return { fault: { kind: 'status', status: 429, probability: 0.05 } };
+    case 'html':
+      return { fault: { kind, status: random.pick([200, 502]), probability: 0.05 } };
+    case 'truncate':
+      return { fault: { kind, bytes: random.whole(0, 200), clean: true, probability: 0.05 } };
+    case 'paging':
+      return {
+        fault: {
+          kind,
+          how: random.pick(['ignore-page', 'repeat-page', 'other-limit', 'refuse-limit']),
+          probability: 0.3,
+        },
+      };
+    case 'untrue':
+      return { fault: { kind: 'replace', ...random.pick(untrue), probability: 0.25 } };
+    case 'drift':
+      return { drift: random.whole(1, 1e6) };
+    case 'between': {
+      const change = random.pick(moving);
+      const between = { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
+      return {
+        between,
+        route: random.pick(['people', 'companies', 'topics', 'groups', 'person', 'topic_groups']),
+      };
+    }
+    case 'outage':
+      return { outage: random.pick([1, 10, 45]) };
+    case 'weather':
+      return { weather: random.pick([0.02, 0.05, 0.15]) };
+  }
+}
+
+type Lie = Omit<Extract<FaultRuleInput, { kind: 'replace' }>, 'kind' | 'probability'>;
+const set = (values: Record<string, unknown>) =>
+  Object.entries(values).map(([path, value]) => ({ path, value }));
+
+/** Answers that contradict what else is known: empty, the first page only, about something else, older, with a wrong total. */
+const untrue: readonly Lie[] = [
+  { match: { route: 'topic_groups' }, body: { data: [] } },
+  { match: { route: 'topic_people' }, body: { data: [] } },
+  { match: { route: 'company_identities' }, body: { identities: [] } },
+  { match: { route: 'person_groups' }, body: { data: [], limit: 50, page: 1, totalCount: 0 } },
+  {
+    match: { route: 'topic_groups' },
+    delete: ['data.1'],
+    set: set({ limit: 1, page: 1, totalCount: 45 }),
+  },
+  { match: { route: 'topic' }, set: set({ id: '00000000-0000-4000-8000-000000000000' }) },
+  { match: { route: 'person' }, set: set({ id: '999999' }) },
+  { match: { route: 'topic' }, set: set({ title: 'old', updatedAt: '2020-01-01T00:00:00.000Z' }) },
+  { match: { route: 'topics' }, set: set({ 'data.0.updatedAt': '2190-01-01T00:00:00.000Z' }) },
+  // All of one moment: nothing tells which came first.
+  { match: { route: 'topics' }, set: set({ 'data.*.updatedAt': '2026-11-01T00:00:00.000Z' }) },
+  // People go on naming a company that is not listed.
+  ...['topics', 'people', 'companies', 'groups'].flatMap((route): Lie[] => [
+    { match: { route }, set: set({ totalCount: 3 }) },
+    { match: { route }, delete: ['data.0'] },
+  ]),
+];

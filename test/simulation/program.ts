@@ -1,0 +1,148 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import type { DatabaseCalls } from './database-calls.js';
+import type { Network } from './network.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/** How a command ended; `killed` before its end, with what its data directory held at that moment. */
+export interface Ended {
+  readonly code: number | 'killed';
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Interruption {
+  /** After so many calls into DuckDB, as kill -9 does. */
+  readonly killAfter?: number;
+  /** While its so many-th request is on its way, before or after the server had it. */
+  readonly killSending?: number;
+  /** A signal after so many requests, as SIGTERM does. */
+  readonly stopAfter?: number;
+}
+
+interface CommandLine {
+  run(argv: readonly string[], commands: unknown): Promise<number>;
+  readonly commands: unknown;
+}
+
+/** A command that runs. What belongs to one that was killed comes to nothing. */
+interface Process {
+  isDead: boolean;
+}
+
+/** Runs commands of the program, one after the other, in this process and in virtual time. */
+export class Program {
+  readonly #processes = new AsyncLocalStorage<Process>();
+  #kills = 0;
+
+  constructor(
+    readonly commandLine: CommandLine,
+    readonly time: VirtualTime,
+    readonly calls: DatabaseCalls,
+    readonly network: Network,
+    /** Its settings; SIGNALHOUSE_DATA_DIR is another one after each kill. */
+    readonly env: Record<string, string>,
+  ) {
+    network.isCut = () => this.#processes.getStore()?.isDead === true;
+  }
+
+  get dataDir(): string {
+    return this.env.SIGNALHOUSE_DATA_DIR ?? '';
+  }
+
+  /** Runs a command line to its end, or until it is killed. */
+  run(argv: readonly string[], { killAfter, killSending, stopAfter }: Interruption = {}): Promise<Ended> {
+    const process_: Process = { isDead: false };
+    const killed = deferred<'killed'>();
+    const listeners = signals.map((name) => [name, process.listeners(name)] as const);
+    const kill = () => {
+      if (process_.isDead) return;
+      process_.isDead = true;
+      this.#survive();
+      killed.resolve('killed');
+    };
+    const last = this.calls.count + (killAfter ?? Number.POSITIVE_INFINITY);
+    this.calls.onReturn = () => {
+      const own = this.#processes.getStore();
+      if (own === undefined) return undefined;
+      if (own === process_ && this.calls.count >= last) kill();
+      return own.isDead ? new Promise<void>(() => undefined) : undefined;
+    };
+    let sent = 0;
+    this.network.sending = (moment) => {
+      if (moment === 'out') sent += 1;
+      if (moment === 'out' && sent === stopAfter) this.#stop(listeners);
+      // Every other time, the server has not had it yet.
+      if (sent === killSending && moment === (sent % 2 ? 'out' : 'handled')) kill();
+    };
+    Object.defineProperty(performance, 'timeOrigin', { value: this.time.now(), configurable: true });
+    const streams = [take(process.stdout), take(process.stderr)] as const;
+    const environment = { ...process.env };
+    for (const name of Object.keys(process.env))
+      if (name.startsWith('SIGNALHOUSE_')) delete process.env[name];
+    Object.assign(process.env, this.env);
+    const { run, commands } = this.commandLine;
+    return this.time
+      .run(() => Promise.race([this.#processes.run(process_, () => run(argv, commands)), killed.promise]))
+      .then((code) => ({ code, stdout: streams[0].text(), stderr: streams[1].text() }))
+      .finally(() => {
+        for (const stream of streams) stream.release();
+        for (const [name, before] of listeners)
+          for (const one of process.listeners(name))
+            if (!before.includes(one)) process.off(name, one as () => void);
+        for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+        process.exitCode = 0;
+        this.calls.onReturn = () => undefined;
+        this.network.sending = () => undefined;
+        this.time.forgetTimers();
+      });
+  }
+
+  /** What the command listens for, without ending the simulation. */
+  #stop(before: readonly (readonly [NodeJS.Signals, unknown[]])[]): void {
+    const others = before.find(([name]) => name === 'SIGTERM')?.[1] ?? [];
+    for (const one of process.listeners('SIGTERM')) if (!others.includes(one)) one('SIGTERM');
+  }
+
+  /** What the disk holds now is what the next command finds. The copy is made by another process, because closing a file frees its locks. */
+  #survive(): void {
+    const from = this.dataDir;
+    this.#kills += 1;
+    const to = `${from.replace(/-\d+$/, '')}-${this.#kills}`;
+    execFileSync('cp', ['-a', '--', from, to]);
+    rmSync(from, { recursive: true, force: true });
+    this.env.SIGNALHOUSE_DATA_DIR = to;
+  }
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** Takes what is written to a stream. */
+function take(stream: NodeJS.WriteStream): { text(): string; release(): void } {
+  const { write } = stream;
+  const listeners = stream.listeners('error');
+  const parts: string[] = [];
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    parts.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
+    const done = rest.at(-1);
+    if (typeof done === 'function') process.nextTick(done as () => void);
+    return true;
+  };
+  return {
+    text: () => parts.join(''),
+    release() {
+      stream.write = write;
+      for (const listener of stream.listeners('error'))
+        if (!listeners.includes(listener)) stream.off('error', listener as () => void);
+    },
+  };
+}

@@ -1,0 +1,392 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { silentLog } from '../../src/base/log.js';
+import { withDefaults } from '../../src/sandbox/options.js';
+import { buildServer } from '../../src/sandbox/server.js';
+import { Service } from '../../src/sandbox/service.js';
+import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
+import { Random } from '../../src/sandbox/world/random.js';
+import type { World } from '../../src/sandbox/world/types.js';
+import { everyNight, Failed, noLostWishes, shownValues, wholeYear } from './judges.js';
+import type { ActMove, ChangeMove, Night, StormMove } from './life.js';
+import type { Network, Weather } from './network.js';
+import type { Ended, Interruption, Program } from './program.js';
+import type { VirtualTime } from './virtual-time.js';
+import { changeOf, isShown, Removed } from './world-changes.js';
+
+export interface Platform {
+  readonly time: VirtualTime;
+  readonly network: Network;
+  readonly program: Program;
+}
+
+/** A value that somebody wants. */
+export interface Wish {
+  readonly type: 'topic' | 'company';
+  readonly id: string;
+  readonly column: string;
+  readonly value: string;
+}
+
+interface Sheet {
+  readonly file: string;
+  readonly wishes: readonly Wish[];
+}
+
+/** What sheets ask for, by column. */
+const values: Readonly<Record<Wish['type'], Readonly<Record<string, readonly string[]>>>> = {
+  topic: {
+    priority: ['very_low', 'low', 'default', 'high', 'very_high'],
+    lifecycle_state: ['open', 'in_progress', 'completed', 'dismissed'],
+    archived: ['TRUE', 'FALSE'],
+  },
+  company: { is_vip: ['TRUE', 'FALSE'], name: ['One Ltd', 'Two Ltd', 'Three Ltd'] },
+};
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+/** Nothing that was fetched so long ago is taken for current (sync.maxAgeDays). */
+const longerThanAnyAge = 61 * day;
+
+/** So small an organization has one of everything. */
+const sizes = { topics: 30, people: 20, companies: 8, messages: 120, channels: 3, stories: 2, templates: 2 };
+
+/** One organization, its users and the program that follows it, night after night. */
+export class Simulation {
+  readonly world: World;
+  readonly service: Service;
+  /** What happened, in words, for whoever reads a failure. */
+  readonly story: string[] = [];
+  /** How many nights there were. */
+  nights = 0;
+  readonly #trace = createHash('sha256');
+  readonly #removed = new Removed();
+  readonly #random: Random;
+  /** What was imported, for what comes later: the file and the topics in it. */
+  readonly #imported: { file: string; ids: string[] }[] = [];
+  /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
+  readonly before = new Map<string, Record<string, unknown>>();
+  /** Entities that somebody else changed in the same fields. */
+  readonly colleagueSet = new Set<string>();
+  #downFrom = Number.POSITIVE_INFINITY;
+  #downMs = 0;
+  #downUntil = 0;
+  #skew = 0;
+
+  private constructor(
+    readonly platform: Platform,
+    readonly folder: string,
+    readonly seed: number,
+    /** Told of each line of the trace. */
+    readonly traced: ((line: string) => void) | undefined,
+  ) {
+    const now = platform.time.now();
+    this.world = generate({ ...defaultSizes, ...sizes, seed, now });
+    // Lists of one page, and of several.
+    const maxPageSize = [100, 12, 7][seed % 3] ?? 100;
+    const settings = withDefaults({ maxPageSize, pageSize: Math.min(maxPageSize, 50) });
+    this.service = new Service(settings, this.world, silentLog);
+    this.#random = new Random(seed, 'network');
+  }
+
+  /** Runs the nights of a plan. Throws a Failed as soon as a judge finds something; returns the hash of the trace. */
+  static async run(
+    platform: Platform,
+    folder: string,
+    seed: number,
+    plan: readonly Night[],
+    traced?: (line: string) => void,
+  ): Promise<string> {
+    const simulation = new Simulation(platform, folder, seed, traced);
+    try {
+      return await simulation.#live(plan);
+    } catch (error) {
+      throw error instanceof Failed
+        ? error
+        : simulation.#failed('unexpected', String((error as Error).stack));
+    }
+  }
+
+  get dataDir(): string {
+    return this.platform.program.dataDir;
+  }
+
+  async #live(plan: readonly Night[]): Promise<string> {
+    const { network, program, time } = this.platform;
+    network.app = await time.run(async () => {
+      const app = await buildServer(this.service);
+      await app.ready();
+      return app;
+    });
+    network.heard = (what) => this.#traced(`${time.now()} ${what}`);
+    network.arrivals.length = 0;
+    network.arriving = (request) => this.#remember(request);
+    mkdirSync(join(this.folder, 'data-0'), { recursive: true });
+    Object.assign(program.env, {
+      SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1',
+      SIGNALHOUSE_API_KEY: this.service.settings.apiKeys[0]?.key ?? '',
+      SIGNALHOUSE_DATA_DIR: join(this.folder, 'data-0'),
+      SIGNALHOUSE_CONFIG: join(this.folder, 'settings.yaml'),
+      SIGNALHOUSE_LOG_LEVEL: 'warn',
+    });
+    this.#settings(0);
+    for (const night of plan) await this.#night(night);
+    return this.#trace.digest('hex').slice(0, 16);
+  }
+
+  async #night(night: Night): Promise<void> {
+    this.nights += 1;
+    this.#say(`night ${night.no} (${night.kind})`);
+    this.#pass(20 * hour);
+    for (const move of night.moves) {
+      this.#pass(10 * minute);
+      if ('act' in move) await this.#act(move, night);
+      else this.#change(move, night);
+    }
+    this.#weather(0);
+    for (const move of night.storm) this.#storm(move);
+    this.#pass(hour);
+    await this.#sync(night);
+    if (night.kind === 'quiet') await everyNight(this, { isQuiet: true });
+    else if (night.kind === 'calm') await this.#calm(night);
+    else await everyNight(this, { isQuiet: false });
+  }
+
+  /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
+  async #sync({ kind, run: { run, after, pause } }: Night): Promise<void> {
+    const isStormy = kind === 'stormy';
+    const args = ['sync', '--push', '--json', ...(isStormy ? [] : ['--accept-deletes'])];
+    if (run === 'capped') await this.#command([...args, '--max-requests', String(after)]);
+    else if (run === 'killed') await this.#command(args, { killAfter: after });
+    else if (run === 'stopped') await this.#command(args, { stopAfter: after });
+    else if (run === 'killedSending') await this.#command(args, { killSending: after });
+    if (run !== 'whole') this.#pass(pause * 1_000);
+    if (run === 'whole' || !isStormy) await this.#command(args);
+  }
+
+  /** Nothing is wrong any more: what is known is right, and once it is old, what nothing betrayed is right as well. */
+  async #calm({ no }: Night): Promise<void> {
+    this.#clear();
+    this.#pass(hour);
+    await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    this.#pass(longerThanAnyAge);
+    await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    await wholeYear(this);
+    if (no % 3 === 0) {
+      await this.#command(['rebuild']);
+      await wholeYear(this);
+    }
+  }
+
+  #change(move: ChangeMove, { kind }: Night): void {
+    const change = changeOf(this.world, this.#removed, move);
+    if (!change || (kind !== 'stormy' && !isShown(this.world, change))) return;
+    this.#say(JSON.stringify(change));
+    this.service.change(change);
+  }
+
+  #storm(move: StormMove): void {
+    this.#say(JSON.stringify(move));
+    if ('fault' in move) this.service.faults.add([move.fault]);
+    else if ('drift' in move) this.service.drift.start({ seed: move.drift, times: 4 });
+    else if ('weather' in move) this.#weather(move.weather);
+    else if ('outage' in move) {
+      this.#downFrom = this.service.stats.requestCount + 3;
+      this.#downMs = move.outage * minute;
+      this.#downUntil = 0;
+    } else {
+      const change = changeOf(this.world, this.#removed, move.between);
+      if (change)
+        this.service.faults.add([{ kind: 'change', change, times: 1, match: { route: move.route } }]);
+    }
+  }
+
+  #weather(share: number): void {
+    const faults = ['lost', 'answer lost', 'reset', 'cut short', 'twice'] as const;
+    this.platform.network.weather = (): Weather => {
+      const delays = [this.#random.whole(5, 60), this.#random.whole(5, 400)] as const;
+      if (this.#isDown()) return { delays, fault: 'reset' };
+      return { delays, fault: this.#random.chance(share) ? this.#random.pick(faults) : null };
+    };
+  }
+
+  /** From some request on, nothing is answered for a while. */
+  #isDown(): boolean {
+    if (this.service.stats.requestCount < this.#downFrom) return false;
+    if (this.#downUntil === 0) this.#downUntil = this.platform.time.now() + this.#downMs;
+    if (this.platform.time.now() < this.#downUntil) return true;
+    this.#downFrom = Number.POSITIVE_INFINITY;
+    return false;
+  }
+
+  #clear(): void {
+    this.service.faults.clear();
+    this.service.drift.stop();
+    this.#downFrom = Number.POSITIVE_INFINITY;
+    this.service.tenant.renderer.worldChanged();
+    this.#weather(0);
+  }
+
+  async #act({ act, of, with: other }: ActMove, { kind }: Night): Promise<void> {
+    const last = this.#imported.at(-1);
+    switch (act) {
+      case 'importTopics':
+        return this.#import(this.#sheet('topic', of, other), other);
+      case 'importCompanies':
+        return this.#import(this.#sheet('company', of, other), other);
+      case 'dropSheet': {
+        mkdirSync(join(this.dataDir, 'inbox'), { recursive: true });
+        this.#sheet('topic', of, other, join(this.dataDir, 'inbox'));
+        return;
+      }
+      case 'colleagueAgainst': {
+        const topicId = last?.ids[of % Math.max(1, last.ids.length)];
+        if (topicId === undefined || !this.world.topics.has(topicId)) return;
+        const priority = (['low', 'high', 'very_high'] as const)[other % 3] ?? 'low';
+        this.service.change({ kind: 'patchTopic', topicId, fields: { priority } });
+        this.colleagueSet.add(topicId);
+        this.#say(`colleague: ${topicId} ${priority}`);
+        return;
+      }
+      case 'undo':
+        if (last) await this.#command(['changes', 'undo', last.file, '--yes']);
+        return;
+      case 'cancel':
+        await this.#command(['changes', 'cancel', '--status', 'queued']);
+        return;
+      case 'retry':
+        await this.#command([
+          ...['changes', 'retry', '--status', 'conflict', '--status', 'failed'],
+          ...(other % 2 ? ['--overwrite'] : []),
+        ]);
+        return;
+      case 'rebuild':
+        await this.#command(['rebuild']);
+        return;
+      case 'loseLiveFile':
+        if (kind === 'quiet') return;
+        this.#say('the live file is lost');
+        if (of % 2) rmSync(join(this.dataDir, 'worker.duckdb'), { force: true });
+        else truncate(join(this.dataDir, 'worker.duckdb'), other % 100_000);
+        return;
+      case 'clockJump': {
+        const ms = ((other % 97) - 48) * hour + 1;
+        this.#say(`the clock of the machine is set by ${ms / hour} hours`);
+        this.platform.time.jump(ms);
+        this.#skew -= ms;
+        this.service.clock.skew(this.#skew);
+        return;
+      }
+      case 'settings':
+        this.#settings(other);
+    }
+  }
+
+  /** Some topics or companies of the organization with a value each, as a file. */
+  #sheet(type: Wish['type'], of: number, other: number, folder = this.folder): Sheet {
+    const all =
+      type === 'topic'
+        ? [...this.world.topics.keys()]
+        : [...this.world.companies.values()].flatMap((one) => (one.isOrgCompany ? [] : one.id));
+    const ids = [
+      ...new Set(Array.from({ length: 1 + (other % 4) }, (_, index) => all[(of + index * 7) % all.length])),
+    ];
+    const columns = Object.entries(values[type]);
+    const [column, allowed] = columns[of % columns.length] ?? ['', []];
+    const wishes = ids.flatMap((id, index) =>
+      id === undefined ? [] : [{ type, id, column, value: allowed[(of + index) % allowed.length] ?? '' }],
+    );
+    const file = join(folder, `sheet-${of}-${other}.csv`);
+    const rows = wishes.map(({ id, value }) => `${id},${value}\n`);
+    writeFileSync(file, `${type}_id,${column}\n${rows.join('')}`);
+    this.#imported.push({ file, ids: wishes.map(({ id }) => id) });
+    this.#say(`${file}: ${column} ${rows.join(' ').replaceAll('\n', '')}`);
+    return { file, wishes };
+  }
+
+  /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
+  async #import({ file, wishes }: Sheet, other: number): Promise<void> {
+    const shown = await shownValues(this.dataDir, wishes);
+    const args = [
+      'changes',
+      'import',
+      file,
+      '--yes',
+      '--skip-invalid',
+      '--by',
+      `user ${other % 3}`,
+      '--json',
+    ];
+    const { stdout } = await this.#command(args);
+    if (shown.size > 0) await noLostWishes(this, wishes, shown, stdout);
+  }
+
+  #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
+    const { 'idempotency-key': key } = headers;
+    if (method !== 'PATCH' || key === undefined || this.before.has(key)) return;
+    const [, id] = /\/topics\/([^/?]+)/.exec(path) ?? [];
+    const topic = this.world.topics.get(id ?? '');
+    if (!topic || body === null) return;
+    this.before.set(key, {
+      priority: topic.priority,
+      lifecycle_state: topic.lifecycleState,
+      archived: topic.archivedAt !== null,
+    });
+  }
+
+  #settings(of: number): void {
+    const settings = {
+      warehouse: { threads: 1, memoryLimit: '256MB', compression: of % 5 === 1 ? 'zstd' : 'auto' },
+      retention: { deletedContentDays: 'never' },
+      sync: { batch: { documents: of % 3 === 1 ? 20 : 4000 }, publishEveryMinutes: of % 2 ? 1 : 30 },
+      api: { concurrency: of % 4 === 1 ? 2 : 12 },
+    };
+    writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
+  }
+
+  async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
+    const ended = await this.platform.program.run(args, how);
+    const { code, stdout, stderr } = ended;
+    // Sizes of files and what the real clock measures are not the program's doing.
+    const printed = `${stdout} ${stderr}`.replaceAll(/"(bytes|ms)":\s*\d+/g, '').replaceAll(this.dataDir, '');
+    this.#traced(`${code} ${printed}`);
+    this.#say(
+      `${args.join(' ')} ${JSON.stringify(how)} -> ${code} ${code === 1 ? (stderr + stdout).slice(0, 600) : ''}`,
+    );
+    const isUnexpected =
+      (stderr + stdout).includes('Unexpected error') || (code !== 'killed' && ![0, 1, 2, 3].includes(code));
+    if (isUnexpected)
+      throw this.#failed(
+        'the program says what happened',
+        `${code}: ${stderr.slice(-2000)}${stdout.slice(-2000)}`,
+      );
+    return ended;
+  }
+
+  #failed(judge: string, detail: string): Failed {
+    return new Failed(judge, [detail], this.story, this.nights);
+  }
+
+  #traced(what: string): void {
+    this.#trace.update(`${what}\n`);
+    this.traced?.(what);
+  }
+
+  #pass(ms: number): void {
+    this.platform.time.pass(ms);
+    this.world.now = Math.max(this.world.now, Math.floor(this.service.clock.now()));
+  }
+
+  #say(what: string): void {
+    this.story.push(what);
+  }
+}
+
+function truncate(path: string, bytes: number): void {
+  try {
+    truncateSync(path, bytes);
+  } catch {
+    // There is none yet.
+  }
+}

@@ -1,0 +1,96 @@
+import type { Change } from '../../src/sandbox/colleague.js';
+import type { World } from '../../src/sandbox/world/types.js';
+import type { ChangeMove } from './life.js';
+
+/** What was deleted, so that it can be brought back. */
+export class Removed {
+  readonly topics: string[] = [];
+  readonly people: string[] = [];
+  readonly companies: string[] = [];
+}
+
+/** The change that a move stands for in the organization as it is; undefined when there is nothing to change so. */
+export function changeOf(world: World, removed: Removed, move: ChangeMove): Change | undefined {
+  const { change: kind, of, with: other } = move;
+  const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
+  const all = [...world.topics.values()];
+  const topics = all.map(({ id }) => id);
+  const live = all.flatMap((one) => (one.graphStatus === 'active' && !one.migrated ? one.id : []));
+  const archived = all.flatMap((one) => (one.graphStatus === 'archived' && !one.migrated ? one.id : []));
+  const people = [...world.people.keys()];
+  const companies = [...world.companies.values()].flatMap((one) => (one.isOrgCompany ? [] : one.id));
+  const groups = [...world.groups.keys()];
+  const messages = [...world.messages.keys()];
+  const given: Record<ChangeMove['change'], Record<string, unknown>> = {
+    createTopic: { title: `topic ${other}` },
+    deleteTopic: { topicId: pick(topics, of) },
+    restoreTopic: { topicId: removed.topics.at(-1) },
+    mergeTopics: { sourceIds: [pick(live, of)], targetId: pick(live, other) },
+    supersedeTopic: { topicId: pick(live, of), successorId: pick(live, other) },
+    archiveTopic: { topicId: pick(live, of) },
+    unarchiveTopic: { topicId: pick(archived, of) },
+    patchTopic: {
+      topicId: pick(live, of),
+      fields: { title: `title ${other}`, priority: other % 2 ? 'high' : 'low' },
+    },
+    migrateTopic: { topicId: pick(live, of) },
+    createPerson: { fields: { displayName: `somebody ${other}` } },
+    deletePerson: { personId: pick(people, of) },
+    restorePerson: { personId: removed.people.at(-1) },
+    mergePeople: { sourceIds: [pick(people, of)], targetId: pick(people, other) },
+    employ: { personId: pick(people, of), companyId: other % 3 ? (pick(companies, other) ?? null) : null },
+    patchPerson: {
+      personId: pick(people, of),
+      fields: { displayName: `name ${other}`, isVip: other % 2 === 0 },
+    },
+    linkIdentity: {
+      personId: pick(people, of),
+      platform: 'slack',
+      platformId: pick([...world.authors.values()], other)?.sourceAuthorId,
+    },
+    createCompany: { fields: { name: `company ${other}` } },
+    deleteCompany: { companyId: pick(companies, of) },
+    restoreCompany: { companyId: removed.companies.at(-1) },
+    mergeCompanies: { sourceIds: [pick(companies, of)], targetId: pick(companies, other) },
+    patchCompany: { companyId: pick(companies, of), fields: { name: `company ${other}` } },
+    linkCompanyIdentity: { companyId: pick(companies, of), platform: 'crm', platformId: String(other % 5) },
+    addGroup: { channelId: pick([...world.channels.keys()], of), topicId: pick(live, other) },
+    addMessage: {
+      groupId: pick(groups, of),
+      authorId: pick([...world.authors.keys()], other),
+      content: `said ${other}`,
+    },
+    editMessage: { messageId: pick(messages, of), content: `edited ${other}` },
+    deleteMessage: { messageId: pick(messages, of) },
+    removeMessage: { messageId: pick(messages, of) },
+    react: { messageId: pick(messages, of), identifier: `r${other % 3}`, unicode: null },
+    assignGroup: { groupId: pick(groups, of), topicId: other % 3 ? (pick(live, other) ?? null) : null },
+  };
+  const wanted = given[kind];
+  const { sourceIds, targetId } = wanted as { sourceIds?: unknown[]; targetId?: unknown };
+  const isComplete = Object.values(wanted)
+    .flat()
+    .every((value) => value !== undefined);
+  if (!isComplete || (sourceIds && sourceIds[0] === targetId)) return undefined;
+  // So small an organization would soon have nothing left.
+  const left = /Topics?$/.test(kind)
+    ? topics.length - 5
+    : /Compan/.test(kind)
+      ? companies.length
+      : people.length - 5;
+  if (/^(delete|merge)(Topic|Person|People|Compan)/.test(kind) && left < 3) return undefined;
+  if (kind === 'removeMessage' && messages.length < 40) return undefined;
+  if (kind === 'deleteTopic') removed.topics.push(String(wanted.topicId));
+  if (kind === 'deletePerson') removed.people.push(String(wanted.personId));
+  if (kind === 'deleteCompany') removed.companies.push(String(wanted.companyId));
+  if (kind === 'restoreTopic') removed.topics.pop();
+  if (kind === 'restorePerson') removed.people.pop();
+  if (kind === 'restoreCompany') removed.companies.pop();
+  return { kind, ...wanted };
+}
+
+/** Where a conversation has no topic, only the counters of who wrote a message show that it is gone, if they were read before. */
+export function isShown({ messages, groups }: World, { kind, messageId }: Change): boolean {
+  const { groupId = '' } = messages.get(String(messageId)) ?? {};
+  return kind !== 'removeMessage' || (groups.get(groupId)?.topicId ?? null) !== null;
+}
