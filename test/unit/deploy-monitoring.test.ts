@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { Metrics } from '../../src/serve/http/metrics.js';
 import { now, someFacts, someRun, someSchedule } from './serve/serving.js';
 
-/** The rules and the dashboard in deploy against the metrics and the documentation. test/thorough/alerts runs them. */
+/** The rules and the dashboard in deploy against the metrics and the documentation. test/others/alerts runs them. */
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 

@@ -20,7 +20,7 @@ void (() => import('../../src/cli/commands/sql.js'));
 void (() => import('../../src/cli/commands/mcp.js'));
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const tools = join(root, 'test/thorough/other-tools');
+const tools = join(root, 'test/others/other-tools');
 const cookbook = readFileSync(join(root, 'docs/cookbook.md'), 'utf8');
 const recipes = recipesIn(cookbook).map(({ name, text }) => ({
   name: name.replaceAll('-', '_'),
