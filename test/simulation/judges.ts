@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { differences } from '../support/oracle.js';
+import { placesOf } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
 import type { Simulation, Wish } from './simulation.js';
 
@@ -44,7 +45,7 @@ export async function everyNight(simulation: Simulation, { isQuiet }: { isQuiet:
 }
 
 /** What has to hold once everything is old and was read again. */
-export async function wholeYear(simulation: Simulation): Promise<void> {
+export async function everything(simulation: Simulation): Promise<void> {
   await everyNight(simulation, { isQuiet: false });
   judge(
     simulation,
@@ -52,6 +53,22 @@ export async function wholeYear(simulation: Simulation): Promise<void> {
     await differences(simulation as never, simulation.dataDir),
   );
   judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
+}
+
+/** Texts of somebody that no other row has: people who are gone in the API may have shared a title or a word. */
+export function ownTexts(dataDir: string, id: string, texts: readonly string[]): Promise<string[]> {
+  return read(dataDir, async ({ rows }) => {
+    const others = await rows<{ row: string }>(
+      `SELECT to_json(people)::VARCHAR AS row FROM people WHERE id <> '${id}'`,
+    );
+    const all = others.map(({ row }) => row).join('\n');
+    return texts.filter((one) => !all.includes(JSON.stringify(one).slice(1, -1)));
+  });
+}
+
+/** No file and no table has any of the strings of somebody who was forgotten. */
+export async function forgotten(simulation: Simulation, strings: readonly string[]): Promise<void> {
+  judge(simulation, 'who was forgotten is nowhere', await placesOf(simulation.dataDir, strings));
 }
 
 function judge({ story, nights }: Simulation, name: string, found: readonly string[]): void {

@@ -9,7 +9,8 @@ import { Service } from '../../src/sandbox/service.js';
 import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
 import type { World } from '../../src/sandbox/world/types.js';
-import { everyNight, Failed, noLostWishes, shownValues, wholeYear } from './judges.js';
+import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
+import { everyNight, everything, Failed, forgotten, noLostWishes, ownTexts, shownValues } from './judges.js';
 import type { ActMove, ChangeMove, Night, StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
@@ -51,6 +52,9 @@ const longerThanAnyAge = 61 * day;
 
 /** So small an organization has one of everything. */
 const sizes = { topics: 30, people: 20, companies: 8, messages: 120, channels: 3, stories: 2, templates: 2 };
+
+/** Most of the time goes into loading batches, so that there are few. */
+const largeBatches = { answers: 500, seconds: 300 };
 
 /** One organization, its users and the program that follows it, night after night. */
 export class Simulation {
@@ -132,6 +136,7 @@ export class Simulation {
     });
     this.#settings(0);
     for (const night of plan) await this.#night(night);
+    await this.#forgetSomebody();
     return this.#trace.digest('hex').slice(0, 16);
   }
 
@@ -172,11 +177,22 @@ export class Simulation {
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
-    await wholeYear(this);
+    await everything(this);
     if (no % 3 === 0) {
       await this.#command(['rebuild']);
-      await wholeYear(this);
+      await everything(this);
     }
+  }
+
+  /** Who is forgotten is nowhere, also when the API has brought everything once more. Last, because the rest compares everybody. */
+  async #forgetSomebody(): Promise<void> {
+    const id = busiestPerson(this.world);
+    const strings = await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id));
+    await this.#command(['forget', 'person', id, '--yes']);
+    await forgotten(this, strings);
+    this.#pass(longerThanAnyAge);
+    await this.#command(['sync', '--json', '--accept-deletes']);
+    await forgotten(this, strings);
   }
 
   #change(move: ChangeMove, { kind }: Night): void {
@@ -339,7 +355,7 @@ export class Simulation {
     const settings = {
       warehouse: { threads: 1, memoryLimit: '256MB', compression: of % 5 === 1 ? 'zstd' : 'auto' },
       retention: { deletedContentDays: 'never' },
-      sync: { batch: { documents: of % 3 === 1 ? 20 : 4000 }, publishEveryMinutes: of % 2 ? 1 : 30 },
+      sync: { batch: of % 3 === 1 ? { documents: 20 } : largeBatches, publishEveryMinutes: of % 2 ? 1 : 30 },
       api: { concurrency: of % 4 === 1 ? 2 : 12 },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
