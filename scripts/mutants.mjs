@@ -14,6 +14,12 @@ const { values, positionals } = parseArgs({
   options: { minutes: { type: 'string', default: '2' }, nights: { type: 'string', default: '20' } },
 });
 
+/** What the program and its simulation are made of. */
+const parts = [
+  ...['src', 'sql', 'config', 'scripts', 'test/simulation', 'test/support'],
+  ...['package.json', 'tsconfig.json', 'tsconfig.build.json'],
+];
+
 let found = 0;
 let planted = 0;
 for (const name of readdirSync(mutants).sort()) {
@@ -29,10 +35,7 @@ process.stdout.write(`${found} of ${planted} found\n`);
 function outcomeOf(name) {
   const copy = mkdtempSync(join(tmpdir(), 'mutant-'));
   try {
-    for (const part of ['src', 'sql', 'scripts', 'test/simulation', 'test/support', 'package.json'])
-      cpSync(join(root, part), join(copy, part), { recursive: true });
-    for (const part of ['tsconfig.json', 'tsconfig.build.json', 'config'])
-      cpSync(join(root, part), join(copy, part), { recursive: true });
+    for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     execFileSync('git', ['apply', join(mutants, name)], { cwd: copy });
     execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: copy, stdio: 'inherit' });

@@ -60,7 +60,7 @@ WHERE rowid NOT IN (
   QUALIFY row_number() OVER (PARTITION BY endpoint, parent_id, id, path ORDER BY last_seen_at DESC, rowid DESC) = 1
 );
 
-COMMENT ON TABLE ops.rejected_records IS 'Records that were set aside because they do not have the documented form; the rest of their page was loaded. Each as it was last seen. Key: endpoint, parent_id, id, path.';
+COMMENT ON TABLE ops.rejected_records IS 'Records that were rejected because they do not have the documented form; the rest of their page was loaded. Each as it was last seen. Key: endpoint, parent_id, id, path.';
 COMMENT ON COLUMN ops.rejected_records.id IS 'Id of the record. NULL where it has none that can be stored; such records are known by where they are, and the last one of them stands for all.';
 COMMENT ON COLUMN ops.rejected_records.body IS 'The record as the API last sent it.';
 COMMENT ON COLUMN ops.rejected_records.resolved_at IS 'When the record loaded well again, or was no longer there (UTC). NULL while it is still rejected.';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { seeded } from './world/random.js';
 
 /** The requests that a rule applies to; every given part must match. An empty match matches every request under /v1. */
 const match = z.strictObject({
@@ -173,15 +174,4 @@ function compiles(source: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Mulberry32: small, seeded, and random enough for a probability. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -107,11 +107,6 @@ export class Statistics {
     this.#writes.push(write);
   }
 
-  /** Requests that arrived with a valid key, whatever their outcome. */
-  get requestCount(): number {
-    return this.#requests;
-  }
-
   /** Every executed write, in order. */
   get writes(): readonly Write[] {
     return this.#writes;

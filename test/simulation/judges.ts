@@ -40,7 +40,7 @@ export async function everyNight(simulation: Simulation, { isQuiet }: { isQuiet:
     judge(
       simulation,
       'what a list shows is right after the next night',
-      await differences(simulation as never, simulation.dataDir, { except: notShown }),
+      await differences(simulation, simulation.dataDir, { except: notShown }),
     );
 }
 
@@ -50,7 +50,7 @@ export async function everything(simulation: Simulation): Promise<void> {
   judge(
     simulation,
     'the warehouse equals the organization',
-    await differences(simulation as never, simulation.dataDir),
+    await differences(simulation, simulation.dataDir),
   );
   judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
 }

@@ -66,8 +66,7 @@ const { values } = parseArgs({
 /** What came of a plan: the hash of its trace, or what a judge found. */
 async function simulate(seed: number, plan: readonly Night[], trace?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
-  const time = new VirtualTime(Date.UTC(2026, 10, 16, 1), seed);
-  time.busy.push(calls.busy);
+  const time = new VirtualTime(Date.UTC(2026, 10, 16, 1), seed, calls.busy);
   time.install();
   const program = new Program({ run, commands }, time, calls, network, {});
   const traced = trace === undefined ? undefined : (line: string) => appendFileSync(trace, `${line}\n`);

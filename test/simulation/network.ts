@@ -65,8 +65,8 @@ export class Network {
     if (answer === 'reset') throw resetError();
     const { statusCode, headers, rawPayload } = answer;
     this.heard(`< ${statusCode} ${rawPayload.toString('latin1')}`);
-    const whole = fault === 'cut short' ? rawPayload.length / 2 : null;
-    return { statusCode, headers, body: bodyOf(rawPayload, whole) };
+    const cutAt = fault === 'cut short' ? rawPayload.length / 2 : null;
+    return { statusCode, headers, body: bodyOf(rawPayload, cutAt) };
   }
 }
 

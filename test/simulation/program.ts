@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { take } from '../support/taken-output.js';
 import type { DatabaseCalls } from './database-calls.js';
 import type { Network } from './network.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -124,25 +125,4 @@ function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
     resolve = done;
   });
   return { promise, resolve };
-}
-
-/** Takes what is written to a stream. */
-function take(stream: NodeJS.WriteStream): { text(): string; release(): void } {
-  const { write } = stream;
-  const listeners = stream.listeners('error');
-  const parts: string[] = [];
-  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
-    parts.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'));
-    const done = rest.at(-1);
-    if (typeof done === 'function') process.nextTick(done as () => void);
-    return true;
-  };
-  return {
-    text: () => parts.join(''),
-    release() {
-      stream.write = write;
-      for (const listener of stream.listeners('error'))
-        if (!listeners.includes(listener)) stream.off('error', listener as () => void);
-    },
-  };
 }

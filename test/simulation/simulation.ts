@@ -81,7 +81,7 @@ export class Simulation {
   private constructor(
     readonly platform: Platform,
     readonly folder: string,
-    readonly seed: number,
+    seed: number,
     /** Told of each line of the trace. */
     readonly traced: ((line: string) => void) | undefined,
   ) {
@@ -208,7 +208,7 @@ export class Simulation {
     else if ('drift' in move) this.service.drift.start({ seed: move.drift, times: 4 });
     else if ('weather' in move) this.#weather(move.weather);
     else if ('outage' in move) {
-      this.#downFrom = this.service.stats.requestCount + 3;
+      this.#downFrom = this.service.stats.read().requests + 3;
       this.#downMs = move.outage * minute;
       this.#downUntil = 0;
     } else {
@@ -229,7 +229,8 @@ export class Simulation {
 
   /** From some request on, nothing is answered for a while. */
   #isDown(): boolean {
-    if (this.service.stats.requestCount < this.#downFrom) return false;
+    if (this.#downFrom === Number.POSITIVE_INFINITY) return false;
+    if (this.service.stats.read().requests < this.#downFrom) return false;
     if (this.#downUntil === 0) this.#downUntil = this.platform.time.now() + this.#downMs;
     if (this.platform.time.now() < this.#downUntil) return true;
     this.#downFrom = Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { seeded } from '../../src/sandbox/world/random.js';
 
 const RealDate = globalThis.Date;
 
@@ -11,8 +12,6 @@ const RealDate = globalThis.Date;
  * Time stands still while anything happens, and jumps to the next timer when nothing does.
  */
 export class VirtualTime {
-  /** Called in each turn: what keeps time from moving on. */
-  readonly busy: (() => boolean | Promise<void>)[] = [];
   #now: number;
   #monotonic = 1_000;
   #timers: Timer[] = [];
@@ -22,9 +21,11 @@ export class VirtualTime {
   constructor(
     now: number,
     readonly seed: number,
+    /** What keeps time from moving on, until it resolves; false where nothing does. */
+    readonly busy: () => false | Promise<void>,
   ) {
     this.#now = now;
-    this.#random = generator(seed);
+    this.#random = seeded(seed);
   }
 
   now(): number {
@@ -51,11 +52,10 @@ export class VirtualTime {
     for (let quiet = 0; !isDone; ) {
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (isDone) break;
-      const waits = this.busy.map((one) => one()).filter((one) => one !== false);
-      if (waits.length > 0 || isReading()) {
+      const busy = this.busy();
+      if (busy !== false || isReading()) {
         quiet = 0;
-        const pending = waits.filter((one) => one instanceof Promise);
-        if (pending.length > 0) await Promise.race(pending);
+        if (busy !== false) await busy;
         continue;
       }
       quiet += 1;
@@ -72,7 +72,7 @@ export class VirtualTime {
     this.#now += ms;
     this.#monotonic += ms;
     // What draws a number or not at one moment (a module that is loaded the first time) changes nothing later.
-    this.#random = generator(this.seed * 31 + Math.floor(this.#monotonic * 1000));
+    this.#random = seeded(this.seed * 31 + Math.floor(this.#monotonic * 1000));
   }
 
   /** From here on, everything in this process lives by these clocks and this randomness. */
@@ -93,9 +93,9 @@ export class VirtualTime {
     Object.defineProperty(performanceLike, 'now', { value: () => time.#monotonic, configurable: true });
     Object.defineProperty(performanceLike, 'timeOrigin', { value: this.#now, configurable: true });
     globalThis.setTimeout = ((work: (...rest: unknown[]) => void, ms = 0, ...rest: unknown[]) =>
-      this.#add(() => work(...rest), ms, null)) as unknown as typeof setTimeout;
+      this.#add(() => work(...rest), ms, false)) as unknown as typeof setTimeout;
     globalThis.setInterval = ((work: (...rest: unknown[]) => void, ms = 0, ...rest: unknown[]) =>
-      this.#add(() => work(...rest), ms, ms)) as unknown as typeof setInterval;
+      this.#add(() => work(...rest), ms, true)) as unknown as typeof setInterval;
     globalThis.clearTimeout = ((timer: unknown) => this.#clear(timer)) as typeof clearTimeout;
     globalThis.clearInterval = globalThis.clearTimeout;
     const require = createRequire(import.meta.url);
@@ -117,10 +117,11 @@ export class VirtualTime {
     syncBuiltinESMExports();
   }
 
-  #add(work: () => void, ms: number, every: number | null): Timer {
+  #add(work: () => void, ms: number, repeats: boolean): Timer {
     this.#made += 1;
-    const at = this.#monotonic + Math.max(1, Number(ms) || 0);
-    const timer = new Timer(this.#made, at, work, every, (again) => this.#insert(again));
+    const after = Math.max(1, Number(ms) || 0);
+    const timer = new Timer(this.#made, after, work, repeats, (again) => this.#insert(again));
+    timer.at = this.#monotonic + after;
     this.#insert(timer);
     return timer;
   }
@@ -146,7 +147,7 @@ export class VirtualTime {
           resolve(value);
         },
         ms,
-        null,
+        false,
       );
       if (signal?.aborted) abort();
       else signal?.addEventListener('abort', abort, { once: true });
@@ -159,10 +160,7 @@ export class VirtualTime {
     if (next === undefined) return false;
     this.pass(Math.max(0, next.at - this.#monotonic));
     this.#clear(next);
-    if (next.every !== null) {
-      next.at = this.#monotonic + Math.max(1, next.every);
-      this.#insert(next);
-    }
+    if (next.repeats) next.refresh();
     next.work();
     return true;
   }
@@ -177,17 +175,16 @@ function isReading(): boolean {
 
 /** What setTimeout returns. */
 class Timer {
+  /** When it fires, by the clock that measures durations. */
+  at = 0;
+
   constructor(
     readonly no: number,
-    public at: number,
+    readonly ms: number,
     readonly work: () => void,
-    readonly every: number | null,
+    readonly repeats: boolean,
     private readonly insert: (timer: Timer) => void,
-  ) {
-    this.#ms = every ?? at;
-  }
-
-  readonly #ms: number;
+  ) {}
 
   ref(): this {
     return this;
@@ -199,7 +196,7 @@ class Timer {
     return true;
   }
   refresh(): this {
-    this.at = performance.now() + this.#ms;
+    this.at = performance.now() + this.ms;
     this.insert(this);
     return this;
   }
@@ -210,15 +207,4 @@ class Timer {
   [Symbol.toPrimitive](): number {
     return this.no;
   }
-}
-
-/** Mulberry32. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

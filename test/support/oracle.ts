@@ -26,7 +26,7 @@ export interface Comparison {
  * expected rows are made from the sandbox's own organization and its answers, without any code of the client.
  */
 export async function differences(
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'world'>,
   dataDir: string,
   comparing: Comparison = {},
 ): Promise<string[]> {
@@ -39,7 +39,7 @@ export async function differences(
 }
 
 /** The rows that every table must hold for the organization as it is now. */
-export function expectedTables(sandbox: Sandbox): ExpectedTable[] {
+export function expectedTables(sandbox: Pick<Sandbox, 'world'>): ExpectedTable[] {
   const renderer = new Renderer(sandbox.world, { signedUrls: false });
   return [
     ...topicTables(renderer),
