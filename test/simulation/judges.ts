@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { differences } from '../support/oracle.js';
 import { placesOf } from '../support/personal-strings.js';
@@ -31,11 +31,19 @@ const notShown = [
   ...['topic_people.title', 'topic_people.is_vip', 'topics.successor_topic_title'],
 ];
 
-/** What has to hold after each night; after a quiet one, what is published is what the organization says. */
-export async function everyNight(simulation: Simulation, { isQuiet }: { isQuiet: boolean }): Promise<void> {
+/**
+ * What has to hold after each night; after a quiet one, what is published is what the organization says; where the last run
+ * came to its end, what is published is what it knew.
+ */
+export async function everyNight(
+  simulation: Simulation,
+  { isQuiet, isWhole }: { isQuiet: boolean; isWhole: boolean },
+): Promise<void> {
   judge(simulation, 'the budget is kept', budgetProblems(simulation));
   judge(simulation, 'each change is executed once', doubleWrites(simulation));
   judge(simulation, 'files stay few and small', fileProblems(simulation));
+  if (isQuiet || isWhole)
+    judge(simulation, 'no change is told otherwise than it went', await toldOtherwise(simulation));
   if (isQuiet)
     judge(
       simulation,
@@ -46,13 +54,21 @@ export async function everyNight(simulation: Simulation, { isQuiet }: { isQuiet:
 
 /** What has to hold once everything is old and was read again. */
 export async function everything(simulation: Simulation): Promise<void> {
-  await everyNight(simulation, { isQuiet: false });
+  await everyNight(simulation, { isQuiet: false, isWhole: true });
   judge(
     simulation,
     'the warehouse equals the organization',
     await differences(simulation, simulation.dataDir),
   );
   judge(simulation, 'what became of a change is told truly', await changeProblems(simulation));
+}
+
+/** A service that was there at the time of a job has run it. */
+export async function servedNightly(simulation: Simulation, from: number): Promise<void> {
+  const path = join(simulation.dataDir, 'schedule.json');
+  const { history } = JSON.parse(readFileSync(path, 'utf8')) as { history: { startedAt?: string }[] };
+  const runs = history.filter(({ startedAt }) => Date.parse(startedAt ?? '') >= from);
+  judge(simulation, 'a job runs when it is due', runs.length > 0 ? [] : ['no job ran in a day']);
 }
 
 /** Texts of somebody that no other row has: people who are gone in the API may have shared a title or a word. */
@@ -133,31 +149,41 @@ function changesOf(dataDir: string): Promise<StoredChange[]> {
   );
 }
 
-/**
- * A change that counts as done was executed, one that does not was not, every request was one of a change, and none was
- * sent over what a colleague had set.
- */
-async function changeProblems({ service, dataDir, before, colleagueSet }: Simulation): Promise<string[]> {
+/** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
+async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
+  if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
+  const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
+  const found: string[] = [];
+  for (const { id, status, idempotency_key: key, wanted, base, overwrite } of await changesOf(dataDir)) {
+    if (!executed.has(key)) continue;
+    if (['failed', 'cancelled', 'superseded', 'queued'].includes(status))
+      found.push(`${id} is ${status}, and was executed`);
+    const had = before.get(key);
+    if (overwrite || had === undefined) continue;
+    for (const name of Object.keys(wanted)) {
+      if (!(name in had) || had[name] === wanted[name]) continue;
+      if (!(name in base)) found.push(`${id} has set ${name}, and nothing says what was seen before`);
+      else if (had[name] !== base[name])
+        found.push(
+          `${id} has set ${name} to ${wanted[name]} over ${had[name]}, where ${base[name]} was seen`,
+        );
+    }
+  }
+  return found;
+}
+
+/** A change that counts as done was executed, and every request was one of a change. */
+async function changeProblems({ service, dataDir, colleagueSet }: Simulation): Promise<string[]> {
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const changes = await changesOf(dataDir);
   const known = new Set(changes.map(({ idempotency_key: key }) => key));
   const found = [...executed].flatMap((key) =>
     known.has(key ?? '') ? [] : [`${key} was sent for no change`],
   );
-  for (const { id, status, idempotency_key: key, entity_id: entity, wanted, base, overwrite } of changes) {
-    const isExecuted = executed.has(key);
+  for (const { id, status, idempotency_key: key, entity_id: entity } of changes) {
     if (status === 'sending') found.push(`${id} is still being sent`);
-    if (status === 'applied' && !isExecuted && !colleagueSet.has(entity))
+    if (status === 'applied' && !executed.has(key) && !colleagueSet.has(entity))
       found.push(`${id} is applied, and was not executed`);
-    if (['failed', 'cancelled', 'superseded', 'queued'].includes(status) && isExecuted)
-      found.push(`${id} is ${status}, and was executed`);
-    const had = before.get(key);
-    if (!isExecuted || overwrite || had === undefined) continue;
-    for (const name of Object.keys(wanted))
-      if (name in base && name in had && had[name] !== base[name] && had[name] !== wanted[name])
-        found.push(
-          `${id} has set ${name} to ${wanted[name]} over ${had[name]}, where ${base[name]} was seen`,
-        );
   }
   return found;
 }

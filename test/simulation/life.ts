@@ -17,45 +17,44 @@ const weights = {
     supersedeTopic: 1,
     migrateTopic: 1,
     mergeTopics: 3,
-    deleteTopic: 2,
-    restoreTopic: 2,
+    deleteTopic: 3,
+    restoreTopic: 4,
     createPerson: 2,
     patchPerson: 4,
     mergePeople: 3,
     deletePerson: 2,
-    restorePerson: 2,
+    restorePerson: 3,
     employ: 5,
     linkIdentity: 2,
     createCompany: 1,
     patchCompany: 3,
     mergeCompanies: 1,
     deleteCompany: 1,
-    restoreCompany: 1,
+    restoreCompany: 2,
     linkCompanyIdentity: 1,
     addGroup: 2,
     assignGroup: 5,
     addMessage: 12,
     editMessage: 3,
-    deleteMessage: 2,
+    deleteMessage: 5,
     removeMessage: 3,
     react: 2,
   },
   /** Users and operators. */
   act: {
-    importTopics: 6,
+    importTopics: 8,
     importCompanies: 3,
     dropSheet: 2,
-    colleagueAgainst: 3,
-    undo: 1,
-    cancel: 1,
+    undo: 2,
+    cancel: 2,
     retry: 2,
     rebuild: 1,
-    loseLiveFile: 1,
+    loseLiveFile: 2,
     clockJump: 1,
     settings: 1,
   },
   /** How a run of the program goes. */
-  run: { whole: 5, capped: 2, killed: 3, killedSending: 3, stopped: 1 },
+  run: { whole: 5, capped: 2, killed: 3, killedSending: 3, stopped: 1, served: 1 },
   /** What is wrong with the service in a stormy night. */
   storm: {
     status: 2,
@@ -63,6 +62,7 @@ const weights = {
     html: 1,
     truncate: 1,
     untrue: 4,
+    doubt: 4,
     drift: 2,
     between: 4,
     paging: 1,
@@ -72,7 +72,8 @@ const weights = {
 } as const;
 
 type ChangeKind = keyof (typeof weights)['change'];
-type ActKind = keyof (typeof weights)['act'];
+/** A colleague sets what the last sheet asks for to something else: right after half of the imports. */
+type ActKind = keyof (typeof weights)['act'] | 'colleagueAgainst';
 
 /** A change that shows nowhere until the sweep, so that it belongs to no quiet night. */
 const silent: readonly ChangeKind[] = [
@@ -118,8 +119,8 @@ export interface Night {
   readonly run: Run;
 }
 
-/** So long is a cycle: quiet nights, stormy ones, and a calm. */
-const cycle = [...Array<'quiet'>(4).fill('quiet'), ...Array<'stormy'>(5).fill('stormy'), 'calm'] as const;
+/** Nights in the order in which they come: what a storm leaves wrong, the calm makes right. */
+const cycle = ['quiet', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
@@ -129,14 +130,19 @@ export function planOf(seed: number, nights: number): Night[] {
 function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
-  const changes = Array.from({ length: random.whole(1, 7) }, () => changeMove(random, kind));
-  const acts = Array.from({ length: random.chance(0.5) ? random.whole(1, 2) : 0 }, () => actMove(random));
+  const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
+  const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
   const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
   const run = random.weighted(weights.run);
-  const most = { whole: 1, stopped: 120, capped: 120, killed: random.pick([150, 1_500]), killedSending: 25 }[
-    run
-  ];
-  const after = random.whole(1, most);
+  const most = {
+    whole: 1,
+    stopped: 120,
+    capped: 120,
+    killed: random.pick([150, 1_500]),
+    killedSending: 25,
+    served: 1,
+  };
+  const after = random.whole(1, most[run]);
   return {
     no,
     kind,
@@ -152,8 +158,10 @@ function changeMove(random: Random, kind: Night['kind']): ChangeMove {
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function actMove(random: Random): ActMove {
-  return { act: random.weighted(weights.act), of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
+function actMoves(random: Random): ActMove[] {
+  const move = (act: ActKind) => ({ act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) });
+  const act = random.weighted(weights.act);
+  return act.startsWith('import') && random.chance(0.5) ? [move(act), move('colleagueAgainst')] : [move(act)];
 }
 
 /** Joins, moves and messages: what falls between the readings of two lists. */
@@ -171,6 +179,14 @@ function stormMove(random: Random): StormMove {
       };
     case 'limited':
       return { fault: { kind: 'status', status: 429, probability: 0.05 } };
+    // A change is made, and nobody hears so.
+    case 'doubt':
+      return {
+        fault: {
+          ...random.pick([{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'hang' }] as const),
+          ...{ commit: random.chance(0.7), probability: 0.5, match: { method: 'PATCH' } },
+        },
+      };
     case 'html':
       return { fault: { kind, status: random.pick([200, 502]), probability: 0.05 } };
     case 'truncate':

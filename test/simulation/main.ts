@@ -81,9 +81,13 @@ async function simulate(seed: number, plan: readonly Night[], trace?: string) {
   }
 }
 
-/** The same seed in a process of its own; the hash that it prints. */
+/** The same nights in a process of their own; the hash that it prints. */
 function again(seed: number): string {
-  const args = [...process.argv.slice(1, 2), '--seed', String(seed), '--nights', values.nights];
+  const which = [
+    ...(values.plan === undefined ? [] : ['--plan', values.plan]),
+    ...(values.only === undefined ? [] : ['--only', values.only]),
+  ];
+  const args = [...process.argv.slice(1, 2), '--seed', String(seed), '--nights', values.nights, ...which];
   const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return /: ([0-9a-f]{16}) /.exec(stdout)?.[1] ?? stdout;
 }

@@ -20,6 +20,8 @@ export interface Interruption {
   readonly killSending?: number;
   /** A signal after so many requests, as SIGTERM does. */
   readonly stopAfter?: number;
+  /** The same after so many milliseconds. */
+  readonly stopAfterMs?: number;
 }
 
 interface CommandLine {
@@ -53,7 +55,10 @@ export class Program {
   }
 
   /** Runs a command line to its end, or until it is killed. */
-  run(argv: readonly string[], { killAfter, killSending, stopAfter }: Interruption = {}): Promise<Ended> {
+  run(
+    argv: readonly string[],
+    { killAfter, killSending, stopAfter, stopAfterMs }: Interruption = {},
+  ): Promise<Ended> {
     const process_: Process = { isDead: false };
     const killed = deferred<'killed'>();
     const listeners = signals.map((name) => [name, process.listeners(name)] as const);
@@ -77,6 +82,7 @@ export class Program {
       // Every other time, the server has not had it yet.
       if (sent === killSending && moment === (sent % 2 ? 'out' : 'handled')) kill();
     };
+    if (stopAfterMs !== undefined) setTimeout(() => this.#stop(listeners), stopAfterMs);
     Object.defineProperty(performance, 'timeOrigin', { value: this.time.now(), configurable: true });
     const streams = [take(process.stdout), take(process.stderr)] as const;
     const environment = { ...process.env };

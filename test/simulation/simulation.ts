@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
+import type { Change } from '../../src/sandbox/colleague.js';
 import { withDefaults } from '../../src/sandbox/options.js';
 import { buildServer } from '../../src/sandbox/server.js';
 import { Service } from '../../src/sandbox/service.js';
@@ -10,7 +11,16 @@ import { defaultSizes, generate } from '../../src/sandbox/world/generate.js';
 import { Random } from '../../src/sandbox/world/random.js';
 import type { World } from '../../src/sandbox/world/types.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
-import { everyNight, everything, Failed, forgotten, noLostWishes, ownTexts, shownValues } from './judges.js';
+import {
+  everyNight,
+  everything,
+  Failed,
+  forgotten,
+  noLostWishes,
+  ownTexts,
+  servedNightly,
+  shownValues,
+} from './judges.js';
 import type { ActMove, ChangeMove, Night, StormMove } from './life.js';
 import type { Network, Weather } from './network.js';
 import type { Ended, Interruption, Program } from './program.js';
@@ -46,6 +56,19 @@ const values: Readonly<Record<Wish['type'], Readonly<Record<string, readonly str
   company: { is_vip: ['TRUE', 'FALSE'], name: ['One Ltd', 'Two Ltd', 'Three Ltd'] },
 };
 
+/** What a colleague sets while a sheet asks for something else. */
+function otherwise({ type, id, column, value }: Wish, of: number): Change | null {
+  if (column === 'archived')
+    return { kind: value === 'TRUE' ? 'unarchiveTopic' : 'archiveTopic', topicId: id };
+  const others = values[type][column]?.filter((one) => one !== value) ?? [];
+  const other = others[of % others.length];
+  if (column === 'priority') return { kind: 'patchTopic', topicId: id, fields: { priority: other } };
+  if (column === 'lifecycle_state')
+    return { kind: 'patchTopic', topicId: id, fields: { lifecycleState: other } };
+  if (column === 'name') return { kind: 'patchCompany', companyId: id, fields: { name: other } };
+  return null;
+}
+
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 /** Nothing that was fetched so long ago is taken for current (sync.maxAgeDays). */
 const longerThanAnyAge = 61 * day;
@@ -67,8 +90,8 @@ export class Simulation {
   readonly #trace = createHash('sha256');
   readonly #removed = new Removed();
   readonly #random: Random;
-  /** What was imported, for what comes later: the file and the topics in it. */
-  readonly #imported: { file: string; ids: string[] }[] = [];
+  /** What was imported, for what comes later. */
+  readonly #imported: Sheet[] = [];
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
   /** Entities that somebody else changed in the same fields. */
@@ -153,9 +176,8 @@ export class Simulation {
     for (const move of night.storm) this.#storm(move);
     this.#pass(hour);
     await this.#sync(night);
-    if (night.kind === 'quiet') await everyNight(this, { isQuiet: true });
-    else if (night.kind === 'calm') await this.#calm(night);
-    else await everyNight(this, { isQuiet: false });
+    if (night.kind === 'calm') await this.#calm(night);
+    else await everyNight(this, { isQuiet: night.kind === 'quiet', isWhole: night.run.run === 'whole' });
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
@@ -166,8 +188,16 @@ export class Simulation {
     else if (run === 'killed') await this.#command(args, { killAfter: after });
     else if (run === 'stopped') await this.#command(args, { stopAfter: after });
     else if (run === 'killedSending') await this.#command(args, { killSending: after });
+    else if (run === 'served') await this.#serve();
     if (run !== 'whole') this.#pass(pause * 1_000);
     if (run === 'whole' || !isStormy) await this.#command(args);
+  }
+
+  /** A day and an hour as a service: its job of each night has to run, whatever comes of it. */
+  async #serve(): Promise<void> {
+    const from = this.platform.time.now();
+    await this.#command(['serve'], { stopAfterMs: day + hour });
+    await servedNightly(this, from);
   }
 
   /** Nothing is wrong any more: what is known is right, and once it is old, what nothing betrayed is right as well. */
@@ -258,12 +288,12 @@ export class Simulation {
         return;
       }
       case 'colleagueAgainst': {
-        const topicId = last?.ids[of % Math.max(1, last.ids.length)];
-        if (topicId === undefined || !this.world.topics.has(topicId)) return;
-        const priority = (['low', 'high', 'very_high'] as const)[other % 3] ?? 'low';
-        this.service.change({ kind: 'patchTopic', topicId, fields: { priority } });
-        this.colleagueSet.add(topicId);
-        this.#say(`colleague: ${topicId} ${priority}`);
+        const wish = last?.wishes[of % last.wishes.length];
+        const change = wish && otherwise(wish, other);
+        if (!change || !this.world[wish.type === 'topic' ? 'topics' : 'companies'].has(wish.id)) return;
+        this.service.change(change);
+        this.colleagueSet.add(wish.id);
+        this.#say(`colleague: ${JSON.stringify(change)}`);
         return;
       }
       case 'undo':
@@ -317,9 +347,10 @@ export class Simulation {
     const file = join(folder, `sheet-${of}-${other}.csv`);
     const rows = wishes.map(({ id, value }) => `${id},${value}\n`);
     writeFileSync(file, `${type}_id,${column}\n${rows.join('')}`);
-    this.#imported.push({ file, ids: wishes.map(({ id }) => id) });
     this.#say(`${file}: ${column} ${rows.join(' ').replaceAll('\n', '')}`);
-    return { file, wishes };
+    const sheet = { file, wishes };
+    this.#imported.push(sheet);
+    return sheet;
   }
 
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
@@ -358,6 +389,7 @@ export class Simulation {
       retention: { deletedContentDays: 'never' },
       sync: { batch: of % 3 === 1 ? { documents: 20 } : largeBatches, publishEveryMinutes: of % 2 ? 1 : 30 },
       api: { concurrency: of % 4 === 1 ? 2 : 12 },
+      serve: { port: 0, host: '127.0.0.1' },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
   }
@@ -365,8 +397,10 @@ export class Simulation {
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
-    // Sizes of files and what the real clock measures are not the program's doing.
-    const printed = `${stdout} ${stderr}`.replaceAll(/"(bytes|ms)":\s*\d+/g, '').replaceAll(this.dataDir, '');
+    // Sizes of files, what the real clock measures and the port are not the program's doing.
+    const printed = `${stdout} ${stderr}`
+      .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+/g, '')
+      .replaceAll(this.dataDir, '');
     this.#traced(`${code} ${printed}`);
     this.#say(
       `${args.join(' ')} ${JSON.stringify(how)} -> ${code} ${code === 1 ? (stderr + stdout).slice(0, 600) : ''}`,
