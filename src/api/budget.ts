@@ -91,7 +91,10 @@ export class Budget {
   /** Slots that can be taken at this moment; 0 during a pause. */
   available(): number {
     if (this.#clock.monotonic() < this.#pausedUntil) return 0;
-    return Math.max(0, Math.min(this.limit - this.#held(), this.allowed));
+    return Math.max(
+      0,
+      Math.min(this.limit - this.#held(), this.#allowance?.left ?? Number.POSITIVE_INFINITY),
+    );
   }
 
   /**
@@ -103,20 +106,15 @@ export class Budget {
     if (attempts <= 0) onSpent();
   }
 
-  /** How many more attempts `allow` leaves; Infinity without it. */
-  get allowed(): number {
-    return this.#allowance?.left ?? Number.POSITIVE_INFINITY;
-  }
-
   /**
-   * Milliseconds until the next slot, or so many of them, can be free: 0 when they are free now, and never too long. While
-   * every slot is in flight nobody can tell, except that it takes at least a window.
+   * Milliseconds until the next slot can come free: 0 when one is free now, and never too long. While every slot is in
+   * flight nobody can tell, except that it takes at least a window.
    */
-  nextFreeInMs(slots = 1): number {
+  nextFreeInMs(): number {
     if (this.#allowance && this.#allowance.left <= 0) return this.#heldMs;
     const now = this.#clock.monotonic();
     const pause = this.#pausedUntil - now;
-    const surplus = this.#held() - this.limit + slots;
+    const surplus = this.#held() - this.limit + 1;
     if (surplus <= 0) return Math.max(0, pause);
     const own = this.#releases.nth(surplus) ?? Number.POSITIVE_INFINITY;
     const others = this.#shared?.nextFreeAt() ?? Number.POSITIVE_INFINITY;

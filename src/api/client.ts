@@ -136,11 +136,6 @@ export class Api {
     return this.#gate.waiting;
   }
 
-  /** From now on, so many free slots of the budget are left to essential calls and to those of a push. */
-  keepForEssentials(slots: number): void {
-    this.#gate.keep(slots, Priority.essential);
-  }
-
   /** How many outages of the API as a whole there were so far. */
   get outages(): number {
     return this.#outage?.count ?? 0;

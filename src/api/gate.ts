@@ -6,9 +6,6 @@ import type { Budget, Slot } from './budget.js';
 /** The priority of the one attempt that starts although the gate is held: above all others. */
 export const probePriority = 100;
 
-/** How often it is looked, at most, whether slots that are kept are so no more. */
-const leastKeptMs = 20;
-
 export interface PassOptions {
   /** Higher goes first; first come, first served among equals. */
   readonly priority: number;
@@ -28,10 +25,6 @@ export class Gate {
   readonly #concurrency: number;
   #slot: Slot | undefined;
   #isHeld = false;
-  /** Free slots that are kept for attempts of `keptFor` or more, and how many of those wait. */
-  #kept = 0;
-  #keptFor = Number.POSITIVE_INFINITY;
-  readonly #waiting = new Map<number, number>();
   #alarm: AbortController | undefined;
 
   constructor(budget: Budget, concurrency: number, clock: Clock) {
@@ -54,28 +47,16 @@ export class Gate {
   async pass<T>(attempt: () => Promise<T>, { priority, signal }: PassOptions): Promise<T> {
     // A signal makes the queue give up on running attempts too, so the queue sees the caller's signal only during the wait.
     const waiting = linkSignals([signal]);
-    let isWaiting = true;
-    this.#countWaiting(priority, 1);
-    const started = () => {
-      waiting.release();
-      if (isWaiting) this.#countWaiting(priority, -1);
-      isWaiting = false;
-    };
-    const result = this.#queue.add(() => this.#run(attempt, started), { priority, signal: waiting.signal });
+    const result = this.#queue.add(() => this.#run(attempt, waiting.release), {
+      priority,
+      signal: waiting.signal,
+    });
     this.#release();
     try {
       return await result;
     } finally {
-      started();
+      waiting.release();
     }
-  }
-
-  /** From now on, so many of the free slots are left to attempts of at least that priority. */
-  keep(slots: number, priority: number): void {
-    this.#kept = slots;
-    this.#keptFor = priority;
-    this.#alarm?.abort();
-    this.#release();
   }
 
   /** While it is held, only attempts of `probePriority` start; the others keep their places. */
@@ -112,39 +93,25 @@ export class Gate {
       }
       this.#queue.start();
     }
-    if (this.#startable > 0) return;
     // Nothing waits for a slot: a timer would only keep the process alive.
-    if (this.#isHeld || this.#queue.size === 0 || this.#kept === Number.POSITIVE_INFINITY)
-      this.#alarm?.abort();
-    else this.#wakeLater();
+    if (this.#startable === 0) this.#alarm?.abort();
   }
 
   /** How many of the waiting attempts may start. */
   get #startable(): number {
-    if (this.#isHeld) return this.#queue.sizeBy({ priority: probePriority });
-    if (this.#kept <= 0 || this.#budget.available() > this.#kept) return this.#queue.size;
-    let count = 0;
-    for (const [priority, waiting] of this.#waiting) if (priority >= this.#keptFor) count += waiting;
-    return count;
-  }
-
-  #countWaiting(priority: number, change: 1 | -1): void {
-    const count = (this.#waiting.get(priority) ?? 0) + change;
-    if (count > 0) this.#waiting.set(priority, count);
-    else this.#waiting.delete(priority);
+    return this.#isHeld ? this.#queue.sizeBy({ priority: probePriority }) : this.#queue.size;
   }
 
   #wakeLater(): void {
     if (this.#alarm) return;
     const alarm = new AbortController();
     this.#alarm = alarm;
-    const isKept = this.#startable === 0;
-    const ms = Math.ceil(this.#budget.nextFreeInMs(isKept ? this.#kept + 1 : 1));
+    const ms = Math.max(1, Math.ceil(this.#budget.nextFreeInMs()));
     const wake = () => {
       if (this.#alarm === alarm) this.#alarm = undefined;
       this.#release();
     };
-    this.#clock.sleep(Math.max(isKept ? leastKeptMs : 1, ms), alarm.signal).then(wake, wake);
+    this.#clock.sleep(ms, alarm.signal).then(wake, wake);
   }
 }
 

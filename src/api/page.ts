@@ -65,10 +65,6 @@ export interface PagingOptions extends CallOptions {
   readonly ahead?: number | undefined;
   /** The answer to the first request, where it was received already. */
   readonly first?: FirstAnswer | undefined;
-  /** Called when a page is requested, which may then wait for its turn. */
-  readonly onRequest?: (() => void) | undefined;
-  /** Called when a page has arrived, which may be before its turn. */
-  readonly onAnswer?: ((page: Pick<ReadPage, 'items' | 'limit' | 'totalCount'>) => void) | undefined;
 }
 
 type FirstAnswer = Pick<ApiResponse, 'body' | 'arrivedAt' | 'bytes' | 'hasNext'>;
@@ -219,8 +215,7 @@ export class PageReader {
   }
 
   async #read(number: number | undefined, abandoned?: AbortSignal): Promise<ReadPage> {
-    const { ahead: _, first, onRequest, onAnswer, signal, ...options } = this.#options;
-    onRequest?.();
+    const { ahead: _, first, signal, ...options } = this.#options;
     const ends = [signal, abandoned].filter((one) => one !== undefined);
     const request = this.#queryFor(number);
     // One item cannot be divided: it may be as large as any answer.
@@ -235,7 +230,6 @@ export class PageReader {
     this.#largestPage = Math.max(this.#largestPage, answer.bytes);
     const list = readList(answer.body, this.#endpoint.path);
     if (list) {
-      onAnswer?.(list);
       const { arrivedAt, bytes, hasNext = false } = answer;
       return { ...list, hasMore: list.hasMore || hasNext, arrivedAt, bytes };
     }

@@ -58,8 +58,8 @@ export interface RunContext<Settings extends RunSettings = RunSettings> {
   readonly config: Settings;
   readonly api: Api;
   /** For queries on what is committed; what is fetched goes through the batcher. */
-  readonly store: Pick<Warehouse, 'all' | 'beside' | 'transaction' | 'forgotten'>;
-  readonly batcher: Pick<Batcher, 'add' | 'added' | 'record' | 'flush' | 'drop'>;
+  readonly store: Pick<Warehouse, 'all' | 'transaction'>;
+  readonly batcher: Batcher;
   readonly tally: RunTally;
   readonly log: Log;
   readonly clock: Clock;

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
-import type { Child, List } from '../contract/resources.js';
+import type { Child } from '../contract/resources.js';
 import { migratedReason } from '../contract/topics.js';
-import type { Coverage, Document } from '../warehouse/load/batch.js';
+import type { Coverage } from '../warehouse/load/batch.js';
 import { readVersions } from '../warehouse/load/models.js';
 import { literal, sqlDir, sqlFile, substitute } from '../warehouse/sql.js';
 import { bytesOf } from '../warehouse/store/memory.js';
@@ -145,8 +145,6 @@ export async function clampTimes({ store, clock }: Pick<Context, 'store' | 'cloc
 
 /** How due looks. */
 export interface DueOptions {
-  /** The items by the name of their list, as they were returned just now; without them, those that are stored. */
-  readonly items?: ReadonlyMap<string, readonly Item[]>;
   /**
    * Whether conversations of companies that are due are still to be fetched: those of their people come with them.
    * Left out, they are where they are among the children.
@@ -169,13 +167,12 @@ export async function due(
   children: readonly Child[],
   settings: DueSettings,
   now: Date,
-  { items, companyGroupsCome = comeCompanyGroups(children), runId = '' }: DueOptions = {},
+  { companyGroupsCome = comeCompanyGroups(children), runId = '' }: DueOptions = {},
 ): Promise<Task[]> {
   const tasks: Task[] = [];
-  const partsOf = items ? () => 1 : await partsOfLists(rows, children);
+  const partsOf = await partsOfLists(rows, children);
   for (const child of children) {
-    const from = items ? returnedItems(items.get(child.list.name) ?? []) : storedItems(child.list);
-    const { sql, params } = dueQuery(child, settings, now, from, { companyGroupsCome, runId });
+    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId });
     const listed = `SELECT ${dueColumns} FROM (${sql}) WHERE reason IS NOT NULL`;
     for (const row of await inParts<DueRow>(rows, partsOf(child), { sql: listed, params })) {
       tasks.push({
@@ -231,10 +228,7 @@ export async function countDue(
   const partsOf = await partsOfLists(rows, children);
   const companyGroupsCome = comeCompanyGroups(children);
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list), {
-      companyGroupsCome,
-      runId,
-    });
+    const { sql, params } = dueQuery(child, settings, now, { companyGroupsCome, runId });
     const counted = await inParts<DueCount>(rows, partsOf(child), {
       sql: `SELECT reason, count(*) AS due, sum(requests)::BIGINT AS requests FROM (${sql})
         WHERE reason IS NOT NULL GROUP BY reason`,
@@ -308,7 +302,7 @@ async function partsOfLists(rows: Rows, children: readonly Child[]): Promise<(ch
 async function inParts<Row>(rows: Rows, parts: number, { sql, params }: Query): Promise<Row[]> {
   const found: Row[] = [];
   for (let part = 0; part < parts; part += 1) {
-    found.push(...(await rows.all<Row>(sql, 'parts' in params ? { ...params, parts, part } : params)));
+    found.push(...(await rows.all<Row>(sql, { ...params, parts, part })));
   }
   return found;
 }
@@ -319,47 +313,27 @@ interface Query {
   params: Record<string, string | number | boolean | null | Date | readonly string[]>;
 }
 
-/** An item of a list. */
-type Item = Pick<Document, 'id' | 'body'>;
-
-/**
- * The stored items of a list, or one of them. In parts: the JSON of 2,048 items is read at once, which took more than 200 MB
- * for 1,450 topics of 13 KB.
- */
-export function storedItems({ name }: List, entityId: string | null = null): Query {
-  return {
-    sql: `SELECT id, body FROM raw.documents
-           WHERE endpoint = $list AND hash(id) % $parts = $part AND ($entity_id::VARCHAR IS NULL OR id = $entity_id)`,
-    params: { list: name, entity_id: entityId, parts: 1, part: 0 },
-  };
-}
-
-function returnedItems(items: readonly Item[]): Query {
-  return {
-    sql: 'SELECT unnest($ids) AS id, unnest($bodies)::JSON AS body',
-    params: { ids: items.map(({ id }) => id), bodies: items.map(({ body }) => body) },
-  };
-}
-
-/** The query of due for a child: a row for each of the items of its list. `reason` is NULL where nothing is due. */
+/** The query of due for a child: a row for each item of its list, or for one of them. `reason` is NULL where nothing is due. */
 export function dueQuery(
   child: Child,
   settings: DueSettings,
   now: Date,
-  items: Query,
-  { companyGroupsCome = true, runId = '' }: Omit<DueOptions, 'items'> = {},
+  {
+    companyGroupsCome = true,
+    runId = '',
+    entityId = null,
+  }: DueOptions & { readonly entityId?: string | null } = {},
 ): Query {
   const { branches, params } = notRequested(child, settings, companyGroupsCome);
   return {
     sql: substitute(dueSql, {
       not_requested: branches.join('\n'),
-      items: items.sql,
       touched: touchedSql,
     }),
     params: {
       ...params,
-      ...items.params,
       child: child.name,
+      list: child.list.name,
       presence: child.list.presence ?? '',
       detail: child.list.detail,
       change_fields: child.changeFields,
@@ -371,6 +345,9 @@ export function dueQuery(
       max_age_seconds: maxAgeSeconds(child, settings),
       now,
       run_id: runId,
+      entity_id: entityId,
+      parts: 1,
+      part: 0,
       paged: child.paged === true,
       page_size: settings.api.paging.pageSize,
       max_answer_bytes: settings.api.maxAnswerBytes,

@@ -1,6 +1,6 @@
 import { type Iso, iso } from '../base/clock.js';
 import { type Child, type Resources, requestFor } from '../contract/resources.js';
-import { type DueSettings, dueQuery, type NotRequested, type Rows, storedItems } from './due.js';
+import { type DueSettings, dueQuery, type NotRequested, type Rows } from './due.js';
 import type { DueReason } from './report.js';
 
 /** Why a child of an entity is due, or is not. */
@@ -110,7 +110,7 @@ export async function explainDue(
 ): Promise<ExplainedChild[]> {
   const explained: ExplainedChild[] = [];
   for (const child of children) {
-    const { sql, params } = dueQuery(child, settings, now, storedItems(child.list, entityId));
+    const { sql, params } = dueQuery(child, settings, now, { entityId });
     const [row] = await rows.all<Row>(
       `SELECT reason, not_requested, has_only_moved, may_fit_now, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,

@@ -75,17 +75,12 @@ export class GivenUp {
 
   /**
    * Asks for entities, at most `concurrency` at a time and in their order, and leaves those of an endpoint that is given
-   * up. `ask` returns what went wrong with the entity, null if nothing did. An error that it throws ends all. Once `isOver`
-   * says so, no further entity is asked for or left.
+   * up. `ask` returns what went wrong with the entity, null if nothing did. An error that it throws ends all.
    */
   async askEach<T extends Asked>(
     entities: readonly T[],
     concurrency: number,
-    work: {
-      ask: (entity: T) => Promise<string | null>;
-      onLeft?: (entity: T) => void;
-      isOver?: () => boolean;
-    },
+    work: { ask: (entity: T) => Promise<string | null>; onLeft?: (entity: T) => void },
   ): Promise<void> {
     const asked = new Set<T>();
     const ask = (entity: T) => {
@@ -96,7 +91,7 @@ export class GivenUp {
       const { endpoint } = entity;
       const state = this.#of(endpoint);
       while (state.isSampling || mayBeBroken(state)) await once(state.events, 'settled');
-      if (asked.has(entity) || work.isOver?.()) return;
+      if (asked.has(entity)) return;
       if (state.isGivenUp) {
         this.leave(entity);
         work.onLeft?.(entity);

@@ -8,9 +8,9 @@ import type { Coverage, DocumentKey } from '../warehouse/load/batch.js';
 import { literals, sqlFile, substitute } from '../warehouse/sql.js';
 import type { Context, OpenDoubt } from './context.js';
 import { keyOf } from './doubts.js';
-import { byUrgency, due, linesOf, type Task, withCompanySql } from './due.js';
-import type { EarlyFetches, TaskOutcome } from './early.js';
-import { fetchChild } from './fetch-child.js';
+import { due, linesOf, type Task, withCompanySql } from './due.js';
+import { GivenUp } from './failures.js';
+import { type ChildOutcome, fetchChild } from './fetch-child.js';
 import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { resolveMerges } from './merges.js';
@@ -27,45 +27,30 @@ interface LeftDue {
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
  * detail says that the person has no company, so its own conversations are wanted). Nothing is tried twice in one run,
- * and an endpoint that is broken is given up while the others continue. Goes on with what `early` has begun.
+ * and an endpoint that is broken is given up while the others continue.
  */
-export async function fetchDue(
-  context: Context,
-  children: readonly Child[],
-  early: EarlyFetches,
-): Promise<LeftDue> {
+export async function fetchDue(context: Context, children: readonly Child[]): Promise<LeftDue> {
+  const givenUp = new GivenUp();
   try {
-    return await fetchRounds(context, children, early);
+    return await fetchRounds(context, children, givenUp);
   } finally {
-    context.failures.push(...early.givenUp.failures());
+    context.failures.push(...givenUp.failures());
   }
 }
 
-async function fetchRounds(
-  context: Context,
-  children: readonly Child[],
-  early: EarlyFetches,
-): Promise<LeftDue> {
-  const { givenUp } = early;
+async function fetchRounds(context: Context, children: readonly Child[], givenUp: GivenUp): Promise<LeftDue> {
   const tried = new Set<string>();
   let hasReadAgain = false;
   let isResolved = false;
-  for (let isFirst = true; ; isFirst = false) {
+  for (;;) {
     await context.batcher.flush();
     // Documents are removed between two rounds; within one, none is that another child has brought.
     context.seenContent.forgetAll();
     const now = new Date(context.clock.now());
     const { added } = context.batcher;
     const all = await due(context.store, children, context.config, now, { runId: context.runId });
-    await rememberConversations(context, all);
-    // Until here the early fetches went on; some of what is due was fetched meanwhile.
-    const begun = isFirst ? early.stop() : [];
-    const isBegun = new Set(begun.map(keyOf));
-    const untried = (task: Task) => {
-      const key = keyOf(task);
-      return !tried.has(key) && !isBegun.has(key) && !context.doubts.has(key);
-    };
-    if (begun.length === 0 && !all.some((task) => untried(task) && !givenUp.has(task.child.name)))
+    const untried = (task: Task) => !tried.has(keyOf(task)) && !context.doubts.has(keyOf(task));
+    if (!all.some((task) => untried(task) && !givenUp.has(task.child.name)))
       await addOwnConversations(context, all, children, now);
     const tasks: Task[] = [];
     for (const task of all) {
@@ -73,7 +58,7 @@ async function fetchRounds(
       if (givenUp.has(task.child.name)) givenUp.leave(askedOf(task));
       else tasks.push(task);
     }
-    if (tasks.length === 0 && begun.length === 0) {
+    if (tasks.length === 0) {
       const unconfirmed = hasReadAgain ? [] : unconfirmedIn(context);
       hasReadAgain = true;
       if (unconfirmed.length > 0) {
@@ -91,8 +76,8 @@ async function fetchRounds(
       if (isResolved || context.batcher.added === before) return { lines: linesOf(all, children), added };
       isResolved = true;
     }
-    const tracker = new PhaseTracker(context.observer, [...begun, ...tasks].sort(byUrgency));
-    if (isFirst) early.follow((task, outcome) => tracker.done(task, outcome));
+    await rememberConversations(context, tasks);
+    const tracker = new PhaseTracker(context.observer, tasks);
     announce(context, tasks);
     // A few more than fit in flight, so that the next is ready while one waits for its batch.
     const concurrency = context.api.concurrency + 2;
@@ -114,8 +99,7 @@ async function fetchRounds(
         onLeft: ({ task }) => tracker.done(task, 'left'),
       },
     );
-    await work.then(() => early.settled()).finally(() => tracker.end());
-    for (const task of early.failed) tried.add(keyOf(task));
+    await work.finally(() => tracker.end());
   }
 }
 
@@ -213,6 +197,9 @@ export async function pruneStale(context: Context): Promise<void> {
   }
   await context.batcher.add(landing);
 }
+
+/** How a task ended; `left` when its endpoint was given up before. */
+type TaskOutcome = Extract<ChildOutcome, string> | 'failed' | 'left';
 
 interface Tasks {
   readonly total: number;

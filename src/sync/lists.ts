@@ -17,7 +17,7 @@ import { Landing } from './landing/landing.js';
 import type { StoredHash } from './landing/seen-content.js';
 import { OrderedPhases } from './phases.js';
 import type { ScanReport } from './report.js';
-import { type ListRead, type ReadingOptions, readList, scanRow } from './scan.js';
+import { type ListRead, readList, scanRow } from './scan.js';
 import { nothingSettled, type Settled, settle } from './tombstones.js';
 
 /** The `form` of a scan whose list could not be read (see sql/status/lists.sql). */
@@ -27,13 +27,13 @@ const notOfferedForm = 'not offered';
 /**
  * Reads every list to its end, all at the same time, and tombstones what is missing from those that did not change
  * meanwhile. A list that cannot be read is reported, and the others are read nevertheless. With `settles: false` (a plan)
- * nothing is deleted. Adds to `scans` as it goes, and tells `follower` of each page.
+ * nothing is deleted. Adds to `scans` as it goes.
  */
 export async function readLists(
   context: Context,
   lists: readonly List[],
   scans: ScanReport[],
-  { settles, follower }: { settles: boolean } & Pick<ReadingOptions, 'follower'>,
+  { settles }: { settles: boolean },
 ): Promise<void> {
   const { observer } = context;
   // Runs while the first pages are requested. The list that waits for it gets its error.
@@ -43,7 +43,7 @@ export async function readLists(
     observer,
     lists.map(({ name }) => ({ name, total: null })),
   );
-  const readers = { settles, follower, remembered, oneByOne: oneAtATime() };
+  const readers = { settles, remembered, oneByOne: oneAtATime() };
   const readings = lists.map((list) => {
     const progress = (done: number, total: number | null) => phases.progress(list.name, done, total);
     const shown = {
@@ -130,7 +130,7 @@ function failedScan(endpoint: string, startedAt: Date, { clock }: Context, messa
   };
 }
 
-interface Readers extends Pick<ReadingOptions, 'follower'> {
+interface Readers {
   readonly settles: boolean;
   /** Settles when it is known which people of topics need not land again. */
   readonly remembered: Promise<void>;
@@ -139,11 +139,11 @@ interface Readers extends Pick<ReadingOptions, 'follower'> {
 }
 
 async function readOne(context: Context, list: List, readers: Readers): Promise<ScanReport> {
-  const { settles, oneByOne, follower } = readers;
+  const { settles, oneByOne } = readers;
   const beforeLanding = embedsPersons(list) ? readers.remembered : undefined;
-  let read = await readList(context, list, { beforeLanding, follower });
+  let read = await readList(context, list, beforeLanding);
   const again = async () => {
-    const second = await readList(context, list, { follower });
+    const second = await readList(context, list);
     const both = { attempts: read.attempts + second.attempts, pages: read.pages + second.pages };
     read = { ...second, ...both, startedAt: read.startedAt };
     return second;

@@ -11,7 +11,6 @@ import type { RunTally } from '../run/tally.js';
 import { type Context, type SyncParts, syncContext } from './context.js';
 import { reportDoubts } from './doubts.js';
 import { clampTimes, countDue, sweepReport } from './due.js';
-import { EarlyFetches } from './early.js';
 import { fetchDue } from './fetch-due.js';
 import { Landing } from './landing/landing.js';
 import { readLists } from './lists.js';
@@ -39,14 +38,8 @@ export async function runSync(
       async work() {
         await clampTimes(context);
         await landOrganization(context, parts.identity);
-        const early = new EarlyFetches(context, selection);
-        await early.remember();
-        const { lines, added } = await readLists(context, selection.lists, scans, {
-          settles: true,
-          follower: early,
-        })
-          .then(() => fetchDue(context, selection.children, early))
-          .finally(() => early.end());
+        await readLists(context, selection.lists, scans, { settles: true });
+        const { lines, added } = await fetchDue(context, selection.children);
         // With hundreds of thousands of children, looking once more takes seconds.
         if (context.batcher.added === added) left = lines;
       },

@@ -1,13 +1,13 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
-import { type Page, pagesOf } from '../api/paging.js';
+import { pagesOf } from '../api/paging.js';
 import { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { counted } from '../base/units.js';
 import { storiesLimit } from '../contract/limits.js';
 import type { List } from '../contract/resources.js';
 import type { storyBuckets } from '../contract/stories.js';
-import type { Document, Scan } from '../warehouse/load/batch.js';
+import type { Scan } from '../warehouse/load/batch.js';
 import type { Context } from './context.js';
 import { arrayIn, landList } from './landing/answers.js';
 import { Landing, nameOf } from './landing/landing.js';
@@ -56,36 +56,9 @@ function priorityOf({ resources }: Context, { name }: List): number {
   return Priority.essential + 1 - place / resources.lists.length;
 }
 
-/** How a list is read. */
-export interface ReadingOptions {
-  /** Nothing lands before it has settled. */
-  readonly beforeLanding?: Promise<void> | undefined;
-  readonly follower?: ListFollower | undefined;
-}
-
-/** Is told of each page of a list. */
-export interface ListFollower {
-  /** A page is requested; it may wait for its turn. */
-  requested(list: List): void;
-  /** A page has arrived; `pages` is how many the list has, if it says so. */
-  arrived(list: List, pages: number | null): void;
-  /** The items of a page were added to the batches: the documents that they became. */
-  landed(list: List, items: readonly Document[]): void;
-  /** The list was read to its end, or cannot be read. */
-  ended(list: List): void;
-}
-
-/** Reads a list to its end and lands what it returns. */
-export async function readList(
-  context: Context,
-  list: List,
-  options: ReadingOptions = {},
-): Promise<ListRead> {
-  try {
-    return await readers[list.reads](context, list, options);
-  } finally {
-    options.follower?.ended(list);
-  }
+/** Reads a list to its end and lands what it returns, once `beforeLanding` has settled. */
+export function readList(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
+  return readers[list.reads](context, list, beforeLanding);
 }
 
 const readers = { pages: readPages, buckets: readBuckets };
@@ -94,12 +67,12 @@ const readers = { pages: readPages, buckets: readBuckets };
  * Reads every page, and reads the list again (up to `sync.scanAttempts` times) until it verifies: pages shift while they
  * are read, and no page returns an item that moved from one not yet read to one already read.
  */
-async function readPages(context: Context, list: List, options: ReadingOptions): Promise<ListRead> {
+async function readPages(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   let previous: Reading | undefined;
   let pagesRead = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await readOnce(context, list, options);
+    const reading = await readOnce(context, list, beforeLanding);
     pagesRead += reading.pages;
     const verified = isVerified(reading, previous);
     // What was left out is too large the next time as well.
@@ -122,11 +95,7 @@ async function readPages(context: Context, list: List, options: ReadingOptions):
   }
 }
 
-async function readOnce(
-  context: Context,
-  list: List,
-  { beforeLanding, follower }: ReadingOptions,
-): Promise<Reading> {
+async function readOnce(context: Context, list: List, beforeLanding?: Promise<void>): Promise<Reading> {
   const reading: Reading = {
     ids: new Set(),
     items: 0,
@@ -142,14 +111,7 @@ async function readOnce(
     confirmed: false,
   };
   const ahead = context.api.paging.settings.pagesAhead;
-  const options = {
-    ...{ priority: priorityOf(context, list), signal: context.stop, ahead },
-    onRequest: () => follower?.requested(list),
-    onAnswer: ({ items, limit, totalCount }: Pick<Page, 'items' | 'limit' | 'totalCount'>) => {
-      const size = limit ?? items.length;
-      follower?.arrived(list, totalCount !== null && size > 0 ? Math.ceil(totalCount / size) : null);
-    },
-  };
+  const options = { priority: priorityOf(context, list), signal: context.stop, ahead };
   for await (const page of pagesOf(context.api, list.name, {}, options)) {
     await beforeLanding;
     const landing = new Landing(page.arrivedAt, context.schemaDrift, context.seenContent);
@@ -170,17 +132,10 @@ async function readOnce(
     reading.pages += 1;
     reading.lastTotal = page.totalCount;
     reading.confirmed = page.confirmed;
-    // Told before there is room for more: what the page shows to be due need not wait for that.
-    const added = context.batcher.add(landing);
-    follower?.landed(list, itemsOf(landing, list));
-    await added;
+    await context.batcher.add(landing);
     context.observer.progress(reading.items, page.totalCount);
   }
   return reading;
-}
-
-function itemsOf({ documents }: Landing, { name }: List): Document[] {
-  return documents.filter(({ endpoint }) => endpoint === name);
 }
 
 /**
@@ -271,21 +226,17 @@ const otherBuckets: readonly {
  * Reads the stories. A bucket returns at most 100 and has no pages, so the others are read only where the counts say
  * that they hold more than `everything` returned. A missing story is never taken for gone.
  */
-async function readBuckets(
-  context: Context,
-  list: List,
-  { beforeLanding, follower }: ReadingOptions,
-): Promise<ListRead> {
+async function readBuckets(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
   const startedAt = new Date(context.clock.now());
   await beforeLanding;
   const read = new Map<string, Record<string, unknown>>();
-  const first = await readBucket(context, list, 'everything', { read, follower });
+  const first = await readBucket(context, list, 'everything', read);
   let { requests, isWhole } = first;
   for (const { bucket, count, holds } of otherBuckets) {
     const total = first.counts[count];
     const readOfIt = [...read.values()].filter(holds).length;
     if (typeof total !== 'number' || total <= readOfIt) continue;
-    const other = await readBucket(context, list, bucket, { read, follower });
+    const other = await readBucket(context, list, bucket, read);
     requests += other.requests;
     isWhole &&= other.isWhole;
   }
@@ -316,14 +267,13 @@ async function readBucket(
   context: Context,
   list: List,
   bucket: Bucket,
-  { read, follower }: { read: Map<string, Record<string, unknown>> } & Pick<ReadingOptions, 'follower'>,
+  read: Map<string, Record<string, unknown>>,
 ): Promise<{ counts: Record<string, unknown>; requests: number; isWhole: boolean }> {
   const options = { priority: priorityOf(context, list), signal: context.stop };
   const tooLarge: AnswerTooLargeError[] = [];
   let answer: Answer | undefined;
   for (let limit = storiesLimit; answer === undefined; limit = Math.floor(limit / 2)) {
     try {
-      follower?.requested(list);
       answer = await context.api.call('stories', { query: { bucket, limit } }, options);
     } catch (error) {
       if (!(error instanceof AnswerTooLargeError) || limit <= 1) throw error;
@@ -343,10 +293,7 @@ async function readBucket(
   const { stories: _, ...counts } = isObject(answer.body) ? answer.body : {};
   const text = sentText(answer.body).with({ stories: null });
   landing.document('story_buckets', { id: bucket, parentId: null }, text);
-  follower?.arrived(list, 1 + otherBuckets.length);
-  const added = context.batcher.add(landing);
-  follower?.landed(list, itemsOf(landing, list));
-  await added;
+  await context.batcher.add(landing);
   context.observer.progress(read.size, null);
   return { counts, requests: tooLarge.length + 1, isWhole: tooLarge.length === 0 };
 }

@@ -132,18 +132,6 @@ export class Warehouse {
     return this.#repeatably(() => this.#session.all<T>(sql, params));
   }
 
-  /**
-   * Runs queries that do not wait for the batch that is being stored: they see what was committed before. `work` runs again
-   * when that fails, for lack of memory or because the file is being replaced.
-   */
-  async beside<T>(work: (rows: Pick<Warehouse, 'all'>) => Promise<T>): Promise<T> {
-    try {
-      return await this.#session.beside(work);
-    } catch {
-      return await work(this);
-    }
-  }
-
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, params?: Params): Promise<number> {
     return this.#repeatably(() => this.#session.run(sql, params));

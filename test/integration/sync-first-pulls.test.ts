@@ -50,6 +50,21 @@ describe('pull after pull', () => {
     expect(await pulling.differences()).toEqual([]);
   });
 
+  it('it read all lists before it asked for the first child, and for each child once', async () => {
+    const sent = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ endpoint: string; path: string; at: number }>(
+        `SELECT endpoint, path, epoch_ms("at") AS at FROM ops.requests
+          WHERE run_id = (SELECT max(run_id) FROM ops.runs WHERE command = 'sync')`,
+      ),
+    );
+    const [ofLists, ofChildren] = [true, false].map((isOfList) =>
+      sent.filter(({ endpoint }) => isOfList === endpoint in listsOnly),
+    ) as [typeof sent, typeof sent];
+    const times = (requests: typeof sent) => requests.map(({ at }) => Number(at));
+    expect(Math.max(...times(ofLists))).toBeLessThanOrEqual(Math.min(...times(ofChildren)));
+    expect(new Set(ofChildren.map(({ path }) => path)).size).toBe(ofChildren.length);
+  });
+
   it('the comparison that says so misses no table and no column', async () => {
     const spoiled = folders.make();
     copyFileSync(join(pulling.dataDir, 'signals.duckdb'), join(spoiled, 'signals.duckdb'));

@@ -38,8 +38,6 @@ const refusedMs = 600;
 export class Gateway {
   /** The requests that were answered, in order. */
   answered: Request[] = [];
-  /** Told of each request that arrives; the answer waits for what it returns. */
-  hold: (request: Request) => Promise<void> = async () => undefined;
   /** Replaces the answer to a request that the sandbox has executed. */
   replace: ((request: Request) => unknown) | undefined;
   #breakdown: Breakdown | undefined;
@@ -95,7 +93,6 @@ export class Gateway {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const one = { method: incoming.method ?? '', path: (incoming.url ?? '').slice('/v1'.length) };
-    await this.hold(one);
     const breakdown = this.#breakdown;
     let isFirst = false;
     if (breakdown && !this.#isDown && breakdown.at(one)) {

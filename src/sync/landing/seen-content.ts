@@ -193,7 +193,7 @@ function digestOf(digest: string): [number, number] {
 }
 
 /** A hash table in 32 bytes an entry: a night may bring half a million conversations, and a Map takes 200 bytes. */
-export class StoredHashes {
+class StoredHashes {
   readonly #names: BigUint64Array;
   readonly #hashes: BigUint64Array;
   readonly #mask: number;

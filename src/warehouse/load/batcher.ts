@@ -14,12 +14,6 @@ const nearlyFull = 0.8;
 /** After so many characters, memory is looked at: a look takes 0.4 ms while DuckDB works. */
 const charactersToLook = 500_000;
 
-/**
- * So many times the answers of a batch may be uncommitted together where answers overfill it: fewer than the two batches
- * that may be at other times.
- */
-const overfilled = 1.5;
-
 /** What one answer adds to a batch; a landing is one. */
 export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
 
@@ -44,8 +38,6 @@ export class Batcher {
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
   #isCommitting = false;
-  /** How many answers the batch has that is being committed. */
-  #inCommit = 0;
   #failure: { error: unknown } | undefined;
 
   constructor(options: {
@@ -60,12 +52,8 @@ export class Batcher {
     this.#onLoaded = options.onLoaded;
   }
 
-  /**
-   * Adds one answer; resolves when there is room for more. A small answer that `mayOverfill` waits only for the number of
-   * answers that are not committed, which is what a kill costs: the first pages of topics fill two batches with people, and
-   * each takes 0.4 s to commit.
-   */
-  async add(part: Part, { mayOverfill = false }: { readonly mayOverfill?: boolean } = {}): Promise<void> {
+  /** Adds one answer; resolves when there is room for more. */
+  async add(part: Part): Promise<void> {
     this.#throwFailure();
     const slices = slicesOf(part, this.#limits);
     this.#unlooked += slices.reduce((sum, { size }) => sum + size.characters, 0);
@@ -78,9 +66,8 @@ export class Batcher {
     this.#startTimer();
     while (this.#isFull()) {
       // The first caller that waits commits for all; they go on fetching while the next batch fills.
-      if (!this.#isCommitting) void this.#commit();
-      else if (mayOverfill && this.#parts.length + this.#inCommit < overfilled * this.#limits.answers) return;
-      else await this.#committing;
+      if (this.#isCommitting) await this.#committing;
+      else void this.#commit();
       this.#throwFailure();
     }
   }
@@ -176,7 +163,6 @@ export class Batcher {
     }
     const parts = this.#parts.splice(0, count).map(({ part }) => part);
     this.#taken += count;
-    this.#inCommit = count;
     const requests = this.#requests;
     this.#requests = [];
     return batchOf(this.#runId, {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Budget } from '../../../src/api/budget.js';
 import { Gate } from '../../../src/api/gate.js';
@@ -53,55 +52,5 @@ describe('the gate', () => {
     const running = gate.pass(attempt, { priority: 0, signal: stop.signal });
     stop.abort(new Error('enough'));
     await expect(clock.run(running)).resolves.toBe('done');
-  });
-
-  test('slots that are kept are left to urgent attempts, and everything starts in the end', async () => {
-    const event = fc.record({
-      after: fc.nat(400),
-      priority: fc.constantFrom(10, 20, 20.5, 30),
-      ms: fc.nat(300),
-      keep: fc.option(fc.oneof(fc.nat(6), fc.constant(Number.POSITIVE_INFINITY))),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 40 }), async (events) => {
-        const clock = new SimulatedClock();
-        const budget = new Budget({ requests: 5, windowMs: 1000 }, clock);
-        const gate = new Gate(budget, 3, clock);
-        let kept = 0;
-        let started = 0;
-        const passes: Promise<void>[] = [];
-        const happen = async () => {
-          for (const { after, priority, ms, keep } of events) {
-            await clock.sleep(after);
-            kept = keep ?? kept;
-            gate.keep(kept, 20);
-            const attempt = async () => {
-              started += 1;
-              // Its own slot is taken already.
-              if (priority < 20 && kept > 0) expect(budget.available()).toBeGreaterThanOrEqual(kept);
-              await clock.sleep(ms);
-            };
-            passes.push(gate.pass(attempt, { priority }));
-          }
-          kept = 0;
-          gate.keep(kept, 20);
-          await Promise.all(passes);
-        };
-        await clock.run(happen());
-        expect(started).toBe(events.length);
-        expect([gate.waiting, gate.inFlight, clock.sleeping]).toEqual([0, 0, 0]);
-      }),
-    );
-  });
-
-  test('an attempt for which no slot is left starts when enough come free', async () => {
-    const { clock, gate } = gateOf(3);
-    gate.keep(2, 20);
-    const starts: [string, number][] = [];
-    const pass = (name: string, priority: number) =>
-      gate.pass(async () => void starts.push([name, clock.monotonic()]), { priority });
-    await clock.run(Promise.all([pass('a', 10), pass('b', 10), pass('list', 20)]));
-    expect(starts.map(([name]) => name)).toEqual(['a', 'list', 'b']);
-    expect(starts.map(([, at]) => at >= 1000)).toEqual([false, false, true]);
   });
 });

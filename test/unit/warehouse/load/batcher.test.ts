@@ -108,32 +108,6 @@ describe('Batcher', () => {
     expect(added).toBe(true);
   });
 
-  test('an answer that may overfill a batch waits for the number of answers alone', async () => {
-    const releases: (() => void)[] = [];
-    const sizes: number[] = [];
-    const load = (batch: Batch) => {
-      sizes.push(batch.documents.length);
-      return new Promise<Loaded>((resolve) => void releases.push(() => resolve(nothing)));
-    };
-    const subject = batcher(load, { megabytes: 1, documents: 1, answers: 2, seconds: 60 });
-    const one = () => subject.add({ documents: [document('one')] }, { mayOverfill: true });
-    // The first is being committed, and the next batch is full of documents; together they have fewer than three answers.
-    for (let count = 0; count < 2; count += 1) await one();
-    let added = false;
-    const last = one().then(() => {
-      added = true;
-    });
-    await turn();
-    expect(added).toBe(false);
-    releases.shift()?.();
-    await last;
-    const rest = subject.flush();
-    for (await turn(); sizes.length < 3; await turn()) releases.shift()?.();
-    releases.shift()?.();
-    await rest;
-    expect(sizes).toEqual([1, 1, 1]);
-  });
-
   test('the error of a failed commit is thrown by later adds and by flush', async () => {
     const subject = batcher(() => Promise.reject(new Error('disk full')), {
       megabytes: 1,
