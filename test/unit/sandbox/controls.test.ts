@@ -111,30 +111,4 @@ describe('/__sandbox/advance', () => {
       list.data.reduce((sum: number, item: { messageCount: number }) => sum + item.messageCount, 0);
     expect(total(after)).toBeGreaterThan(total(before));
   });
-
-  it('is one day by default, and refuses a shape that is not valid', async () => {
-    const { now } = small.world;
-    expect((await control(sandbox, '/advance', { method: 'POST' })).status).toBe(200);
-    expect(small.world.now - now).toBeGreaterThanOrEqual(20 * 3_600_000);
-    expect((await control(sandbox, '/advance', { body: { days: -1 } })).status).toBe(400);
-    expect((await control(sandbox, '/advance', { body: { shape: { edits: 2 } } })).status).toBe(400);
-    expect((await control(sandbox, '/advance', { body: { shape: { storms: 1 } } })).status).toBe(400);
-  });
-});
-
-describe('/__sandbox/state', () => {
-  it('lists the ids of every resource, and each entity as its detail endpoint answers it', async () => {
-    const state = (await control(sandbox, '/state?full=true')).body;
-    expect(state.ids).toMatchObject({
-      migratedTopics: [small.topics.migrated.id],
-      supersededTopics: [small.topics.superseded.id],
-      people: [...small.world.people.keys()],
-      stories: ['read-for-me', 'unread', 'put-away'],
-    });
-    for (const topic of state.items.topics) {
-      if (topic.id !== small.topics.migrated.id) expect(await body(`/topics/${topic.id}`)).toEqual(topic);
-    }
-    for (const person of state.items.people) expect(await body(`/people/${person.id}`)).toEqual(person);
-    expect((await control(sandbox, '/state')).body.items).toBeUndefined();
-  });
 });

@@ -98,10 +98,6 @@ describe('GET /stories', () => {
     expect(await body('/stories?bucket=archived&limit=1')).toMatchObject(counts);
   });
 
-  it('returns as many as requested', async () => {
-    expect(await slugs('?limit=1')).toEqual(['unread']);
-  });
-
   it('returns an archived story only with includeArchived, even without a value', async () => {
     const status = async (path: string) => (await call(sandbox, path)).status;
     expect(await status('/stories/put-away')).toBe(404);
