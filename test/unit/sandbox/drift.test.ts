@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { type DriftList, type DriftRuleInput, driftLists } from '../../../src/sandbox/drift.js';
+import type { DriftList, DriftRuleInput } from '../../../src/sandbox/drift.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { defaultSizes, generate } from '../../../src/sandbox/world/generate.js';
 import { call, control } from './call-api.js';
@@ -39,16 +39,19 @@ async function whole(sandbox: Sandbox, path: string): Promise<string[]> {
   return items.map((item) => item.id ?? item.group?.id ?? '');
 }
 
-it.each(driftLists)('changes the list of %s before every page but the first', async (list) => {
-  const sandbox = await startDrifting({ ...still, insert: 1 });
-  const path = await pathOf(sandbox, list);
-  const { totalCount } = await page(sandbox, path, 1);
-  expect((await page(sandbox, path, 1)).totalCount).toBe(totalCount);
-  expect((await page(sandbox, path, 2)).totalCount).toBe(totalCount + 1);
-  expect((await page(sandbox, path, 3)).totalCount).toBe(totalCount + 2);
-  const none = { topics: 0, companies: 0, people: 0, groups: 0 };
-  expect(sandbox.drift()).toMatchObject({ turns: { ...none, [list]: 2 }, done: { insert: 2 } });
-});
+it.each<DriftList>(['people', 'groups'])(
+  'changes the list of %s before every page but the first',
+  async (list) => {
+    const sandbox = await startDrifting({ ...still, insert: 1 });
+    const path = await pathOf(sandbox, list);
+    const { totalCount } = await page(sandbox, path, 1);
+    expect((await page(sandbox, path, 1)).totalCount).toBe(totalCount);
+    expect((await page(sandbox, path, 2)).totalCount).toBe(totalCount + 1);
+    expect((await page(sandbox, path, 3)).totalCount).toBe(totalCount + 2);
+    const none = { topics: 0, companies: 0, people: 0, groups: 0 };
+    expect(sandbox.drift()).toMatchObject({ turns: { ...none, [list]: 2 }, done: { insert: 2 } });
+  },
+);
 
 it('removes items for good', async () => {
   const sandbox = await startDrifting({ ...still, remove: 3, times: 1 });
@@ -79,12 +82,6 @@ it('moves items to the front, so that a reader sees some of them again', async (
   const after = await whole(sandbox, '/people?');
   expect(after).not.toEqual(before);
   expect(after.slice(1)).toEqual(before.filter((id) => id !== after[0]));
-});
-
-it('never removes the company that is the organization itself', async () => {
-  const sandbox = await startDrifting({ ...still, remove: 10 });
-  for (let turn = 0; turn < 5; turn += 1) await page(sandbox, '/companies?', 2);
-  expect([...sandbox.world.companies.values()].map(({ isOrgCompany }) => isOrgCompany)).toEqual([true]);
 });
 
 it('starts and stops by request; hidden items are listed again', async () => {

@@ -71,15 +71,6 @@ it('a merge of people: identities and company move, the source is 404 and names 
   ]);
 });
 
-it('a merge of companies: people and identities move', async () => {
-  const { acme, globex } = small.companies;
-  await send('POST', '/companies/merge', { sourceCompanyIds: [acme.id], targetCompanyId: globex.id });
-  expect((await call(sandbox, `/companies/${acme.id}`)).status).toBe(404);
-  expect((await body(`/people/${small.people.ada.id}`)).company.id).toBe(globex.id);
-  expect((await body(`/companies/${globex.id}/identities`)).identities).toHaveLength(1);
-  expect((await body(`/companies/${acme.id}/history`)).mergedInto.targetCompany.name).toBe('Globex');
-});
-
 it('the history of a person leaves out the system by default, and returns 20 records by default and 50 at most', async () => {
   const { ada } = small.people;
   const path = `/people/${ada.id}/history`;

@@ -54,35 +54,6 @@ describe('PATCH /topics/{topicId}', () => {
     expect((await call(sandbox, `/topics/${small.topics.exports.id}`)).text).toBe(before);
     expect(sandbox.stats().writesExecuted).toBe(0);
   });
-
-  it('archives and unarchives', async () => {
-    const archived = (await patch({ archived: true, archivedReason: 'no longer asked' })).body;
-    expect(archived).toMatchObject({
-      archivedAt: expect.any(String),
-      archivedReason: 'no longer asked',
-      graphStatus: 'archived',
-    });
-    const back = (await patch({ archived: false })).body;
-    expect(back).toMatchObject({
-      archivedAt: null,
-      archivedReason: null,
-      archivedByUserId: null,
-      graphStatus: 'active',
-    });
-  });
-
-  it('moves updatedAt and writes history, with the previous values', async () => {
-    const { updatedAt } = (await call(sandbox, `/topics/${small.topics.exports.id}`)).body;
-    const after = (await patch({ priority: 'high' })).body;
-    expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(updatedAt));
-    const [latest] = (await history()).history;
-    expect(latest).toMatchObject({
-      operation: 'UPDATE',
-      changedBy: 'user',
-      changes: { priority: 'high' },
-      previousValues: { priority: 'default' },
-    });
-  });
 });
 
 describe('a topic that was archived in the migration', () => {
@@ -101,11 +72,6 @@ describe('a topic that was archived in the migration', () => {
       expect(reply.status).toBe(404);
       expect(reply.body).toMatchObject({ code: 'NOT_FOUND', data: { reason: migratedReason } });
     }
-  });
-
-  it('still returns its people (v1 or v2)', async () => {
-    const people = (await call(sandbox, `/topics/${small.topics.migrated.id}/people`)).body.data;
-    expect(people.map((person: { id: string }) => person.id)).toEqual([small.people.bob.id]);
   });
 });
 

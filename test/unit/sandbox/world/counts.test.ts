@@ -58,7 +58,7 @@ describe('derived numbers', () => {
         expect(allNumbers(world)).toEqual(allNumbers(structuredClone(world)));
         expect(contradictions(world)).toEqual([]);
       }),
-      { numRuns: propertyRuns(15, 200) },
+      { numRuns: propertyRuns(8, 200) },
     );
   });
 

@@ -41,7 +41,7 @@ describe('generate', () => {
         expect(made.messages.size).toBe(canSpeak ? drawn.messages : 0);
       }),
       {
-        numRuns: 40,
+        numRuns: 20,
         // A topic that was created a millisecond after its last message.
         examples: [
           [
@@ -53,14 +53,6 @@ describe('generate', () => {
         ],
       },
     );
-  });
-
-  it('keeps the smaller organization when a larger one is requested', () => {
-    const small = generate(smallSizes);
-    const large = generate({ ...smallSizes, topics: 60, people: 110 });
-    for (const [id, topic] of small.topics) expect(large.topics.get(id)?.title).toBe(topic.title);
-    for (const [id, person] of small.people)
-      expect(large.people.get(id)?.displayName).toBe(person.displayName);
   });
 });
 
