@@ -54,13 +54,6 @@ describe('two people who want different values for one field', () => {
     expect(report.preview).toMatchObject({ changes: 0, requests: { total: 0 } });
   });
 
-  it('are a conflict of the second one when the first is being sent', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    importing.queue.move(importing.queue.all(), 'sending');
-    await importing.runBy('Ben', await wish('high'));
-    expect(states()).toEqual(['Anna low sending', 'Ben high conflict']);
-  });
-
   it('are a conflict of the second one when the first was applied and nobody can have seen that', async () => {
     await importing.runBy('Anna', await wish('low'));
     importing.settle('t1', 'applied');
@@ -79,17 +72,6 @@ describe('two people who want different values for one field', () => {
     expect(only('Anna').status).toBe('conflict');
   });
 
-  it('are one when nobody is named, and none when both want the same or one corrects the own file', async () => {
-    await importing.runBy(null, await wish('low'));
-    await importing.runBy(null, await wish('high'));
-    expect(states()).toEqual(['null low conflict', 'null high conflict']);
-    importing = await Importing.on(warehouse);
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('low'));
-    await importing.runBy('anna', await wish('high'));
-    expect(states()).toEqual(['Anna low superseded', 'anna high queued']);
-  });
-
   it('hold back the whole row, and no field of other rows or of other people', async () => {
     await importing.runBy('Anna', 'topic_id,priority,lifecycle_state\nt1,low,completed\nt2,low,\n');
     await importing.runBy('Ben', 'topic_id,priority,archived\nt1,high,yes\nt2,low,yes\n');
@@ -102,51 +84,15 @@ describe('two people who want different values for one field', () => {
     ]);
   });
 
-  it('include one who wants what the warehouse has', async () => {
+  it('are one when nobody is named, and none when both want the same or one corrects the own file', async () => {
+    await importing.runBy(null, await wish('low'));
+    await importing.runBy(null, await wish('high'));
+    expect(states()).toEqual(['null low conflict', 'null high conflict']);
+    importing = await Importing.on(warehouse);
     await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('default'));
-    expect(states()).toEqual(['Anna low conflict', 'Ben default conflict']);
-  });
-
-  it('are not decided by a third', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('high'));
-    await importing.runBy('Cleo', await wish('very_high'));
-    expect(states()).toEqual(['Anna low conflict', 'Ben high conflict', 'Cleo very_high conflict']);
-    for (const name of ['Ben', 'Cleo']) expect(only('Anna').error).toContain(`${name} wants`);
-  });
-
-  it('agree when one of them wants what the other one does', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('high'));
-    await importing.runBy('Anna', await wish('very_low'));
-    expect(states()).toEqual(['Anna low superseded', 'Ben high conflict', 'Anna very_low conflict']);
-    expect(only('Ben').error).toContain('Anna wants priority very_low');
-    await importing.runBy('Anna', await wish('high'));
-    expect(states().slice(1)).toEqual([
-      'Ben high superseded',
-      'Anna very_low superseded',
-      'Anna high queued',
-    ]);
-  });
-
-  it('the same file again changes nothing, and shows the conflict', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    const file = await wish('high');
-    await importing.runBy('Ben', file);
-    const again = await importing.runBy('Ben', file);
-    expect(again).toMatchObject({
-      exitCode: 0,
-      rows: [{ outcome: 'imported_before', changeId: only('Ben').id }],
-    });
-    expect(importing.queue.all()).toHaveLength(2);
-  });
-
-  it('queue nothing in a dry run or when another row is wrong', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    const report = await importing.runBy('Ben', 'topic_id,priority\nt1,high\nnope,high\n');
-    expect(report.rows.map(({ outcome }) => outcome)).toEqual(['not_queued', 'invalid']);
-    expect(states()).toEqual(['Anna low queued']);
+    await importing.runBy('Ben', await wish('low'));
+    await importing.runBy('anna', await wish('high'));
+    expect(states()).toEqual(['Anna low superseded', 'anna high queued']);
   });
 });
 
@@ -176,11 +122,5 @@ describe('the decision', () => {
       ]);
     }
     expect(states()).toEqual(['Anna low conflict', 'Ben high conflict']);
-  });
-
-  it('needs one more step after cancel', () => {
-    cancel(importing.queue, decide(only('Ben')));
-    expect(states()).toEqual(['Anna low conflict', 'Ben high cancelled']);
-    expect(retry(importing.queue, decide(only('Anna')), {})).toMatchObject([{ done: true }]);
   });
 });
