@@ -188,14 +188,6 @@ describe('deadlines', () => {
     expect(error).toBeInstanceOf(UnavailableError);
     expect(kinds).toEqual(['total_timeout']);
   });
-
-  test('nothing listens on the port', async () => {
-    const { baseUrl } = await serve(() => undefined);
-    await server?.close();
-    await withApi(baseUrl, async (api) => {
-      await expect(api.call('whoami')).rejects.toThrow(/could not be sent \(ECONNREFUSED\)/);
-    });
-  });
 });
 
 describe('a permanent failure', () => {
@@ -331,15 +323,6 @@ describe('writes', () => {
 });
 
 describe('stopping', () => {
-  test('a request whose signal has fired is never sent', async () => {
-    const { baseUrl, requests } = await serve((response) => json(response, 200, {}));
-    await withApi(baseUrl, async (api) => {
-      const reason = new StoppedError('enough');
-      await expect(api.call('whoami', {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    });
-    expect(requests).toHaveLength(0);
-  });
-
   test('a signal ends the wait for the queue, the budget and a retry, and lets sent requests finish', async () => {
     const answers: (() => void)[] = [];
     const { baseUrl, requests } = await serve((response, seen) => {

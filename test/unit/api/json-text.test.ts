@@ -149,14 +149,6 @@ describe('lists that are left unparsed', () => {
     );
   });
 
-  test('have the digest of their text, at any position', () => {
-    const digest = (text: string) =>
-      (parse(text, 'messages') as { messages: JsonText }[]).map(({ messages }) => messages.digest());
-    const [one] = digest('[{"messages":["a"],"more":1}]');
-    expect(digest('[ {"b":{}, "messages": ["a"]}]')).toEqual([one]);
-    expect(digest('[{"messages":["b"]}]')).not.toEqual([one]);
-  });
-
   test('are serialized as themselves, know the texts of their items, and are empty after the release', () => {
     const [item] = parse('[{"messages":[1,{"a":1e400}]}]', 'messages') as [{ messages: JsonText }];
     expect(JSON.stringify(item)).toBe('{"messages":[1,{"a":null}]}');

@@ -117,15 +117,6 @@ describe('the spending log', () => {
     expect(open().held()).toBe(1);
   });
 
-  test('reads a line that is being written once it is complete', () => {
-    const ours = open();
-    const line = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() });
-    appendFileSync(path, line.slice(0, 9));
-    expect(ours.held()).toBe(0);
-    appendFileSync(path, `${line.slice(9)}\n`);
-    expect(ours.held()).toBe(1);
-  });
-
   test('is emptied when it is large and holds nothing of the last window, and other commands notice', () => {
     const old = formatRecord({ kind: 'end', writer: '00000000', id: 1, at: clock.now() - 10 * heldMs });
     writeFileSync(path, `${old}\n`.repeat(40_000));

@@ -92,18 +92,6 @@ describe('progress without a terminal', () => {
     expect(lines[1]).toMatchObject({ phase: 'person (new)', done: 120, total: 1_500, leftMs: 720_000 });
   });
 
-  it('goes by the last minute where that was slower than the budget allows', () => {
-    shown.phase('person (new)', 100);
-    shown.progress(10, 100);
-    vi.advanceTimersByTime(60_000);
-    shown.progress(55, 100);
-    vi.advanceTimersByTime(60_000);
-    expect(texts().slice(1)).toEqual([
-      'person (new): 10 of 100 (10 %), about 9 min left',
-      'person (new): 55 of 100 (55 %), about 1 min left',
-    ]);
-  });
-
   it('is the outage while the API does not answer, and nothing after the end', () => {
     const events = new EventEmitter<ApiEvents>();
     const leave = followOutages({ events }, shown);

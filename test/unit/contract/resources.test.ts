@@ -63,32 +63,16 @@ describe('an entry that does not fit is named', () => {
   const { topic_votes: vote } = votes;
   test.each<[string, Record<string, ResourceEntry>, string]>([
     ['no such parent', { votes: { ...vote, parent: 'polls' } }, 'votes: its parent polls is not a list'],
-    ['a child as parent', { votes: { ...vote, parent: 'topic' } }, 'votes: its parent topic is not a list'],
     ['a weight that is taken', { votes: { ...vote, weight: 10 } }, 'votes: its weight 10 is that of topic'],
-    [
-      'members of no list',
-      { votes: { ...vote, membersOf: 'voters' } },
-      'votes: membersOf voters is not a list',
-    ],
     [
       'a path without the parent',
       { votes: { ...vote, endpoint: { ...vote.endpoint, path: '/votes' } } },
       'votes: the path /votes must name the parent, and nothing else',
     ],
     [
-      'a parameter that params does not have',
-      { votes: { ...vote, endpoint: { ...vote.endpoint, path: '/topics/{id}/votes' } } },
-      'votes: params does not describe {id}',
-    ],
-    [
       'an endpoint name that is taken',
       { votes: { ...vote, endpointName: 'groups' } },
       'votes: there is another endpoint named groups',
-    ],
-    [
-      'a list whose detail is missing',
-      { votes: { ...entries.channels, detail: 'vote' } },
-      'votes: its detail vote is not a child that is one object',
     ],
   ])('%s', (_, more, problem) => {
     expect(() => resourcesOf({ ...entries, ...more })).toThrow(problem);

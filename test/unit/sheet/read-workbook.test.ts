@@ -196,17 +196,7 @@ describe('a workbook that is refused', () => {
         zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': '<worksheet><sheetData>' }),
       damaged,
     ],
-    [
-      'XML that is no XML',
-      () => zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': 'hello' }),
-      damaged,
-    ],
     ['rows in disorder', () => workbook({ rows: textRow(2, 'a') + textRow(1, 'b') }), damaged],
-    [
-      'a text that is not there',
-      () => workbook({ rows: '<row r="1"><c r="A1" t="s"><v>7</v></c></row>' }),
-      damaged,
-    ],
     ['the old format', () => ole, 'is in the old Excel format (.xls)'],
     [
       'a password',
@@ -226,11 +216,6 @@ describe('a workbook that is refused', () => {
       'is not a spreadsheet: its zip says application/vnd.oasis.opendocument.text',
     ],
     [
-      'an OpenDocument without content',
-      () => zipped({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet' }),
-      damaged,
-    ],
-    [
       'an OpenDocument with a password',
       () =>
         ods('', {
@@ -240,11 +225,6 @@ describe('a workbook that is refused', () => {
       'is encrypted: it needs a password',
     ],
     ['a zip of something', () => zipped({ 'readme.txt': 'x' }), 'is a zip file, but not a workbook'],
-    [
-      'another document with the name of a workbook',
-      () => zipped({ ...workbookFiles({ rows: header }), 'xl/workbook.xml': '<document/>' }),
-      'is a zip file, but not a workbook',
-    ],
     [
       'external entities',
       () => withDoctype('xl/worksheets/sheet0.xml'),
@@ -259,15 +239,6 @@ describe('a workbook that is refused', () => {
       'external entities in an OpenDocument',
       () => ods('', { 'content.xml': `<?xml version="1.0"?>${doctype}<a>&a;</a>` }),
       'contains a document type definition (DTD)',
-    ],
-    [
-      'an entity that nobody defines',
-      () =>
-        zipped({
-          ...workbookFiles({ rows: textRow(1, 'x') }),
-          'xl/sharedStrings.xml': '<sst><si><t>&a;</t></si></sst>',
-        }),
-      damaged,
     ],
     ['a zip of a million files', manyFiles, 'has more than 5,000 files in its zip'],
     ['a zip whose files overlap', overlapping, 'has files in its zip that overlap'],
@@ -340,15 +311,6 @@ describe('a workbook that is refused', () => {
       'a merged header',
       () => workbook({ rows: header, after: '<mergeCells><mergeCell ref="B1:C1"/></mergeCells>' }),
       'merged cells in its header row 1 (B1:C1)',
-    ],
-    [
-      'a header over two rows',
-      () =>
-        workbook({
-          rows: header + textRow(2, '', 'b'),
-          after: '<mergeCells><mergeCell ref="A1:A2"/></mergeCells>',
-        }),
-      'merged cells in its header row 1 (A1:A2)',
     ],
   ])('%s', async (_, bytes, message) => {
     expect(await refused(readBytes(bytes()))).toContain(message);

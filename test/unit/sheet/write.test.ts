@@ -53,37 +53,6 @@ describe('a workbook that we write', () => {
     expect(grid.notes).toEqual([]);
   });
 
-  test('colours what can be edited, hides the base columns, and no header is cut off', async () => {
-    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet2.xml'] ?? '';
-    const shown = [...sheet.matchAll(/<col [^>]*width="(\d+)"[^>]*?( hidden="1")?\/>/g)];
-    expect(shown.map(([, , hidden]) => hidden !== undefined)).toEqual(
-      columns.map((one) => one.hidden ?? false),
-    );
-    for (const [at, [, width]] of shown.entries())
-      expect(Number(width)).toBeGreaterThanOrEqual(keys[at]!.length + 3);
-    // The same type, edited or not: another look.
-    const styleOf = (cell: string) => new RegExp(`<c r="${cell}" s="(\\d+)"`).exec(sheet)?.[1];
-    expect(styleOf('C2')).not.toBe(styleOf('E2'));
-    expect(styleOf('E2')).toBe(styleOf('A2'));
-  });
-
-  test('filters the table, and colours what differs from its base', async () => {
-    const files = parts(await written('.xlsx'));
-    const sheet = files['xl/worksheets/sheet2.xml'] ?? '';
-    expect(sheet).toContain('<autoFilter ref="A1:I3"/>');
-    expect(files['xl/workbook.xml']).toContain(
-      `<definedName name="_xlnm._FilterDatabase" localSheetId="1" hidden="1">'Topics'!$A$1:$I$3</definedName>`,
-    );
-    const rules = [
-      ...sheet.matchAll(/sqref="(\S+)"><cfRule type="expression" [^>]*><formula>(.*?)<\/formula>/g),
-    ];
-    expect(rules.map(([, cells, formula]) => [cells, formula])).toEqual([
-      ['C2:C3', '$C2&amp;""&lt;&gt;$G2&amp;""'],
-      ['D2:D3', '$D2&amp;""&lt;&gt;$H2&amp;""'],
-    ]);
-    expect(files['xl/styles.xml']).toContain('<dxfs count="1">');
-  });
-
   test('offers what is allowed: short lists in the rule, long ones from a hidden sheet', async () => {
     const files = parts(await written('.xlsx'));
     const lists = [

@@ -114,20 +114,6 @@ describe('a list without base columns', () => {
     expect(await importing.outcomes(sheet, true)).toEqual([...Array(4).fill('invalid'), 'queued']);
     expect(importing.queued).toEqual(['2 {"name":"Better"} queued']);
   });
-
-  it('archives with its reason, and gives another reason to what is archived', async () => {
-    await importing.run('topic_id,archived,archived_reason\nt1,x,dup\nfiled,,newer\n');
-    expect(importing.queue.all().map(({ wanted, base }) => ({ wanted, base }))).toEqual([
-      {
-        wanted: { archived: true, archived_reason: 'dup' },
-        base: { archived: false, archived_reason: null },
-      },
-      {
-        wanted: { archived: true, archived_reason: 'newer' },
-        base: { archived: true, archived_reason: 'old' },
-      },
-    ]);
-  });
 });
 
 describe('a sheet with base columns', () => {
@@ -230,14 +216,6 @@ describe('compared with the queue', () => {
     expect(await other.outcomes(low)).toEqual(['queued']);
   });
 
-  it('the same change from another file is a duplicate while the first is open', async () => {
-    const first = await importing.run(low);
-    const report = await importing.run('topic_id,priority,x\nt1,LOW,\n');
-    expect(report.rows).toMatchObject([{ outcome: 'duplicate', changeId: first.queued[0] }]);
-    importing.queue.move(importing.queue.all(), 'sending');
-    expect(await importing.outcomes('topic_id,priority,y\nt1,LOW,\n')).toEqual(['duplicate']);
-  });
-
   it('a partial overlap keeps the other fields; without overlap both changes stay', async () => {
     await importing.run('topic_id,priority,archived,archived_reason\nt1,low,yes,dup\n');
     await importing.run('topic_id,lifecycle_state\nt1,completed\n');
@@ -285,15 +263,6 @@ describe('compared with the queue', () => {
       expect(importing.queued).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
       expect(importing.queue.all().at(-1)?.base).toEqual({ priority: 'very_high' });
     });
-  });
-
-  it('a newer sheet that shows another value replaces a change that would conflict', async () => {
-    const at = (day: string, base: string) =>
-      `topic_id,priority,base_priority,base_updated_at\nt1,low,${base},2026-0${day}T00:00:00Z\n`;
-    await importing.run(at('2-01', 'high'));
-    expect(await importing.outcomes(at('1-01', 'very_high'))).toEqual(['duplicate']);
-    expect(await importing.outcomes(at('2-20', 'very_high'))).toEqual(['queued']);
-    expect(importing.queue.withStatus('queued')).toMatchObject([{ base: { priority: 'very_high' } }]);
   });
 
   it('a change that is being sent is not replaced', async () => {

@@ -72,18 +72,6 @@ describe('two people who want different values for one field', () => {
     expect(only('Anna').status).toBe('conflict');
   });
 
-  it('hold back the whole row, and no field of other rows or of other people', async () => {
-    await importing.runBy('Anna', 'topic_id,priority,lifecycle_state\nt1,low,completed\nt2,low,\n');
-    await importing.runBy('Ben', 'topic_id,priority,archived\nt1,high,yes\nt2,low,yes\n');
-    expect(importing.queued).toEqual([
-      't1 {"priority":"low","lifecycle_state":"completed"} conflict',
-      't2 {"priority":"low"} queued',
-      't1 {"priority":"high","archived":true} conflict',
-      // What Anna wants already stays hers.
-      't2 {"archived":true} queued',
-    ]);
-  });
-
   it('are one when nobody is named, and none when both want the same or one corrects the own file', async () => {
     await importing.runBy(null, await wish('low'));
     await importing.runBy(null, await wish('high'));
@@ -108,19 +96,5 @@ describe('the decision', () => {
     expect(states()).toEqual(['Anna low queued', 'Ben high superseded']);
     expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
     expect(only('Ben').supersededBy).toBe(only('Anna').id);
-  });
-
-  it('is not made by choosing both', () => {
-    for (const selection of [
-      decide(only('Anna'), only('Ben')),
-      { ids: [], filter: { status: ['conflict'] } } as const,
-    ]) {
-      const decisions = retry(importing.queue, selection, { overwrite: true });
-      expect(decisions.map(({ done, reason }) => [done, reason])).toEqual([
-        [false, `change ${only('Ben').id} sets another value: retry one of the two by its id`],
-        [false, `change ${only('Anna').id} sets another value: retry one of the two by its id`],
-      ]);
-    }
-    expect(states()).toEqual(['Anna low conflict', 'Ben high conflict']);
   });
 });

@@ -113,23 +113,6 @@ describe('an undo', () => {
     expect(world.remote.t1).toEqual(low);
   });
 
-  it('of one of two changes of a field waits for the later one; of both it goes back to the start', () => {
-    const world = new World({ t1: low });
-    const first = world.queue('t1', { priority: 'high' });
-    world.push();
-    const second = world.queue('t1', { priority: 'very_high' });
-    expect(reasons(world.undo([first]))).toEqual([
-      `blocked: change ${second.id} of the same field is queued: cancel it, or push it first`,
-    ]);
-    world.push();
-    expect(reasons(world.undo([first]))).toEqual([
-      `blocked: change ${second.id} set the same field later: undo that one first, or both together`,
-    ]);
-    expect(world.undo([first, second]).reversals).toMatchObject([
-      { wanted: { priority: 'low' }, base: { priority: 'very_high' }, undoes: [first.id, second.id] },
-    ]);
-  });
-
   it('of an archiving unarchives, and of an unarchiving archives with the reason that there was', () => {
     const world = new World({ t1: low, t2: { ...low, archived: true, archived_reason: 'old' } });
     world.queue('t1', { archived: true, archived_reason: 'done' });

@@ -53,13 +53,6 @@ describe('what happened', () => {
 describe('what is', () => {
   it.each([
     ['budget_remaining_requests', ['signalhouse_budget_remaining_requests 83']],
-    ['due', ['signalhouse_due 1204']],
-    [
-      'queue_changes',
-      ['queued', 'applied', 'conflict'].map(
-        (status, index) => `signalhouse_queue_changes{status="${status}"} ${[12, 340, 2][index]}`,
-      ),
-    ],
     [
       'freshness_seconds',
       [
@@ -81,21 +74,7 @@ describe('what is', () => {
     ],
     // The last run of the other one was skipped, which is no run.
     ['last_exit_code', ['signalhouse_last_exit_code{job="nightly"} 0']],
-    ['api_unavailable_seconds', ['signalhouse_api_unavailable_seconds 0']],
-    ['ready', ['signalhouse_ready 1']],
-    [
-      'warehouse_bytes',
-      [
-        'signalhouse_warehouse_bytes{file="worker"} 48234496',
-        'signalhouse_warehouse_bytes{file="published"} 31981568',
-      ],
-    ],
     ['running', ['signalhouse_running{job="nightly"} 0', 'signalhouse_running{job="hourly-push"} 1']],
-    ['info', ['signalhouse_info{version="1.2.3"} 1']],
-    [
-      'organization_info',
-      ['signalhouse_organization_info{organization="org_1",organization_name="Acme Tools"} 1'],
-    ],
   ])('shows %s', async (name, expected) => {
     expect(await lines(new Metrics({ version: '1.2.3' }), name)).toEqual(expected);
   });

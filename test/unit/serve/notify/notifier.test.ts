@@ -105,30 +105,4 @@ describe('the webhook', () => {
       await notifier.stop();
     },
   );
-
-  it('hears of stale data by itself, once', async () => {
-    let freshness = someFacts.freshness.slice(0, 2);
-    let looks = 0;
-    const { notifier } = notifying({
-      read: () => {
-        looks++;
-        return { ...someFacts, freshness };
-      },
-      everyMs: 0,
-    });
-    const looked = async () => {
-      for (const from = looks; looks < from + 3; ) await new Promise((resolve) => setImmediate(resolve));
-      await notifier.settled();
-    };
-    notifier.start();
-    await looked();
-    freshness = freshness.map((one) => ({ ...one, at: new Date(now).toISOString() }));
-    await looked();
-    await notifier.stop();
-    expect(heard.map(({ event, subject }) => `${subject} ${event}`)).toEqual([
-      'people stale',
-      'people recovered',
-    ]);
-    expect(heard[0]?.text).toMatch(/^\[Acme Tools\] people is stale: was last complete 2 d 7 h ago/);
-  });
 });

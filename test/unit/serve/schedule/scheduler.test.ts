@@ -283,15 +283,6 @@ describe('the end', () => {
     expect(brief(next.settled)).toEqual(['nightly catch-up done 03:00', 'second catch-up done 04:00']);
     await next.scheduler.stop();
   });
-
-  it('gives up what is in flight when the time is over', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const run: RunJob = (_, { kill }) => clock.sleep(hour, kill).then(() => done);
-    const { scheduler, settled: records } = scheduling([nightly], { clock, run, shutdownSeconds: 10 });
-    await scheduler.start();
-    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
-    expect(records).toMatchObject([{ outcome: 'interrupted', endedAt: '2026-05-20T10:00:10.000Z' }]);
-  });
 });
 
 describe('once', () => {
