@@ -140,9 +140,12 @@ export default defineConfig({
         test: {
           name: 'properties',
           include: [
+            'test/unit/api/json-text.test.ts',
             'test/unit/push/import/properties.test.ts',
             'test/unit/sandbox/world/counts.test.ts',
+            'test/unit/serve/schedule/any-week.test.ts',
             'test/unit/sheet/corpus.test.ts',
+            'test/unit/sheet/read.test.ts',
             'test/unit/sql/loading.test.ts',
             'test/unit/sync/scan-property.test.ts',
             'test/unit/warehouse/load/batching.test.ts',

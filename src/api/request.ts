@@ -83,7 +83,7 @@ export function prepareRequest(
 }
 
 /** The query as text, with its question mark; '' for none. Lists become repeated parameters; undefined and null are omitted. */
-export function queryString(query: Readonly<Record<string, unknown>>): string {
+function queryString(query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) {

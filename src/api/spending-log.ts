@@ -216,7 +216,7 @@ export function formatRecord(record: SpendingRecord): string {
 }
 
 /** Reads one line; undefined for the remains of a full disk or of another program. */
-export function parseRecord(line: string): SpendingRecord | undefined {
+function parseRecord(line: string): SpendingRecord | undefined {
   const match = /^([sew]) ([0-9a-f]{8}) (\d+) (\d+)(?: (\d+))?$/.exec(line);
   if (!match) return undefined;
   const [, letter, writer = '', id, at, pid] = match;

@@ -1,7 +1,7 @@
 import type { EntityType, Values } from './fields.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
-export const transitions = {
+const transitions = {
   /** Waits for the next push. */
   queued: ['sending', 'unchanged', 'conflict', 'failed', 'superseded', 'cancelled'],
   /** Its request may have been sent; it goes back into the queue only when the API surely did not apply it. */

@@ -19,7 +19,7 @@ import { topicText } from './world/topics.js';
 import type { World } from './world/types.js';
 
 /** The lists that can drift: every paged list whose order depends on other people's work. */
-export const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
+const driftLists = ['topics', 'companies', 'people', 'groups'] as const;
 export type DriftList = (typeof driftLists)[number];
 
 /** What one turn can do to a list. */

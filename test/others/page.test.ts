@@ -6,8 +6,6 @@ import { type RunningServer, startServer } from '../../src/serve/http/server.js'
 import type { ScheduleView } from '../../src/serve/schedule/view.js';
 import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
 import {
-  muchFacts,
-  muchSchedule,
   noFacts,
   now,
   serving,
@@ -16,6 +14,7 @@ import {
   wellFacts,
   wellSchedule,
 } from '../unit/serve/serving.js';
+import { muchFacts, muchSchedule } from './much-to-show.js';
 
 let browser: Browser | undefined;
 let server: RunningServer;

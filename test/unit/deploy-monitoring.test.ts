@@ -78,9 +78,3 @@ describe('every alert', () => {
     }
   });
 });
-
-it('the dashboard names no data source, and each panel once', () => {
-  expect(JSON.stringify(dashboard)).not.toMatch(/"uid":"(?!\$\{datasource\}|signalhouse")/);
-  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
-});

@@ -115,12 +115,6 @@ it.each(manifests.filter(({ kind }) => kind !== 'Kustomization'))(
   (manifest) => expect(schemaProblems(manifest)).toBeNull(),
 );
 
-it('a field that Kubernetes does not know is found', () => {
-  const [deployment = {}] = manifests.filter(({ kind }) => kind === 'Deployment');
-  const wrong = JSON.stringify(deployment).replace('"args"', '"arg"');
-  expect(schemaProblems(JSON.parse(wrong))).toMatchObject([{ params: { additionalProperty: 'arg' } }]);
-});
-
 it('two nights never overlap, and one is not cut off', () => {
   expect(cronJob.concurrencyPolicy).toBe('Forbid');
   expect(cronJob.jobTemplate.spec.activeDeadlineSeconds).toBeGreaterThan(50 * 60 + 600);
@@ -135,12 +129,6 @@ it('the settings of the ConfigMap are settings', () => {
     () => [],
   );
   expect(config.serve.port).toBe(the('Service').spec.ports[0].port);
-});
-
-it('every file is named where they are applied together', () => {
-  const named = text(`${folder}kustomization.yaml`);
-  for (const { name } of files.filter((one) => one.name !== 'kustomization.yaml'))
-    expect(named).toContain(name);
 });
 
 it('compose.yaml runs commands that there are, each on a read-only tree', () => {

@@ -42,7 +42,7 @@ async function judge(tree: Tree): Promise<Violation[]> {
   }
 }
 
-/** One module to a place, each with something to import. */
+/** One module to a place, each with something to import. The tree that obeys the law is src. */
 const places: Tree = Object.fromEntries(
   [
     ...[
@@ -65,38 +65,6 @@ const places: Tree = Object.fromEntries(
     `import 'node:path';\nexport const part = '${folder}';\nexport type Part = typeof part;\n`,
   ]),
 );
-
-const lawful: Tree = {
-  ...places,
-  'src/main.ts': `import './cli/start.js';\n`,
-  'src/app/part.ts': `${['api', 'config', 'push', 'serve', 'sync', 'warehouse']
-    .map((folder) => `export * as ${folder} from '../${folder}/part.js';`)
-    .join('\n')}\n`,
-  'src/cli/start.ts': `
-    import type { Part as Pulled } from '../sync/part.js';
-    import type { Part as Pushed } from '../push/part.js';
-    import type { Part as Kept } from '../warehouse/part.js';
-    import type { Part as Said } from '../api/part.js';
-    import type { Part as Served } from '../serve/part.js';
-    import type { Part as Ended } from '../run/part.js';
-    import * as app from '../app/part.js';
-    import { part as server } from '../sandbox/part.js';
-    import { part as settings } from '../config/part.js';
-    import { part } from './part.js';
-    export type All = Pulled | Pushed | Kept | Said | Served | Ended;
-    export const all = [app, server, settings, part];
-  `,
-  'src/api/send.ts': `import { request } from 'undici';\nimport PQueue from 'p-queue';\nexport * from '../contract/part.js';\nexport const how = [request, PQueue];\n`,
-  'src/contract/wire.ts': `import { z } from 'zod';\nexport * from '../base/part.js';\nexport const wire = z;\n`,
-  'src/warehouse/open.ts': `import { DuckDBInstance } from '@duckdb/node-api';\nexport * from '../contract/part.js';\nexport const how = DuckDBInstance;\n`,
-  'src/run/lifecycle.ts': `export * as api from '../api/part.js';\nexport * as warehouse from '../warehouse/part.js';\n`,
-  'src/sheet/read.ts': `import { parse } from 'csv-parse';\nexport * from '../base/part.js';\nexport const how = parse;\n`,
-  'src/sync/run.ts': `export * as run from '../run/part.js';\nexport * as api from '../api/part.js';\nexport * as warehouse from '../warehouse/part.js';\n`,
-  'src/push/run.ts': `export * as sheet from '../sheet/part.js';\nexport * as run from '../run/part.js';\nexport * as api from '../api/part.js';\nexport * as warehouse from '../warehouse/part.js';\n`,
-  'src/report/read.ts': `import { View } from 'vega';\nexport * as warehouse from '../warehouse/part.js';\nexport const how = View;\n`,
-  'src/serve/http.ts': `import { fastify } from 'fastify';\nexport * from '../base/part.js';\nexport const how = fastify;\n`,
-  'src/sandbox/http.ts': `import { fastify } from 'fastify';\nexport * from '../contract/part.js';\nexport const how = fastify;\n`,
-};
 
 /** The rule, the module that breaks it (and no other rule), and how. */
 const crimes: [rule: string, module: string, text: string][] = [
@@ -169,18 +137,10 @@ const alsoBroken: Record<string, string[]> = { 'src/cli/crime-lib.ts': ['cli-kno
 
 describe('the import law', () => {
   let found: Violation[];
-  let inLawfulTree: Violation[];
 
   beforeAll(async () => {
     const scene = Object.fromEntries(crimes.map(([, module, text]) => [module, `${text}\n`]));
-    [found, inLawfulTree] = await Promise.all([
-      judge({ ...places, ...accomplices, ...scene }),
-      judge(lawful),
-    ]);
-  });
-
-  it('leaves a tree alone that obeys it', () => {
-    expect(inLawfulTree).toEqual([]);
+    found = await judge({ ...places, ...accomplices, ...scene });
   });
 
   it.each(crimes)('%s catches %s', (rule, module) => {

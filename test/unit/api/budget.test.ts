@@ -82,74 +82,7 @@ describe('the budget', () => {
           expect(mostInFixedWindow(moments, slow, Math.min(...moments))).toBeLessThanOrEqual(requests);
         },
       ),
-      { numRuns: 150 },
-    );
-  });
-
-  test('wastes nothing: work that is known in advance takes the ideal time, and one latency for each window', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({
-          requests: fc.integer({ min: 1, max: 20 }),
-          windowMs: fc.integer({ min: 500, max: 5000 }),
-          inFlight: fc.integer({ min: 1, max: 24 }),
-          mostLatency: fc.integer({ min: 0, max: 250 }),
-          allTakeAsLong: fc.boolean(),
-          alignment: fc.double({ min: 0, max: 1, noNaN: true }),
-          calls: fc.array(
-            fc.record({
-              priority: fc.integer({ min: 0, max: 2 }),
-              latency: fc.double({ min: 0, max: 1, noNaN: true }),
-              counted: fc.constantFrom(0, 0.5, 1),
-              failures: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 2 })),
-              pauseMs: fc.integer({ min: 0, max: 400 }),
-            }),
-            { minLength: 1, maxLength: 90 },
-          ),
-        }),
-        async ({ requests, windowMs, inFlight, mostLatency, allTakeAsLong, alignment, calls }) => {
-          const clock = new SimulatedClock();
-          const gate = new Gate(new Budget({ requests, windowMs }, clock), inFlight, clock);
-          const rounds = Math.ceil(requests / inFlight);
-          // So short that a window is long enough for all of its requests.
-          const slowestMs = Math.min(mostLatency, Math.floor(windowMs / rounds));
-          const starts: number[] = [];
-          const counted: number[] = [];
-          const call = async ({
-            priority,
-            latency,
-            counted: at,
-            failures,
-            pauseMs,
-          }: (typeof calls)[number]) => {
-            const latencyMs = allTakeAsLong ? slowestMs : latency * slowestMs;
-            for (let left = failures; ; left -= 1) {
-              const attempt = async () => {
-                starts.push(clock.monotonic());
-                counted.push(clock.monotonic() + at * latencyMs);
-                await clock.sleep(latencyMs);
-              };
-              await gate.pass(attempt, { priority });
-              if (left === 0) return;
-              await clock.sleep(pauseMs);
-            }
-          };
-          await clock.run(Promise.all(calls.map(call)));
-
-          const windows = Math.ceil(starts.length / requests) - 1;
-          // A timer of whole milliseconds may come one late.
-          const windowAndLatencyMs = guardedWindow(windowMs) + slowestMs + 1;
-          const firstWindowMs = (rounds - 1) * slowestMs;
-          // Nothing is left to be sent while the last call waits for its retries.
-          const lastRetriesMs = Math.max(...calls.map((one) => one.failures * (one.pauseMs + slowestMs)));
-          const span = Math.max(...starts) - Math.min(...starts);
-          expect(span).toBeLessThanOrEqual(windows * windowAndLatencyMs + firstWindowMs + lastRetriesMs);
-          expect(windowAndLatencyMs).toBeLessThan((windowMs + slowestMs) * 1.01);
-          expect(mostInSlidingWindow(counted, windowMs)).toBeLessThanOrEqual(requests);
-          expect(mostInFixedWindow(counted, windowMs, alignment * windowMs)).toBeLessThanOrEqual(requests);
-        },
-      ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -187,7 +120,7 @@ describe('the budget', () => {
           expect(mostInSlidingWindow(moments, windowMs)).toBeLessThanOrEqual(requests);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 
@@ -211,24 +144,6 @@ describe('the budget', () => {
     expect(budget.available()).toBe(1);
     clock.skip(400);
     expect(budget.available()).toBe(2);
-  });
-
-  test('handles a hundred thousand slots', () => {
-    const clock = new SimulatedClock();
-    const budget = new Budget({ requests: 100_000, windowMs: 1000 }, clock);
-    for (let round = 0; round < 3; round++) {
-      for (let i = 0; i < 100_000; i++) budget.take()?.end();
-      expect(budget.take()).toBeUndefined();
-      clock.skip(guardedWindow(1000));
-    }
-    expect(budget.available()).toBe(100_000);
-  });
-
-  test('is unlimited when the limit is lifted', () => {
-    const budget = new Budget({ requests: Number.POSITIVE_INFINITY, windowMs: 1000 }, new SimulatedClock());
-    for (let i = 0; i < 1000; i++) expect(budget.take()).toBeDefined();
-    expect(budget.available()).toBe(Number.POSITIVE_INFINITY);
-    expect(budget.nextFreeInMs()).toBe(0);
   });
 });
 
@@ -261,16 +176,6 @@ describe('after a 429', () => {
     expect(budget.rateLimited(0).waitMs).toBe(100);
   });
 
-  test('the floor is no more than a quarter of a squeezed window', () => {
-    const { budget } = fresh({ windowMs: 80 });
-    expect(budget.rateLimited(0).waitMs).toBe(20);
-  });
-
-  test('does not wait for a day', () => {
-    const { budget } = fresh({ maxPauseMs: 5000 });
-    expect(budget.rateLimited(86_400_000)).toMatchObject({ waitMs: 5000, capped: true });
-  });
-
   test('several 429s of one burst cause one pause and lower the limit once', () => {
     const { budget } = fresh();
     for (let i = 0; i < 8; i++) budget.rateLimited(0);
@@ -291,21 +196,5 @@ describe('after a 429', () => {
       return budget.limit;
     });
     expect(limits).toEqual([24, 26, 28, 30, 32, 34, 36, 38, 40, 40, 40]);
-  });
-
-  test('keeps to the lower limit, and knows when it rises', () => {
-    const { clock, budget } = fresh({ requests: 4 });
-    for (let i = 0; i < 4; i++) budget.take()?.end();
-    budget.rateLimited(0);
-    expect(budget.limit).toBe(3);
-    clock.skip(guardedWindow(1000) - 1);
-    expect(budget.available()).toBe(0);
-    clock.skip(1);
-    expect(budget.available()).toBe(3);
-    for (let i = 0; i < 3; i++) budget.take();
-    // All are in flight: the rise to 4 comes next.
-    expect(budget.nextFreeInMs()).toBeLessThan(200);
-    clock.skip(budget.nextFreeInMs());
-    expect(budget.available()).toBe(1);
   });
 });

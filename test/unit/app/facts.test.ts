@@ -1,13 +1,13 @@
 import { closeSync, openSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { factsReader, readFacts } from '../../../src/app/facts.js';
 import { LiveSpending } from '../../../src/app/spending.js';
 import { status } from '../../../src/app/status.js';
 import { StorageError } from '../../../src/base/errors.js';
 import { scheduleMemory } from '../../../src/serve/schedule/record.js';
 import { fileStore } from '../../../src/serve/store.js';
-import { emptyDir, open, ready } from '../warehouse/support.js';
+import { open, ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
 
 /** In the middle of a slice of ten minutes. */
@@ -32,12 +32,13 @@ async function published(): Promise<string> {
   return dir;
 }
 
+let dir: string;
+beforeAll(async () => {
+  dir = await published();
+});
+
 test('a list is as fresh as its last verified scan', async () => {
-  const setup = setupOf(
-    await published(),
-    { serve: { freshness: { topics: 1, stories: 24, people: 0 } } },
-    now,
-  );
+  const setup = setupOf(dir, { serve: { freshness: { topics: 1, stories: 24, people: 0 } } }, now);
   const { freshness, queue } = await readFacts(setup);
   const found = Object.fromEntries(freshness.map(({ resource, ...one }) => [resource, one]));
   expect(found.topics).toEqual({ at: new Date(now - 7_200_000).toISOString(), objectiveMinutes: 60 });
@@ -47,24 +48,33 @@ test('a list is as fresh as its last verified scan', async () => {
   expect(queue).toEqual({ queued: 2, applied: 1 });
 });
 
-test('the spending of the last hours comes from the published file, and from this process what that has not', async () => {
-  const setup = setupOf(await published(), {}, now);
-  const live = new LiveSpending(setup.clock);
-  for (let attempt = 0; attempt < 3; attempt += 1) live.attempt({ status: 200 });
-  live.attempt({ status: 429 });
-  const { spent: recent } = await readFacts(setup, live.spent);
-  expect(recent.slices).toHaveLength(36);
-  const spent = recent.slices.filter(({ requests }) => requests > 0);
-  // Of the slice that runs: what this process sent just now, and what is published of three minutes ago.
-  expect(spent.map(({ requests, rateLimited }) => [requests, rateLimited])).toEqual([
-    [2, 1],
-    [5, 1],
+test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
+  const of = (serve: object) => status(setupOf(dir, { serve }, now));
+  const none = { companies: 0, channels: 0, stories: 0, automation_templates: 0 };
+  expect(await of({ freshness: none })).toMatchObject({ exitCode: 0, jobs: null });
+  expect(await of({ freshness: { ...none, topics: 1 } })).toMatchObject({ exitCode: 3 });
+  // Without a setting, what is older than a night and two hours is stale.
+  const later = setupOf(dir, { serve: { freshness: none } }, now + 26 * 3_600_000);
+  expect(await status(later)).toMatchObject({ exitCode: 3 });
+
+  const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
+  await store.save({
+    jobs: { hourly: { settledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
+    history: [],
+  });
+  const { jobs } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });
+  const hour = Math.floor(now / 3_600_000) * 3_600_000;
+  expect(jobs).toEqual([
+    {
+      ...{ name: 'hourly', run: 'push', last: null },
+      nextAt: new Date(hour + 3_600_000).toISOString(),
+      overdueSince: new Date(hour).toISOString(),
+    },
   ]);
-  expect(Date.parse(recent.slices.at(-1)?.from ?? '')).toBe(now - 330_000);
 });
 
+/** Last: it breaks the file. */
 test('the files are read again when they have changed, and only then', async () => {
-  const dir = await published();
   const read = factsReader(setupOf(dir, {}, now), new LiveSpending());
   const signals = join(dir, 'signals.duckdb');
   // A moment that a file can be given again.
@@ -86,47 +96,4 @@ test('the files are read again when they have changed, and only then', async () 
   await warehouse.publish();
   await warehouse.close();
   expect((await read()).queue).toMatchObject({ failed: 1 });
-});
-
-test('nothing published is no error; a reading that hangs is given up', async () => {
-  // A clock that sleeps for no time at all: every reading is too slow for it.
-  const hasty = setupOf(await published(), {}, now, async () => undefined);
-  const read = factsReader(hasty, new LiveSpending());
-  await expect(read()).rejects.toBeInstanceOf(StorageError);
-  const setup = setupOf(emptyDir(), {}, now);
-  expect(await readFacts(setup)).toMatchObject({
-    contents: null,
-    publishedAt: null,
-    queue: {},
-  });
-});
-
-test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
-  const dir = await published();
-  const of = (serve: object) => status(setupOf(dir, { serve }, now));
-  const none = { companies: 0, channels: 0, stories: 0, automation_templates: 0 };
-  expect(await of({ freshness: none })).toMatchObject({ exitCode: 0, jobs: null });
-  expect(await of({ freshness: { ...none, topics: 3 } })).toMatchObject({ exitCode: 0 });
-  expect(await of({ freshness: { ...none, topics: 1 } })).toMatchObject({ exitCode: 3 });
-  expect(await of({ freshness: { ...none, channels: 1 } })).toMatchObject({ exitCode: 3 });
-  // Without a setting, what was never complete is stale, and so is what is older than a night and two hours.
-  expect(await of({})).toMatchObject({ exitCode: 3 });
-  const later = setupOf(dir, { serve: { freshness: none } }, now + 26 * 3_600_000);
-  expect(await status(later)).toMatchObject({ exitCode: 3 });
-  expect(await status(setupOf(emptyDir(), {}, now))).toMatchObject({ exitCode: 0 });
-
-  const store = fileStore(join(dir, 'schedule.json'), scheduleMemory, setupOf(dir).log);
-  await store.save({
-    jobs: { hourly: { settledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
-    history: [],
-  });
-  const { jobs } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });
-  const hour = Math.floor(now / 3_600_000) * 3_600_000;
-  expect(jobs).toEqual([
-    {
-      ...{ name: 'hourly', run: 'push', last: null },
-      nextAt: new Date(hour + 3_600_000).toISOString(),
-      overdueSince: new Date(hour).toISOString(),
-    },
-  ]);
 });

@@ -1,11 +1,8 @@
-import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { intakeOf } from '../../../src/app/intake.js';
 import { UsageError } from '../../../src/base/errors.js';
 import { readQueue } from '../../../src/push/queue/queue.js';
-import { writeResult } from '../../../src/push/result.js';
 import type { Intake } from '../../../src/serve/http/writes.js';
-import { readSheet } from '../../../src/sheet/read.js';
 import { town } from '../push/import/support.js';
 import { ready } from '../warehouse/support.js';
 import { setupOf } from './support.js';
@@ -66,40 +63,6 @@ it('values of JSON are read as the text that they are; the same rows again queue
     },
     { entityId: 't6', wanted: { priority: 'high' }, sourceRow: 2 },
   ]);
-});
-
-it('rows of JSON come back from push --result like a file', async () => {
-  const { queued } = await intake(rows({ topic_id: 't7', priority: 'low' }, { topic_id: 't8' }), 'kim');
-  expect(queued).toBe(1);
-  const changes = await readQueue(null, { dataDir });
-  const touched = new Set(changes.flatMap(({ id, entityId }) => (entityId === 't7' ? [id] : [])));
-  for (const ending of ['.csv', '.xlsx']) {
-    const out = join(dataDir, `result${ending}`);
-    await writeResult(out, { folder: { dataDir }, changes, touched, noteOf: () => null });
-    expect(await readSheet({ path: out })).toMatchObject({
-      columns: ['topic_id', 'priority', 'result', 'error', 'remote_value'],
-      rows: [{ cells: ['t7', 'low', 'queued'] }, { cells: ['t8', null, 'unchanged'] }],
-    });
-  }
-});
-
-it('a row about a merged topic names the survivor and how to change it', async () => {
-  const list = rows({ topic_id: 'merged', priority: 'very_low' });
-  const refused = await intake(list, 'kim');
-  expect(refused).toMatchObject({ queued: 0, problems: [{ row: 1, mergedInto: { id: 't1' } }] });
-  expect(refused.problems).toMatchObject([
-    { problem: expect.stringMatching(/: change that topic instead, or send .*\?followMerges=true$/) },
-  ]);
-  expect(await intake(list, 'kim', { followMerges: true })).toEqual({ queued: 1, problems: [] });
-  const [change] = (await readQueue(null, { dataDir })).filter(
-    ({ wanted }) => wanted.priority === 'very_low',
-  );
-  expect(change).toMatchObject({ entityId: 't1', status: 'queued' });
-});
-
-it('CSV is numbered as a spreadsheet program shows it', async () => {
-  const answer = await intake({ kind: 'csv', text: 'topic_id,priority\nt1,urgent\n' }, 'kim');
-  expect(answer).toMatchObject({ queued: 0, problems: [{ row: 2, value: 'urgent' }] });
 });
 
 it.each([

@@ -1,5 +1,4 @@
 import {
-  closeSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,13 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  appendLine,
-  moveFile,
-  openForLines,
-  writeAtomically,
-  writeAtomicallySync,
-} from '../../../src/base/atomic-file.js';
+import { appendLine, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 
 let folder: string;
 let path: string;
@@ -78,14 +71,6 @@ it('keeps the old file when the writer fails half-way', async () => {
   expect(readdirSync(folder)).toEqual(['file']);
 });
 
-it('moves a file over another one', () => {
-  writeFileSync(path, 'old');
-  writeFileSync(join(folder, 'new'), 'new');
-  moveFile(join(folder, 'new'), path);
-  expect(readFileSync(path, 'utf8')).toBe('new');
-  expect(readdirSync(folder)).toEqual(['file']);
-});
-
 describe('lines that are appended', () => {
   it('make a file for this user alone, and come after each other', () => {
     appendLine(path, 'one');
@@ -98,13 +83,5 @@ describe('lines that are appended', () => {
     writeFileSync(path, 'one\ntw');
     appendLine(path, 'three');
     expect(readFileSync(path, 'utf8')).toBe('one\ntw\nthree\n');
-  });
-
-  it('add nothing by opening a file that is whole or empty', () => {
-    for (const content of ['', 'one\n']) {
-      writeFileSync(path, content);
-      closeSync(openForLines(path));
-      expect(readFileSync(path, 'utf8')).toBe(content);
-    }
   });
 });

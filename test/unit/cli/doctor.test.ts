@@ -79,19 +79,4 @@ describe('permissions', () => {
       hint: `chmod -R go= ${dataDir}`,
     });
   });
-
-  it('lets those read the published file whom publish.mode lets', () => {
-    const dataDir = join(testFolder(), 'data');
-    mkdirSync(dataDir);
-    chmodSync(dataDir, 0o750);
-    for (const name of ['worker.duckdb', 'signals.duckdb']) writeFileSync(join(dataDir, name), '');
-    chmodSync(join(dataDir, 'worker.duckdb'), 0o600);
-    chmodSync(join(dataDir, 'signals.duckdb'), 0o640);
-    expect(check(dataDir, '0640')).toMatchObject([{ state: 'ok' }]);
-    expect(check(dataDir)).toMatchObject([{ state: 'warn', text: expect.stringMatching(/signals/) }]);
-    chmodSync(join(dataDir, 'worker.duckdb'), 0o640);
-    expect(check(dataDir, '0640')).toMatchObject([
-      { state: 'warn', text: expect.stringMatching(/read worker.duckdb in/) },
-    ]);
-  });
 });

@@ -50,15 +50,6 @@ describe('help', () => {
     },
   );
 
-  it('lists every command', async () => {
-    const help = await textOf('--help');
-    for (const { name } of commands) expect(help).toContain(`  signalhouse ${name}`);
-    expect(await textOf('-h')).toBe(help);
-    const changes = await textOf('changes', '--help');
-    for (const name of names.filter((one) => one.startsWith('changes ')))
-      expect(changes).toContain(`  signalhouse ${name}`);
-  });
-
   it.each(names)('of %s has examples that its own flags allow', async (name) => {
     const { examples } = all[name]!;
     const own = examples.map(([line]) => line).filter((line) => line.startsWith('signalhouse'));
@@ -68,10 +59,6 @@ describe('help', () => {
       );
       await expect(flagsOf(...argv.slice(1))).resolves.toBeDefined();
     }
-  });
-
-  it('tells the version', async () => {
-    expect(await textOf('--version')).toBe('1.2.3');
   });
 });
 
@@ -158,11 +145,6 @@ describe('what is understood', () => {
     });
   });
 
-  it('takes ranges and single numbers', async () => {
-    expect(await flagsOf('sandbox', '--latency', '20-80')).toMatchObject({ latency: [20, 80] });
-    expect(await flagsOf('sandbox', '--latency', '50')).toMatchObject({ latency: [50, 50] });
-  });
-
   it('takes a query that looks like a flag, after --', async () => {
     expect(await flagsOf('sql', '--', '--a')).toMatchObject({ query: '--a' });
     expect((await refusal('sql', '--', 'SELECT', '1')).message).toContain('Unknown argument: 1');
@@ -171,24 +153,6 @@ describe('what is understood', () => {
   it('takes a query that starts with a comment', async () => {
     const query = '-- a comment\nSELECT 1';
     expect(await flagsOf('sql', query, '--limit', '3')).toMatchObject({ query, limit: 3 });
-  });
-});
-
-describe('of a group', () => {
-  it('takes several ids, or none', async () => {
-    expect(await flagsOf('changes', 'cancel', 'a', 'b')).toMatchObject({ ids: ['a', 'b'] });
-    expect(await flagsOf('changes', 'retry', '--status', 'conflict', '--overwrite')).toMatchObject({
-      status: ['conflict'],
-      overwrite: true,
-    });
-  });
-
-  it('takes how long ago, and moments', async () => {
-    const { since } = (await flagsOf('changes', 'list', '--since', '36h')) as { since: Date };
-    expect(Math.abs(Date.now() - 36 * 3_600_000 - since.getTime())).toBeLessThan(60_000);
-    expect(await flagsOf('changes', 'list', '--since', '2026-11-20')).toMatchObject({
-      since: new Date('2026-11-20'),
-    });
   });
 });
 
@@ -204,8 +168,4 @@ describe('the key', () => {
       }
     },
   );
-
-  it('may be spoken of in a query', async () => {
-    expect(await flagsOf('sql', '--', '--key')).toMatchObject({ query: '--key' });
-  });
 });

@@ -3,12 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
-import {
-  effectiveSettings,
-  loadConfig,
-  loadConfigWithCredentials,
-  type Sources,
-} from '../../../src/config/load.js';
+import { loadConfig, loadConfigWithCredentials, type Sources } from '../../../src/config/load.js';
 import { secretSources } from '../../../src/config/secrets.js';
 import { jobProblems } from '../../../src/serve/schedule/job.js';
 
@@ -119,18 +114,6 @@ describe('what is wrong', () => {
     ]);
     expect(settingsOf(() => loadConfig({ env: {}, configFile: '/nowhere.yaml' }))).toEqual(['--config']);
   });
-
-  it('is not hidden by a variable for a setting inside of it', () => {
-    const configFile = file('rateLimit: 5');
-    expect(
-      settingsOf(() => loadConfig({ configFile, env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '6' } })),
-    ).toEqual([`${configFile}: rateLimit`]);
-  });
-
-  it('includes a time that a timer could not hold', () => {
-    const env = { SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: '99999999999' };
-    expect(settingsOf(() => loadConfig({ env }))).toEqual(['SIGNALHOUSE_RATE_LIMIT_WINDOW_MS']);
-  });
 });
 
 describe('the key', () => {
@@ -180,15 +163,6 @@ describe('the key', () => {
   });
 });
 
-describe('the address', () => {
-  it('given in the file is reported there', () => {
-    const configFile = file('api: {baseUrl: "http://api.example.com/v1"}');
-    expect(
-      settingsOf(() => loadConfigWithCredentials({ env: { SIGNALHOUSE_API_KEY: 'svc_x' }, configFile })),
-    ).toEqual([`${configFile}: api.baseUrl`]);
-  });
-});
-
 it('a further published file has a name of its own, and no path', () => {
   const names = [
     'ok.duckdb',
@@ -202,14 +176,6 @@ it('a further published file has a name of its own, and no path', () => {
   const configFile = file(`publish: {also: [${names.map((name) => `{file: ${name}}`).join(', ')}]}`);
   const wrong = names.slice(1).map((_, index) => `${configFile}: publish.also[${index + 1}].file`);
   expect(settingsOf(() => loadConfig({ env: {}, configFile }))).toEqual(wrong);
-});
-
-it('the time zone of the business hours has a name', () => {
-  const problems = (zone: string) =>
-    settingsOf(() =>
-      loadConfig({ env: {}, configFile: file(`analysis: {businessHours: {timezone: ${zone}}}`) }),
-    );
-  for (const zone of ['Europe/Berln', '"+01:00"']) expect(problems(zone)).toHaveLength(1);
 });
 
 describe('jobs', () => {
@@ -240,44 +206,19 @@ serve:
   });
 });
 
-describe('the settings in force', () => {
-  it('say where each comes from: the file, a variable, a flag, or its default', () => {
-    const configFile = file(`rateLimit: {requests: 10, windowMs: 1000}
-serve: {jobs: [{name: a, run: sync, cron: '@daily'}]}
-`);
-    const found = effectiveSettings({
-      configFile,
-      cwd: '/base',
-      env: { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_DATA_DIR: 'from-env' },
-      flags: [{ path: 'dataDir', flag: '--data-dir', value: 'from-flag' }],
-    });
-    const of = (setting: string) => found.find((one) => one.setting === setting);
-    expect(of('dataDir')).toMatchObject({ value: '/base/from-flag', from: 'flag', source: '--data-dir' });
-    expect(of('rateLimit.requests')).toMatchObject({
-      ...{ value: 20, from: 'environment', source: 'SIGNALHOUSE_RATE_LIMIT_REQUESTS' },
-    });
-    expect(of('rateLimit.windowMs')).toMatchObject({ value: 1000, from: 'file', source: configFile });
-    expect(of('serve.jobs[0].cron')).toMatchObject({ value: '@daily', from: 'file' });
-    expect(of('serve.jobs[0].timezone')).toMatchObject({ value: 'UTC', from: 'default', source: null });
-    expect(of('log.level')).toEqual({ setting: 'log.level', value: 'info', from: 'default', source: null });
-    expect(of('api.baseUrl')).toMatchObject({ value: null });
-    expect(new Set(found.map(({ setting }) => setting)).size).toBe(found.length);
-  });
-
-  it('name where the secrets come from, and never the secrets', () => {
-    const env = {
-      SIGNALHOUSE_API_KEY: 'svc_secret',
-      SIGNALHOUSE_SERVE_TOKEN_FILE: '/run/token',
-      SIGNALHOUSE_WEBHOOK_URL: '',
-    };
-    const found = secretSources({ env }, '/run/key');
-    expect(found.slice(0, 4).map(({ source }) => source)).toEqual([
-      'SIGNALHOUSE_API_KEY',
-      '/run/token',
-      null,
-      null,
-    ]);
-    expect(JSON.stringify(found)).not.toContain('svc_secret');
-    expect(secretSources({ env: {} }, '/run/key')[0]?.source).toBe('/run/key');
-  });
+it('name where the secrets come from, and never the secrets', () => {
+  const env = {
+    SIGNALHOUSE_API_KEY: 'svc_secret',
+    SIGNALHOUSE_SERVE_TOKEN_FILE: '/run/token',
+    SIGNALHOUSE_WEBHOOK_URL: '',
+  };
+  const found = secretSources({ env }, '/run/key');
+  expect(found.slice(0, 4).map(({ source }) => source)).toEqual([
+    'SIGNALHOUSE_API_KEY',
+    '/run/token',
+    null,
+    null,
+  ]);
+  expect(JSON.stringify(found)).not.toContain('svc_secret');
+  expect(secretSources({ env: {} }, '/run/key')[0]?.source).toBe('/run/key');
 });

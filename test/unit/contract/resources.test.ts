@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { endpoints } from '../../../src/contract/endpoints.js';
 import type { ResourceEntry } from '../../../src/contract/resource-entry.js';
 import {
   entries,
@@ -10,7 +9,7 @@ import {
   resources,
   resourcesOf,
 } from '../../../src/contract/resources.js';
-import { type Models, parseModel, readModels } from '../../../src/warehouse/load/models.js';
+import { type Models, readModels } from '../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
 import { votes } from '../../thorough/votes/topic-votes.js';
 
@@ -58,51 +57,22 @@ describe('the resource table and the models', () => {
   test('everything that is stored is read by a model, a view or the sync, and nothing else is read', () => {
     expect(forgotten(resources, models)).toEqual([]);
   });
-
-  test('an entry without a model, and a model without an entry, are named', () => {
-    const model = readFileSync(new URL('../../thorough/votes/model.sql', import.meta.url), 'utf8');
-    const parsed = parseModel('topic_votes', model);
-    if (parsed.from !== 'documents') throw new Error('the model of votes reads documents');
-    const more = { ...models, documents: [...models.documents, parsed] };
-    const table = resourcesOf({ ...entries, ...votes });
-    expect(forgotten(table, more)).toEqual([]);
-    expect(forgotten(table, models)).toEqual(['topic_votes is stored, and no model or view reads it']);
-    expect(forgotten(resources, more)).toEqual([
-      'the model topic_votes reads topic_votes, which no resource brings',
-    ]);
-  });
 });
 
 describe('an entry that does not fit is named', () => {
   const { topic_votes: vote } = votes;
   test.each<[string, Record<string, ResourceEntry>, string]>([
     ['no such parent', { votes: { ...vote, parent: 'polls' } }, 'votes: its parent polls is not a list'],
-    ['a child as parent', { votes: { ...vote, parent: 'topic' } }, 'votes: its parent topic is not a list'],
     ['a weight that is taken', { votes: { ...vote, weight: 10 } }, 'votes: its weight 10 is that of topic'],
-    [
-      'members of no list',
-      { votes: { ...vote, membersOf: 'voters' } },
-      'votes: membersOf voters is not a list',
-    ],
     [
       'a path without the parent',
       { votes: { ...vote, endpoint: { ...vote.endpoint, path: '/votes' } } },
       'votes: the path /votes must name the parent, and nothing else',
     ],
     [
-      'a parameter that params does not have',
-      { votes: { ...vote, endpoint: { ...vote.endpoint, path: '/topics/{id}/votes' } } },
-      'votes: params does not describe {id}',
-    ],
-    [
       'an endpoint name that is taken',
       { votes: { ...vote, endpointName: 'groups' } },
       'votes: there is another endpoint named groups',
-    ],
-    [
-      'a list whose detail is missing',
-      { votes: { ...entries.channels, detail: 'vote' } },
-      'votes: its detail vote is not a child that is one object',
     ],
   ])('%s', (_, more, problem) => {
     expect(() => resourcesOf({ ...entries, ...more })).toThrow(problem);
@@ -128,13 +98,4 @@ describe('the requests of children', () => {
       params: { personId: '1' },
     });
   });
-});
-
-test('every resource is an endpoint of the client, and two may share one', () => {
-  const names = [
-    ...resources.lists.map(({ name }) => name),
-    ...resources.children.map((one) => one.endpointName),
-  ];
-  expect(names.filter((name) => !(name in endpoints))).toEqual([]);
-  expect(names.filter((name) => name === 'groups')).toHaveLength(2);
 });

@@ -69,51 +69,6 @@ describe('the answer to PATCH /companies/bulk', () => {
     expect(answers.get('1')?.kind).toBe(kind);
     expect(answers.get('2')).toEqual({ kind: 'entity', body: { id: '2', isVip: true } });
   });
-
-  test('each company is judged by its own result, whatever the others are, in any order', () => {
-    const ids = ['1', '2', '3', '4', '5'];
-    const anything = fc.oneof(
-      fc.jsonValue(),
-      fc.record({
-        companyId: fc.oneof(fc.constantFrom('x', '6', ''), fc.integer({ min: 6, max: 9 }), fc.constant(null)),
-        success: fc.oneof(fc.boolean(), fc.jsonValue()),
-        error: fc.jsonValue(),
-        data: fc.jsonValue(),
-      }),
-    );
-    const own = fc.constantFrom('entity', 'refused', 'missing', 'twice');
-    fc.assert(
-      fc.property(
-        fc.array(own, { minLength: ids.length, maxLength: ids.length }),
-        fc.array(anything, { maxLength: 6 }),
-        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
-        fc.boolean(),
-        (kinds, others, random, numeric) => {
-          const results = ids.flatMap((id, index) => {
-            const companyId = numeric ? Number(id) : id;
-            const refused = { companyId, success: false, error: 'bad' };
-            const entity = { ...good(id), companyId };
-            return {
-              entity: [entity],
-              refused: [refused],
-              missing: [],
-              twice: [entity, refused],
-            }[kinds[index] as 'entity'];
-          });
-          const shuffled = [...results, ...others]
-            .map((one) => ({ one, at: random.next().value as number }))
-            .sort((a, b) => a.at - b.at)
-            .map(({ one }) => one);
-          const answers = companyAnswers(ids, { status: 200, body: { results: shuffled } });
-          expect([...answers.keys()]).toEqual(ids);
-          ids.forEach((id, index) => {
-            const kind = kinds[index] as string;
-            expect(answers.get(id)?.kind).toBe(kind === 'missing' || kind === 'twice' ? 'unclear' : kind);
-          });
-        },
-      ),
-    );
-  });
 });
 
 describe('a read after the request', () => {
@@ -145,15 +100,6 @@ describe('a read after the request', () => {
     expect(status).toBe('failed');
     expect(patch.error).toContain('lifecycle_state is still (none)');
     expect(patch.error).not.toContain('priority');
-  });
-
-  test('the reason of the API is kept', () => {
-    const settled = statusByReading(change(wanted, before), read(before), {
-      answered: '200',
-      error: 'no rights',
-    });
-    expect(settled.patch).toMatchObject({ errorCode: 'refused_item' });
-    expect(settled.patch.error).toContain('no rights');
   });
 
   test('never applied unless every wanted value is shown; never a conflict with the values from before', () => {

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   closeSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -20,7 +19,6 @@ import { systemClock } from '../../../src/base/clock.js';
 import { createLog } from '../../../src/base/log.js';
 import { Inbox, type InboxFile } from '../../../src/push/inbox.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { textRow, workbookFiles, zipped } from '../sheet/support.js';
 import { emptyDir } from '../warehouse/support.js';
 import { Importing, settings, town } from './import/support.js';
 
@@ -147,19 +145,6 @@ describe('a file that is not complete', () => {
     expect(await night()).toEqual({ 'open.csv': 'done' });
   });
 
-  it('waits when it is empty, unless it has been so for an hour', async () => {
-    drop('new.csv', '');
-    drop('empty.csv', '');
-    const before = new Date(Date.now() - 2 * 3_600_000);
-    utimesSync(inbox('empty.csv'), before, before);
-    expect(await night()).toEqual({ 'new.csv': 'being_written', 'empty.csv': 'rejected' });
-  });
-
-  it('is not reported when it is gone by then', async () => {
-    drop('list.csv');
-    expect(await night({ watched: () => rmSync(inbox('list.csv')) })).toEqual({});
-  });
-
   it('that is replaced during the push stays for the next run, beside the result of what was imported', async () => {
     drop('list.csv');
     drop('gone.csv');
@@ -192,38 +177,10 @@ describe('a name that is taken', () => {
       ...['list.result.csv', 'list.result.result.csv'],
     ]);
   });
-
-  it('of a rejected file or of its reason gets one as well', async () => {
-    writeFileSync(inbox('rejected', 'notes.txt.reason.txt'), 'mine');
-    writeFileSync(inbox('rejected', 'bad.result.csv'), 'mine');
-    drop('notes.txt');
-    drop('bad.csv', 'topic_id,priority\nnope,high\n');
-    await night();
-    expect(textOf('rejected', 'notes.txt.reason.txt')).toBe('mine');
-    expect(textOf('rejected', 'bad.result.csv')).toBe('mine');
-    expect(existsSync(inbox('rejected', 'notes.2.txt.reason.txt'))).toBe(true);
-    expect(textOf('rejected', 'bad.2.result.csv')).toContain('nope');
-  });
 });
 
 describe('a file about a topic that was merged', () => {
   const sheet = 'topic_id,priority\nmerged,low\n';
-
-  it('is rejected with the survivor, and with the command that changes it', async () => {
-    writeFileSync(inbox('rejected', 'my plan.csv'), 'mine');
-    drop('my plan.csv', sheet);
-    const [file] = await filesOfNight({});
-    const command = `signalhouse changes import '${inbox('rejected', 'my plan.2.csv')}' --follow-merges`;
-    expect(file).toMatchObject({
-      outcome: 'rejected',
-      path: inbox('rejected', 'my plan.2.csv'),
-      next: command,
-    });
-    expect(textOf('rejected', 'my plan.2.result.csv')).toContain(
-      `was merged into t1 (Topic 1): change that topic instead, or run ${command}`,
-    );
-    expect(importing.queue.all()).toEqual([]);
-  });
 
   it('changes the survivor where push.followMerges is set, and the result says so', async () => {
     drop('list.csv', sheet);
@@ -261,13 +218,6 @@ describe('one bad file', () => {
     expect(names('done')).toHaveLength(4);
   });
 
-  it('with a long name is rejected with its reason', async () => {
-    drop(`x.${'y'.repeat(253)}`);
-    drop('list.csv', good);
-    expect(Object.values(await night({ pushed: applied }))).toEqual(['done', 'rejected']);
-    expect(names('rejected')).toHaveLength(2);
-  });
-
   it('of any kind harms only itself', async () => {
     const target = join(dataDir, 'target');
     writeFileSync(target, 'mine', { mode: 0o644 });
@@ -287,23 +237,6 @@ describe('one bad file', () => {
     });
     expect(names()).toEqual([]);
     expect(lstatSync(target).mode & 0o777).toBe(0o644);
-  });
-
-  it('that cannot be moved stays, with the reason in the report', async () => {
-    rmSync(inbox('rejected'), { recursive: true });
-    drop('rejected', 'a file where a folder should be');
-    drop('bad.csv', 'nothing\n');
-    drop('list.csv', good);
-    const files = await filesOfNight({ pushed: applied });
-    expect(files.map(({ name, outcome }) => [name, outcome])).toEqual([
-      ['bad.csv', 'failed'],
-      ['list.csv', 'done'],
-      ['rejected', 'failed'],
-    ]);
-    expect(files[0]?.reason).toMatch(/^EEXIST.*it stays there, and the next run tries again$/);
-    expect(names()).toEqual(['bad.csv', 'rejected']);
-    rmSync(inbox('rejected'));
-    expect(await night()).toEqual({ 'bad.csv': 'rejected' });
   });
 
   it('whose result cannot be written stays, and is handed back by the next run', async () => {
@@ -330,113 +263,5 @@ describe('one bad file', () => {
     const files = await filesOfNight({ pushed: applied });
     expect(files.map(({ outcome }) => outcome).sort()).toEqual(['done', 'failed']);
     expect(files.find(({ outcome }) => outcome === 'failed')?.reason).toContain('rename the file');
-  });
-
-  it('is the drop folder itself when it cannot be read', async () => {
-    rmSync(inbox(), { recursive: true });
-    writeFileSync(inbox(), 'not a folder');
-    expect(await night()).toEqual({ inbox: 'failed' });
-  });
-});
-
-describe('a file that does not change what it was meant to', () => {
-  it('is rejected when a column was renamed, although others are there', async () => {
-    drop('renamed.csv', 'topic_id,archived,Prio,base_archived,base_priority\nt1,no,high,no,default\n');
-    drop('list.csv');
-    const files = await filesOfNight({});
-    expect(files.map(({ name, outcome }) => [name, outcome])).toEqual([
-      ['list.csv', 'done'],
-      ['renamed.csv', 'rejected'],
-    ]);
-    expect(files[1]?.reason).toContain('did you mean priority?');
-    expect(textOf('rejected', 'renamed.csv.reason.txt')).toContain('did you mean priority?');
-    expect(importing.queue.all()).toEqual([]);
-  });
-
-  it('is rejected as a whole when titles went to other ids', async () => {
-    const text = 'topic_id,title,priority\nt1,Topic 2,high\nt2,Topic 1,high\nt3,Topic 3,high\n';
-    drop('sorted.csv', text);
-    const [file] = await filesOfNight({});
-    expect(file).toMatchObject({ outcome: 'rejected', problems: 2 });
-    expect(file?.reason).toMatch(/^2 rows have a title that is not that of their id/);
-    expect(textOf('rejected', 'sorted.result.csv').match(/2 rows have a title/g)).toHaveLength(3);
-    expect(textOf('rejected', 'sorted.result.csv')).toContain('which is ""Topic 1""');
-    expect(importing.queue.all()).toEqual([]);
-  });
-});
-
-describe('files of different people', () => {
-  const folders = (...people: string[]) => {
-    for (const name of people) mkdirSync(inbox(name));
-  };
-
-  it('that want different values for one field are a conflict, and both results say so', async () => {
-    folders('anna', 'ben');
-    drop('anna/plan.csv', 'topic_id,priority\nt1,low\nt2,low\nt3,high\n');
-    drop('ben/plan.csv', 'topic_id,priority\nt1,high\nt2,low\nt4,high\n');
-    const folder = await imported();
-    expect(importing.queued.map((one) => one.replace(/"priority":/, ''))).toEqual([
-      't1 {"low"} conflict',
-      't2 {"low"} queued',
-      't3 {"high"} queued',
-      't1 {"high"} conflict',
-      't4 {"high"} queued',
-    ]);
-    expect(folder.conflicts).toHaveLength(2);
-    for (const id of ['t2', 't3', 't4']) importing.settle(id, 'applied');
-    await folder.returnFiles();
-    for (const result of ['plan.result.csv', 'plan.2.result.csv']) {
-      const row = textOf('done', result).split('\n')[1];
-      expect(row).toMatch(/^t1,(low|high),conflict,/);
-      for (const part of ['anna', 'ben', 'priority low', 'priority high']) expect(row).toContain(part);
-    }
-    expect(importing.queue.all().map(({ requestedBy }) => requestedBy)).toEqual([
-      ...['anna', 'anna', 'anna', 'ben', 'ben'],
-    ]);
-  });
-
-  it('are those of nobody known when nobody is named, and two of these may be two people', async () => {
-    drop('a.csv', 'topic_id,priority\nt1,low\n');
-    drop('b.csv', 'topic_id,priority\nt1,high\n');
-    expect(await night()).toEqual({ 'a.csv': 'done', 'b.csv': 'done' });
-    expect(importing.queued).toEqual(['t1 {"priority":"low"} conflict', 't1 {"priority":"high"} conflict']);
-    expect(importing.queue.all().map(({ requestedBy }) => requestedBy)).toEqual([null, null]);
-    expect(textOf('done', 'a.result.csv')).toContain('b.csv');
-  });
-
-  it('are named by the workbooks that they saved', async () => {
-    const cells = (priority: string) => `${textRow(1, 'topic_id', 'priority')}${textRow(2, 't1', priority)}`;
-    for (const [name, priority] of [
-      ['Anna', 'low'],
-      ['root', 'high'],
-    ] as const) {
-      const core = `<p><lastModifiedBy>${name}</lastModifiedBy></p>`;
-      const files = { ...workbookFiles({ rows: cells(priority) }), 'docProps/core.xml': core };
-      writeFileSync(inbox(`${name}.xlsx`), zipped(files));
-    }
-    expect(await night()).toEqual({ 'Anna.xlsx': 'done', 'root.xlsx': 'done' });
-    expect(importing.queue.all().map(({ requestedBy, status }) => [requestedBy, status])).toEqual([
-      ['Anna', 'conflict'],
-      [null, 'conflict'],
-    ]);
-  });
-
-  it('are named in a conflict with what one of them sent before', async () => {
-    folders('anna', 'ben');
-    drop('anna/a.csv', 'topic_id,priority\nt1,low\n');
-    await night({ pushed: () => importing.settle('t1', 'applied') });
-    drop('ben/b.csv', 'topic_id,priority,base_priority\nt1,high,default\n');
-    await night({ pushed: () => importing.settle('t1', 'conflict', { remoteBefore: { priority: 'low' } }) });
-    expect(textOf('done', 'b.result.csv')).toContain(
-      'conflict,anna set priority low (a.csv row 2),priority: low',
-    );
-  });
-
-  it('leave folders alone that are not of a person', async () => {
-    folders('.git', '@eaDir', 'lost+found', 'anna');
-    for (const name of ['.git', '@eaDir', 'lost+found', 'done']) drop(`${name}/x.csv`);
-    mkdirSync(inbox('anna/old'));
-    drop('anna/old/x.csv');
-    expect(await night()).toEqual({});
   });
 });

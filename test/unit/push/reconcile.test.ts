@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyOf, type Values, valuesIn } from '../../../src/push/fields.js';
+import { type Values, valuesIn } from '../../../src/push/fields.js';
 import { isSame, matchesWanted, reconcile } from '../../../src/push/reconcile.js';
 
 const priority = fc.constantFrom('low', 'default', 'high');
@@ -98,15 +98,6 @@ describe('reconcile', () => {
 });
 
 describe('fields', () => {
-  test('a body has the API’s names and nesting, and reads back to the same values', () => {
-    const values = { is_vip: true, connections_email: 'a@b.example', connections_phone: null };
-    expect(bodyOf('company', values)).toEqual({
-      isVip: true,
-      connections: { email: 'a@b.example', phone: null },
-    });
-    expect(valuesIn('company', bodyOf('company', values))).toEqual(values);
-  });
-
   test('a topic with a time of archiving is archived; a field that the answer does not have is left out', () => {
     expect(valuesIn('topic', { archivedAt: '2026-01-01T00:00:00Z', priority: 'low' })).toEqual({
       archived: true,

@@ -47,33 +47,6 @@ it('the file gets a result in each row, also in combined rows and rows settled b
   expect(await write(again)).toEqual(results);
 });
 
-it('a row that met an earlier conflict says what to do; a duplicate has the result of the other row', async () => {
-  const importing = await Importing.on(warehouse);
-  await importing.run('topic_id,priority\nt1,low\nt2,low\n');
-  const lost = importing.settle('t1', 'conflict', {
-    error: 'priority is high',
-    remoteBefore: { priority: 'high' },
-  });
-  const { rows } = await importing.run('topic_id,priority,x\nt1,low,\nt2,low,\n');
-  importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
-  const result = rowResults(rows, (id) => importing.queue.get(id));
-  expect(result(2)).toEqual({
-    result: 'conflict',
-    error: expect.stringMatching(new RegExp(`^priority is high; .*retry ${lost.id} --overwrite`)),
-    remoteValue: 'priority: high',
-  });
-  expect(result(3)).toEqual({ result: 'applied', error: null, remoteValue: 'priority: low' });
-  expect(result(1)).toBeUndefined();
-});
-
-it('a superseded change names the change that replaces it', async () => {
-  const importing = await Importing.on(warehouse);
-  const { rows } = await importing.run('topic_id,priority\nt1,low\n');
-  const { queued } = await importing.run('topic_id,priority\nt1,high\n');
-  const result = rowResults(rows, (id) => importing.queue.get(id));
-  expect(result(2)).toMatchObject({ result: 'superseded', error: expect.stringContaining(queued[0]!) });
-});
-
 it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
   const importing = await Importing.on(warehouse);
   const { rows, queued } = await importing.run('topic_id,priority\nt1,low\n');

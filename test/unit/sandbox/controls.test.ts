@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { changeKinds } from '../../../src/sandbox/colleague.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
 import { call, control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
@@ -89,52 +88,5 @@ describe('/__sandbox/change', () => {
     expect(await messages()).toHaveLength(3);
     await change({ kind: 'assignGroup', groupId: loose.id, topicId: small.topics.login.id });
     expect((await body(`/topics/${small.topics.login.id}/groups`)).data).toHaveLength(2);
-  });
-
-  it('refuses an unknown change, and a change of an entity that does not exist', async () => {
-    expect((await change({ kind: 'explode' })).status).toBe(400);
-    expect((await change({ kind: 'patchTopic', topicId: 'x' })).status).toBe(400);
-    expect((await change({ kind: 'patchTopic', topicId: 'x', fields: {}, more: 1 })).status).toBe(400);
-    expect((await change({ kind: 'deleteTopic', topicId: 'nowhere' })).status).toBe(404);
-    expect(changeKinds).toContain('mergeCompanies');
-  });
-});
-
-describe('/__sandbox/advance', () => {
-  it('lets days pass, and the next answer returns the changes', async () => {
-    const before = await body('/topics');
-    const reply = await control(sandbox, '/advance', { body: { days: 2, shape: { activeTopics: 1 } } });
-    expect(reply.status).toBe(200);
-    expect(Date.parse(reply.body.now)).toBe(small.world.now);
-    const after = await body('/topics');
-    const total = (list: typeof before) =>
-      list.data.reduce((sum: number, item: { messageCount: number }) => sum + item.messageCount, 0);
-    expect(total(after)).toBeGreaterThan(total(before));
-  });
-
-  it('is one day by default, and refuses a shape that is not valid', async () => {
-    const { now } = small.world;
-    expect((await control(sandbox, '/advance', { method: 'POST' })).status).toBe(200);
-    expect(small.world.now - now).toBeGreaterThanOrEqual(20 * 3_600_000);
-    expect((await control(sandbox, '/advance', { body: { days: -1 } })).status).toBe(400);
-    expect((await control(sandbox, '/advance', { body: { shape: { edits: 2 } } })).status).toBe(400);
-    expect((await control(sandbox, '/advance', { body: { shape: { storms: 1 } } })).status).toBe(400);
-  });
-});
-
-describe('/__sandbox/state', () => {
-  it('lists the ids of every resource, and each entity as its detail endpoint answers it', async () => {
-    const state = (await control(sandbox, '/state?full=true')).body;
-    expect(state.ids).toMatchObject({
-      migratedTopics: [small.topics.migrated.id],
-      supersededTopics: [small.topics.superseded.id],
-      people: [...small.world.people.keys()],
-      stories: ['read-for-me', 'unread', 'put-away'],
-    });
-    for (const topic of state.items.topics) {
-      if (topic.id !== small.topics.migrated.id) expect(await body(`/topics/${topic.id}`)).toEqual(topic);
-    }
-    for (const person of state.items.people) expect(await body(`/people/${person.id}`)).toEqual(person);
-    expect((await control(sandbox, '/state')).body.items).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorBody } from '../../../src/contract/service.js';
 import type { FaultRuleInput } from '../../../src/sandbox/faults.js';
 import { launch, type Sandbox } from '../../../src/sandbox/start.js';
@@ -9,23 +9,27 @@ import { type SmallWorld, smallWorld } from './small-world.js';
 let sandbox: Sandbox;
 let small: SmallWorld;
 
-beforeEach(async () => {
+beforeAll(async () => {
   small = smallWorld();
   sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
 });
-afterEach(() => sandbox.stop());
+beforeEach(() => {
+  sandbox.clearFaults();
+  sandbox.resetStats();
+  small.topics.exports.priority = 'default';
+});
+afterAll(() => sandbox.stop());
 
 const arm = (...rules: FaultRuleInput[]) => sandbox.addFaults(rules);
 const status = async (path: string) => (await call(sandbox, path)).status;
-const bump = () =>
-  call(sandbox, `/topics/${small.topics.exports.id}`, { method: 'PATCH', body: { priority: 'high' } });
+const bump = (signal?: AbortSignal) =>
+  call(sandbox, `/topics/${small.topics.exports.id}`, {
+    method: 'PATCH',
+    body: { priority: 'high' },
+    ...(signal && { signal }),
+  });
 
-/** The outcome of a request: its status, or `no answer`. */
-async function outcome(path: string): Promise<number | 'no answer'> {
-  return status(path).catch(() => 'no answer' as const);
-}
-
-describe('which requests a fault applies to', () => {
+describe('a fault applies', () => {
   it('by route, method and parts of the path', async () => {
     arm(
       { kind: 'status', status: 503, match: { route: 'whoami' } },
@@ -48,162 +52,97 @@ describe('which requests a fault applies to', () => {
     expect(seen).toEqual([200, 200, 503, 503, 200, 200]);
     expect(sandbox.stats().faults).toEqual({ status: 2 });
   });
-
-  it('with a probability, the same for the same seed', async () => {
-    const run = async () => {
-      const other = await launch(
-        { rate: { requests: 1000 }, faults: [{ kind: 'status', status: 503, probability: 0.5 }] },
-        smallWorld().world,
-      );
-      const seen: number[] = [];
-      for (let n = 0; n < 40; n += 1) seen.push((await call(other, '/whoami')).status);
-      await other.stop();
-      return seen;
-    };
-    const seen = await run();
-    expect(seen).toContain(200);
-    expect(seen).toContain(503);
-    expect(await run()).toEqual(seen);
-  });
 });
 
 describe('what a fault does', () => {
   it('status: with the documented body, or any other body and headers', async () => {
     arm({ kind: 'status', status: 500, times: 1 });
     expect(errorBody.parse((await call(sandbox, '/whoami')).body).status).toBe(500);
-    sandbox.clearFaults();
     arm({ kind: 'status', status: 429, headers: { 'retry-after': '0' }, body: { no: 'form' } });
     const reply = await call(sandbox, '/whoami');
     expect([reply.status, reply.headers.get('retry-after'), reply.body]).toEqual([429, '0', { no: 'form' }]);
   });
 
   it('html: the page of a proxy, even with status 200', async () => {
-    arm({ kind: 'html', times: 1 }, { kind: 'html', status: 200 });
-    for (const expected of [502, 200]) {
-      const reply = await call(sandbox, '/whoami');
-      expect(reply.status).toBe(expected);
-      expect(reply.headers.get('content-type')).toContain('text/html');
-      expect(reply.text).toMatch(/^<!DOCTYPE html>/);
-    }
+    arm({ kind: 'html', status: 200 });
+    const reply = await call(sandbox, '/whoami');
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('text/html'),
+    ]);
+    expect(reply.text).toMatch(/^<!DOCTYPE html>/);
   });
 
-  it('reset: no answer, and the request did not run', async () => {
-    arm({ kind: 'reset', times: 1 });
+  it('reset: no answer, and the request did not run; commit-then-drop: it ran', async () => {
+    arm({ kind: 'reset', times: 1 }, { kind: 'commit-then-drop', times: 1 });
     await expect(bump()).rejects.toThrow();
     expect(small.topics.exports.priority).toBe('default');
-    expect(sandbox.stats().routes).toEqual({ update_topic: { reset: 1 } });
-  });
-
-  it('commit-then-drop: no answer, but the request ran', async () => {
-    arm({ kind: 'commit-then-drop', times: 1 });
     await expect(bump()).rejects.toThrow();
     expect(small.topics.exports.priority).toBe('high');
-    expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, routes: { update_topic: { reset: 1 } } });
+    expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, routes: { update_topic: { reset: 2 } } });
   });
 
   it('any fault with commit: the request runs', async () => {
-    arm(
-      { kind: 'status', status: 500, commit: true, times: 1 },
-      { kind: 'html', status: 504, commit: true, times: 1 },
-    );
+    arm({ kind: 'status', status: 500, commit: true, times: 1 });
     expect((await bump()).status).toBe(500);
-    expect((await bump()).status).toBe(504);
     expect(small.topics.exports.priority).toBe('high');
-    expect(sandbox.stats().routes).toEqual({ update_topic: { 500: 1, 504: 1 } });
   });
 
   it.each([false, true])('hang (commit %s): no answer until the client gives up', async (commit) => {
     arm({ kind: 'hang', commit, times: 1 });
     const giveUp = new AbortController();
-    const asked = call(sandbox, `/topics/${small.topics.exports.id}`, {
-      method: 'PATCH',
-      body: { priority: 'high' },
-      signal: giveUp.signal,
-    }).then(
+    const asked = bump(giveUp.signal).then(
       () => 'answered',
       () => 'gave up',
     );
-    expect(await Promise.race([asked, delay(150, 'still waiting')])).toBe('still waiting');
+    await expect.poll(() => sandbox.stats().faults).toEqual({ hang: 1 });
+    expect(await Promise.race([asked, delay(50, 'still waiting')])).toBe('still waiting');
     giveUp.abort();
     expect(await asked).toBe('gave up');
     expect(small.topics.exports.priority).toBe(commit ? 'high' : 'default');
-    expect(await status('/whoami')).toBe(200);
   });
 
-  it('hang: does not keep the sandbox from stopping', async () => {
-    arm({ kind: 'hang' });
-    const asked = outcome('/whoami');
-    await expect.poll(() => sandbox.stats().faults).toEqual({ hang: 1 });
-    await sandbox.stop();
-    expect(await asked).toBe('no answer');
-  });
-
-  it('slow: the answer comes late and whole', async () => {
-    arm({ kind: 'slow', ms: 120 });
+  it('slow and dribbling: late, in pieces, and whole', async () => {
+    arm({ kind: 'slow', ms: 100, dribble: true, pieces: 4 });
     const started = performance.now();
-    expect(await status('/whoami')).toBe(200);
-    expect(performance.now() - started).toBeGreaterThan(100);
-  });
-
-  it('slow and dribbling: in pieces, with pauses between them', async () => {
-    arm({ kind: 'slow', ms: 200, dribble: true, pieces: 4 });
-    const reply = await fetch(`${sandbox.baseUrl}/people`, {
-      headers: { authorization: `Bearer ${sandbox.apiKey}` },
-    });
-    const pieces: Uint8Array[] = [];
-    for await (const piece of reply.body ?? []) pieces.push(piece);
-    expect(pieces.length).toBeGreaterThan(1);
+    const slow = await call(sandbox, '/people');
+    expect(performance.now() - started).toBeGreaterThan(90);
     sandbox.clearFaults();
-    expect(Buffer.concat(pieces).toString()).toBe((await call(sandbox, '/people')).text);
+    expect(slow.text).toBe((await call(sandbox, '/people')).text);
   });
 
-  it('truncate: the full length is announced, the connection closes inside the body', async () => {
+  it('truncate: the full length is announced, and the connection closes inside the body', async () => {
     const whole = (await call(sandbox, '/people')).text;
-    arm({ kind: 'truncate', bytes: 40 });
+    arm({ kind: 'truncate', bytes: 40, times: 1 }, { kind: 'truncate', bytes: 40, clean: true });
     const reply = await fetch(`${sandbox.baseUrl}/people`, {
       headers: { authorization: `Bearer ${sandbox.apiKey}` },
     });
     expect(Number(reply.headers.get('content-length'))).toBe(Buffer.byteLength(whole));
     await expect(reply.text()).rejects.toThrow();
+    // Cleanly: a complete answer with incomplete JSON.
+    const clean = await call(sandbox, '/people');
+    expect([clean.status, clean.text.length, clean.body]).toEqual([200, 40, undefined]);
   });
 
-  it('truncate, cleanly: a complete answer with incomplete JSON', async () => {
-    arm({ kind: 'truncate', bytes: 40, clean: true });
-    const reply = await call(sandbox, '/people');
-    expect([reply.status, reply.text.length, reply.body]).toEqual([200, 40, undefined]);
-  });
-
-  it('replace: another body, or the real one with values set and deleted', async () => {
+  it('replace: another body, or the real one with values set and deleted, as they are written', async () => {
+    const real = (await call(sandbox, '/topics')).body;
     arm({ kind: 'replace', body: { people: [] }, times: 1 });
     expect((await call(sandbox, '/people')).body).toEqual({ people: [] });
-    const real = (await call(sandbox, '/topics')).body;
     arm({
       kind: 'replace',
       set: [
         { path: 'data.0.eventCount', value: 'many' },
-        { path: 'data.*.fieldOfTomorrow', value: 1 },
+        { path: 'data.*.fieldOfTomorrow', json: '1e400' },
       ],
       delete: ['data.1', 'totalCount', 'data.0.title', 'no.such.path'],
     });
-    const { data, totalCount } = (await call(sandbox, '/topics')).body;
-    expect(totalCount).toBeUndefined();
-    expect(data).toHaveLength(real.data.length - 1);
-    expect(data[0]).toEqual({ ...real.data[0], title: undefined, eventCount: 'many', fieldOfTomorrow: 1 });
-    expect(data[1]).toEqual({ ...real.data[2], fieldOfTomorrow: 1 });
-  });
-
-  it('replace: a value as JSON text is sent as it is written', async () => {
-    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-    arm({
-      kind: 'replace',
-      set: [
-        { path: 'large', json: '1e400' },
-        { path: 'nested', json: deep },
-      ],
-    });
-    const headers = { authorization: `Bearer ${sandbox.apiKey}` };
-    const text = await (await fetch(`${sandbox.baseUrl}/whoami`, { headers })).text();
-    expect(text).toContain(`"large":1e400,"nested":${deep}`);
+    const { body, text } = await call(sandbox, '/topics');
+    expect(body.totalCount).toBeUndefined();
+    expect(body.data).toHaveLength(real.data.length - 1);
+    expect(body.data[0]).toMatchObject({ id: real.data[0].id, eventCount: 'many' });
+    expect(body.data[0]).not.toHaveProperty('title');
+    expect(body.data[1].id).toBe(real.data[2].id);
+    expect(text).toContain('"fieldOfTomorrow":1e400');
   });
 
   it('paging: only for the routes that it names', async () => {
@@ -212,31 +151,15 @@ describe('what a fault does', () => {
   });
 });
 
-describe('/__sandbox/faults', () => {
-  it('adds, lists, replaces and clears rules', async () => {
-    await control(sandbox, '/faults', {
-      body: { rules: [{ kind: 'status', status: 503, match: { route: 'whoami' } }] },
-    });
-    expect(await status('/whoami')).toBe(503);
-    expect((await control(sandbox, '/faults')).body.faults).toMatchObject([{ seen: 1, struck: 1 }]);
-    await control(sandbox, '/faults', {
-      body: { replace: true, rules: [{ kind: 'reset', match: { route: 'people' } }] },
-    });
-    expect([await outcome('/whoami'), await outcome('/people')]).toEqual([200, 'no answer']);
-    await control(sandbox, '/faults', { method: 'DELETE' });
-    expect(await outcome('/people')).toBe(200);
-  });
-
-  it('refuses a rule that is not valid', async () => {
-    const bad = [{ kind: 'explode' }, { kind: 'slow' }, { kind: 'reset', when: 'later' }];
-    for (const rule of [...bad, { kind: 'reset', match: { pattern: '(' } }]) {
-      expect((await control(sandbox, '/faults', { body: { rules: [rule] } })).status).toBe(400);
-    }
-    expect((await control(sandbox, '/faults')).body.faults).toEqual([]);
-  });
-
-  it('never applies to the controls', async () => {
-    arm({ kind: 'reset' });
-    expect((await control(sandbox, '/stats')).status).toBe(200);
-  });
+it('/__sandbox/faults adds, lists, replaces and clears rules, and refuses one that is not valid', async () => {
+  const rules = (...all: object[]) => ({ body: { rules: all, replace: true } });
+  await control(sandbox, '/faults', rules({ kind: 'status', status: 503, match: { route: 'whoami' } }));
+  expect(await status('/whoami')).toBe(503);
+  expect((await control(sandbox, '/faults')).body.faults).toMatchObject([{ seen: 1, struck: 1 }]);
+  await control(sandbox, '/faults', rules({ kind: 'status', status: 503, match: { route: 'people' } }));
+  expect([await status('/whoami'), await status('/people')]).toEqual([200, 503]);
+  for (const bad of [{ kind: 'explode' }, { kind: 'slow' }, { kind: 'reset', match: { pattern: '(' } }])
+    expect((await control(sandbox, '/faults', rules(bad))).status).toBe(400);
+  await control(sandbox, '/faults', { method: 'DELETE' });
+  expect(await status('/people')).toBe(200);
 });

@@ -54,44 +54,6 @@ describe('PATCH /topics/{topicId}', () => {
     expect((await call(sandbox, `/topics/${small.topics.exports.id}`)).text).toBe(before);
     expect(sandbox.stats().writesExecuted).toBe(0);
   });
-
-  it('archives and unarchives', async () => {
-    const archived = (await patch({ archived: true, archivedReason: 'no longer asked' })).body;
-    expect(archived).toMatchObject({
-      archivedAt: expect.any(String),
-      archivedReason: 'no longer asked',
-      graphStatus: 'archived',
-    });
-    const back = (await patch({ archived: false })).body;
-    expect(back).toMatchObject({
-      archivedAt: null,
-      archivedReason: null,
-      archivedByUserId: null,
-      graphStatus: 'active',
-    });
-  });
-
-  it('uses archivedReason only with archived true', async () => {
-    expect((await patch({ archivedReason: 'ignored' })).body).toMatchObject({
-      archivedAt: null,
-      archivedReason: null,
-    });
-    await patch({ archived: true, archivedReason: 'first' });
-    expect((await patch({ archived: false, archivedReason: 'ignored' })).body.archivedReason).toBeNull();
-  });
-
-  it('moves updatedAt and writes history, with the previous values', async () => {
-    const { updatedAt } = (await call(sandbox, `/topics/${small.topics.exports.id}`)).body;
-    const after = (await patch({ priority: 'high' })).body;
-    expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(updatedAt));
-    const [latest] = (await history()).history;
-    expect(latest).toMatchObject({
-      operation: 'UPDATE',
-      changedBy: 'user',
-      changes: { priority: 'high' },
-      previousValues: { priority: 'default' },
-    });
-  });
 });
 
 describe('a topic that was archived in the migration', () => {
@@ -110,21 +72,6 @@ describe('a topic that was archived in the migration', () => {
       expect(reply.status).toBe(404);
       expect(reply.body).toMatchObject({ code: 'NOT_FOUND', data: { reason: migratedReason } });
     }
-  });
-
-  it('still returns its people (v1 or v2)', async () => {
-    const people = (await call(sandbox, `/topics/${small.topics.migrated.id}/people`)).body.data;
-    expect(people.map((person: { id: string }) => person.id)).toEqual([small.people.bob.id]);
-  });
-});
-
-describe('POST /topics/{topicId}/archive', () => {
-  it('archives with a reason, and without any body', async () => {
-    const { exports, login } = small.topics;
-    const named = await call(sandbox, `/topics/${exports.id}/archive`, { body: { archivedReason: 'done' } });
-    expect(named.body).toMatchObject({ archivedReason: 'done', graphStatus: 'archived' });
-    const bare = await call(sandbox, `/topics/${login.id}/archive`, { method: 'POST' });
-    expect(bare.body).toMatchObject({ archivedReason: null, graphStatus: 'archived' });
   });
 });
 
@@ -177,13 +124,5 @@ describe('POST /topics/merge', () => {
       mergedInto: null,
       merges: [{ sourceTopics: [{ id: login.id, title: 'Login loops' }] }],
     });
-  });
-
-  it('refuses an unknown topic with 404, and a merge into itself with 400', async () => {
-    const { exports } = small.topics;
-    const body = { sourceTopicIds: ['nowhere'], targetTopicId: exports.id };
-    expect((await call(sandbox, '/topics/merge', { body })).status).toBe(404);
-    const itself = { sourceTopicIds: [exports.id], targetTopicId: exports.id };
-    expect((await call(sandbox, '/topics/merge', { body: itself })).status).toBe(400);
   });
 });

@@ -26,21 +26,6 @@ function cell(value: Cell): unknown {
 }
 
 describe('the corpus of workbooks', () => {
-  test('has files of every writer', () => {
-    const writers = [
-      'openpyxl',
-      'pandas',
-      'xlsxwriter',
-      'libreoffice',
-      'sheetjs',
-      'exceljs',
-      'poi',
-      'excelize',
-    ];
-    for (const writer of [...writers, 'rust_xlsxwriter', 'write-excel-file', 'pyexcelerate'])
-      expect(files.filter((file) => file.includes(writer)).length, writer).toBeGreaterThan(0);
-  });
-
   test.each(files)('%s', async (file) => {
     const own = join(root, file.replace(/\.\w+$/, '.json'));
     const shared = join(root, file, '..', 'expected.json');
@@ -90,7 +75,7 @@ describe('a damaged workbook is read or refused, and nothing else happens', () =
           expect(await outcome(all.reduce<Uint8Array>(damaged, one.bytes))).toBe(true);
         },
       ),
-      { numRuns: propertyRuns(30, 3000) },
+      { numRuns: propertyRuns(10, 3000) },
     );
   });
 
@@ -110,7 +95,7 @@ describe('a damaged workbook is read or refused, and nothing else happens', () =
           expect(await outcome(zipped({ ...unpacked, [path]: part }))).toBe(true);
         },
       ),
-      { numRuns: propertyRuns(30, 3000) },
+      { numRuns: propertyRuns(10, 3000) },
     );
   });
 });

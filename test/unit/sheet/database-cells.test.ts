@@ -1,29 +1,5 @@
 import { expect, test } from 'vitest';
-import { cellOf, columnTypeOf } from '../../../src/sheet/database-cells.js';
-
-test.each([
-  ...[
-    ['BIGINT', 'number'],
-    ['UINTEGER', 'number'],
-    ['DECIMAL(18,3)', 'number'],
-    ['DOUBLE', 'number'],
-  ],
-  ...[
-    ['BOOLEAN', 'boolean'],
-    ['DATE', 'date'],
-    ['TIMESTAMP WITH TIME ZONE', 'time'],
-    ['TIMESTAMP', 'time'],
-  ],
-  ...[
-    ['VARCHAR', 'text'],
-    ['JSON', 'text'],
-    ['INTEGER[]', 'text'],
-    ['TIME', 'text'],
-    ['UUID', 'text'],
-  ],
-])('a column of type %s is a column of type %s', (duckdb, type) => {
-  expect(columnTypeOf(duckdb)).toBe(type);
-});
+import { cellOf } from '../../../src/sheet/database-cells.js';
 
 test.each([
   ...([

@@ -15,7 +15,7 @@ describe('neutral', () => {
         expect(withoutMark(neutralized(text))).toBe(text);
         expect(withoutMark(markedForWorkbook(text))).toBe(text);
       }),
-      { numRuns: 2000 },
+      { numRuns: 300 },
     );
   });
 
@@ -24,7 +24,7 @@ describe('neutral', () => {
       fc.property(texts, (text) => {
         expect(neutralized(text)).not.toMatch(/^\s*[=+\-@\t\r\n＝＋－＠]/u);
       }),
-      { numRuns: 2000 },
+      { numRuns: 300 },
     );
   });
 
@@ -45,10 +45,5 @@ describe('neutral', () => {
     expect(neutralized(text)).toBe(text);
     expect(withoutMark(text)).toBe(text);
     expect(markedForWorkbook(text)).toBe(text);
-  });
-
-  test('a workbook shows a formula as text, without an apostrophe', () => {
-    expect(markedForWorkbook('=1+1')).toBe('=1+1');
-    expect(markedForWorkbook("'=1+1")).toBe("''=1+1");
   });
 });

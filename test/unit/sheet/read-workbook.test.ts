@@ -48,17 +48,6 @@ describe('a workbook', () => {
     ]);
   });
 
-  test('agrees with another reader on plain cells', async () => {
-    const bytes = workbook({
-      strings: ['<t>x</t>', '<t>y z</t>'],
-      formats: ['d/m/yy', 'mmm\\ yyyy', '#,##0', '"d"0'],
-      rows: `${textRow(1, 'a', 'b', 'c', 'd', 'e', 'f')}<row r="2"><c r="A2" t="s"><v>1</v></c>
-        <c r="B2" s="1"><v>40000</v></c><c r="C2" s="2"><v>45000.25</v></c><c r="D2" s="3"><v>40000</v></c>
-        <c r="E2" s="4"><v>7</v></c><c r="F2" t="b"><v>0</v></c></row>`,
-    });
-    expect(table(await readBytes(bytes))).toEqual(await otherReader(Buffer.from(bytes)));
-  });
-
   test('days may be counted from 1904, and places of cells may be left out', async () => {
     const bytes = workbook({
       workbookPr: '<workbookPr date1904="1"/>',
@@ -124,15 +113,6 @@ describe('a workbook', () => {
     await expect(text).rejects.toThrow('x.csv is not a workbook: it has no sheets to choose from');
   });
 
-  test('an error about the header names the other sheets', async () => {
-    const bytes = workbook({ name: 'Empty', rows: '', sheets: [['Mine', header]] });
-    const error = await readBytes(bytes).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({
-      message: expect.stringContaining('contains no table'),
-      hint: expect.stringContaining('the sheet "Empty" was read; --sheet chooses another: "Mine"'),
-    });
-  });
-
   test('a title over merged cells is not the header', async () => {
     const after = '<mergeCells count="1"><mergeCell ref="A1:B1"/></mergeCells>';
     const rows =
@@ -142,25 +122,15 @@ describe('a workbook', () => {
     expect(grid.notes.join()).toContain('A1:B1');
   });
 
-  test('merged cells below the header are noted', async () => {
-    const after = '<mergeCells><mergeCell ref="B2:B3"/></mergeCells>';
-    const grid = await readBytes(
-      workbook({ rows: header + textRow(2, 't1', 'high') + textRow(3, 't2'), after }),
-    );
-    expect(grid.rows[1]?.cells).toEqual(['t2']);
-    expect(grid.notes.join()).toContain('B2:B3');
-  });
-
-  test('other line ends, prefixes and an absolute path make no difference', async () => {
-    const files = workbookFiles({ rows: header + textRow(2, 't1', 'high') });
-    const sheet = files['xl/worksheets/sheet0.xml'] ?? '';
-    files['xl/worksheets/sheet0.xml'] = sheet
-      .replaceAll(/<(\/?)([a-z])/gi, '<$1x:$2')
-      .replace('xmlns=', 'xmlns:x=');
-    expect(table(await readBytes(zipped(files)))).toEqual([
-      ['topic_id', 'priority'],
-      ['t1', 'high'],
-    ]);
+  test('agrees with another reader on plain cells', async () => {
+    const bytes = workbook({
+      strings: ['<t>x</t>', '<t>y z</t>'],
+      formats: ['d/m/yy', 'mmm\\ yyyy', '#,##0', '"d"0'],
+      rows: `${textRow(1, 'a', 'b', 'c', 'd', 'e', 'f')}<row r="2"><c r="A2" t="s"><v>1</v></c>
+        <c r="B2" s="1"><v>40000</v></c><c r="C2" s="2"><v>45000.25</v></c><c r="D2" s="3"><v>40000</v></c>
+        <c r="E2" s="4"><v>7</v></c><c r="F2" t="b"><v>0</v></c></row>`,
+    });
+    expect(table(await readBytes(bytes))).toEqual(await otherReader(Buffer.from(bytes)));
   });
 });
 
@@ -226,17 +196,7 @@ describe('a workbook that is refused', () => {
         zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': '<worksheet><sheetData>' }),
       damaged,
     ],
-    [
-      'XML that is no XML',
-      () => zipped({ ...workbookFiles({ rows: header }), 'xl/worksheets/sheet0.xml': 'hello' }),
-      damaged,
-    ],
     ['rows in disorder', () => workbook({ rows: textRow(2, 'a') + textRow(1, 'b') }), damaged],
-    [
-      'a text that is not there',
-      () => workbook({ rows: '<row r="1"><c r="A1" t="s"><v>7</v></c></row>' }),
-      damaged,
-    ],
     ['the old format', () => ole, 'is in the old Excel format (.xls)'],
     [
       'a password',
@@ -256,11 +216,6 @@ describe('a workbook that is refused', () => {
       'is not a spreadsheet: its zip says application/vnd.oasis.opendocument.text',
     ],
     [
-      'an OpenDocument without content',
-      () => zipped({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet' }),
-      damaged,
-    ],
-    [
       'an OpenDocument with a password',
       () =>
         ods('', {
@@ -270,11 +225,6 @@ describe('a workbook that is refused', () => {
       'is encrypted: it needs a password',
     ],
     ['a zip of something', () => zipped({ 'readme.txt': 'x' }), 'is a zip file, but not a workbook'],
-    [
-      'another document with the name of a workbook',
-      () => zipped({ ...workbookFiles({ rows: header }), 'xl/workbook.xml': '<document/>' }),
-      'is a zip file, but not a workbook',
-    ],
     [
       'external entities',
       () => withDoctype('xl/worksheets/sheet0.xml'),
@@ -289,15 +239,6 @@ describe('a workbook that is refused', () => {
       'external entities in an OpenDocument',
       () => ods('', { 'content.xml': `<?xml version="1.0"?>${doctype}<a>&a;</a>` }),
       'contains a document type definition (DTD)',
-    ],
-    [
-      'an entity that nobody defines',
-      () =>
-        zipped({
-          ...workbookFiles({ rows: textRow(1, 'x') }),
-          'xl/sharedStrings.xml': '<sst><si><t>&a;</t></si></sst>',
-        }),
-      damaged,
     ],
     ['a zip of a million files', manyFiles, 'has more than 5,000 files in its zip'],
     ['a zip whose files overlap', overlapping, 'has files in its zip that overlap'],
@@ -370,15 +311,6 @@ describe('a workbook that is refused', () => {
       'a merged header',
       () => workbook({ rows: header, after: '<mergeCells><mergeCell ref="B1:C1"/></mergeCells>' }),
       'merged cells in its header row 1 (B1:C1)',
-    ],
-    [
-      'a header over two rows',
-      () =>
-        workbook({
-          rows: header + textRow(2, '', 'b'),
-          after: '<mergeCells><mergeCell ref="A1:A2"/></mergeCells>',
-        }),
-      'merged cells in its header row 1 (A1:A2)',
     ],
   ])('%s', async (_, bytes, message) => {
     expect(await refused(readBytes(bytes()))).toContain(message);

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
@@ -53,83 +53,6 @@ describe('a workbook that we write', () => {
     expect(grid.notes).toEqual([]);
   });
 
-  test('has its parts in the order that the format demands', async () => {
-    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet2.xml'] ?? '';
-    const order = [
-      ...sheet.matchAll(
-        /<(sheetPr|sheetViews|cols|sheetData|autoFilter|conditionalFormatting|dataValidations|pageMargins|pageSetup|headerFooter)\b/g,
-      ),
-    ];
-    expect(order.map(([, name]) => name)).toEqual([
-      ...['sheetPr', 'sheetViews', 'cols', 'sheetData', 'autoFilter'],
-      ...['conditionalFormatting', 'conditionalFormatting', 'dataValidations'],
-      ...['pageMargins', 'pageSetup', 'headerFooter'],
-    ]);
-  });
-
-  test('explains itself on the first sheet, and opens at the table', async () => {
-    const files = parts(await written('.xlsx'));
-    const names = [...(files['xl/workbook.xml'] ?? '').matchAll(/<sheet name="(.*?)"/g)];
-    expect(names.map(([, name]) => name)).toEqual(['How to use', 'Topics', 'Lists']);
-    expect(files['xl/workbook.xml']).toContain('<workbookView activeTab="1"/>');
-    expect(files['xl/worksheets/sheet1.xml']).toContain('<t>Edit = save &amp; push.</t>');
-  });
-
-  test('keeps header and title in view, and prints the header on each landscape page', async () => {
-    const files = parts(await written('.xlsx'));
-    const sheet = files['xl/worksheets/sheet2.xml'] ?? '';
-    expect(sheet).toContain(
-      '<pane xSplit="2" ySplit="1" topLeftCell="C2" activePane="bottomRight" state="frozen"/>',
-    );
-    expect(sheet).toContain('<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/>');
-    expect(files['xl/workbook.xml']).toContain(
-      `<definedName name="_xlnm.Print_Titles" localSheetId="1">'Topics'!$1:$1</definedName>`,
-    );
-  });
-
-  test('colours what can be edited, hides the base columns, and no header is cut off', async () => {
-    const sheet = parts(await written('.xlsx'))['xl/worksheets/sheet2.xml'] ?? '';
-    const shown = [...sheet.matchAll(/<col [^>]*width="(\d+)"[^>]*?( hidden="1")?\/>/g)];
-    expect(shown.map(([, , hidden]) => hidden !== undefined)).toEqual(
-      columns.map((one) => one.hidden ?? false),
-    );
-    for (const [at, [, width]] of shown.entries())
-      expect(Number(width)).toBeGreaterThanOrEqual(keys[at]!.length + 3);
-    // The same type, edited or not: another look.
-    const styleOf = (cell: string) => new RegExp(`<c r="${cell}" s="(\\d+)"`).exec(sheet)?.[1];
-    expect(styleOf('C2')).not.toBe(styleOf('E2'));
-    expect(styleOf('E2')).toBe(styleOf('A2'));
-  });
-
-  test('gives a row the height of its wrapped text, up to a limit', async () => {
-    const text = 'some words '.repeat(8).trim();
-    const one: SheetSpec = {
-      name: 'Topics',
-      columns: [{ key: 'title', type: 'text', width: 20, wrap: true }],
-      rows: [['short'], [text], ['a\nb'], [text.repeat(50)]],
-    };
-    const sheet = parts(await written('.xlsx', one))['xl/worksheets/sheet1.xml'] ?? '';
-    const heights = [...sheet.matchAll(/<row r="\d+"(?: ht="(\d+)")?>/g)].map(([, height]) => height);
-    expect(heights).toEqual([undefined, '60', '30', '120']);
-  });
-
-  test('filters the table, and colours what differs from its base', async () => {
-    const files = parts(await written('.xlsx'));
-    const sheet = files['xl/worksheets/sheet2.xml'] ?? '';
-    expect(sheet).toContain('<autoFilter ref="A1:I3"/>');
-    expect(files['xl/workbook.xml']).toContain(
-      `<definedName name="_xlnm._FilterDatabase" localSheetId="1" hidden="1">'Topics'!$A$1:$I$3</definedName>`,
-    );
-    const rules = [
-      ...sheet.matchAll(/sqref="(\S+)"><cfRule type="expression" [^>]*><formula>(.*?)<\/formula>/g),
-    ];
-    expect(rules.map(([, cells, formula]) => [cells, formula])).toEqual([
-      ['C2:C3', '$C2&amp;""&lt;&gt;$G2&amp;""'],
-      ['D2:D3', '$D2&amp;""&lt;&gt;$H2&amp;""'],
-    ]);
-    expect(files['xl/styles.xml']).toContain('<dxfs count="1">');
-  });
-
   test('offers what is allowed: short lists in the rule, long ones from a hidden sheet', async () => {
     const files = parts(await written('.xlsx'));
     const lists = [
@@ -142,23 +65,6 @@ describe('a workbook that we write', () => {
     ]);
     expect(files['xl/workbook.xml']).toMatch(/<sheet [^>]*name="Lists" [^>]*state="hidden"/);
   });
-
-  test('a table without rows can be filled in', async () => {
-    const out = await written('.xlsx', { ...spec, rows: [] });
-    expect(await readSheet({ path: out })).toMatchObject({ columns: keys, rows: [] });
-    expect(parts(out)['xl/worksheets/sheet2.xml']).toContain('sqref="C2:C2"');
-  });
-});
-
-test('names that every object has are text like any other', async () => {
-  const names = Object.getOwnPropertyNames(Object.prototype);
-  const one: SheetSpec = {
-    name: 'Topics',
-    columns: [{ key: 'k', type: 'text' }],
-    rows: names.map((name) => [name]),
-  };
-  const grid = await readSheet({ path: await written('.xlsx', one) });
-  expect(grid.rows.map(({ cells }) => cells[0])).toEqual(names);
 });
 
 describe('a CSV file that we write', () => {
@@ -195,7 +101,7 @@ test.each(['.csv', '.xlsx'])('any text comes back from %s as it was', async (end
       await writeSheet(out, one, { overwrite: true });
       expect((await readSheet({ path: out })).rows.map(({ cells }) => cells[0])).toEqual(texts);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 
@@ -224,16 +130,6 @@ describe('the file', () => {
     expect(readFileSync(out, 'utf8')).toContain('topic_id');
   });
 
-  test('one that appears while the rows are collected is not replaced either', async () => {
-    const out = join(folder(), 'a.csv');
-    const late = (function* (): Generator<Cell[]> {
-      writeFileSync(out, 'mine');
-      yield ['t1'];
-    })();
-    expect(await refused(writeSheet(out, { ...spec, rows: late }))).toContain('already exists');
-    expect(readFileSync(out, 'utf8')).toBe('mine');
-  });
-
   test.each(['.csv', '.xlsx'])(
     '%s: rows that fail leave nothing behind, and what was there stays',
     async (ending) => {
@@ -252,19 +148,9 @@ describe('the file', () => {
     },
   );
 
-  test('a folder that does not exist', async () => {
-    expect(await refused(writeSheet(join(folder(), 'no', 'a.csv'), spec))).toContain('does not exist');
-  });
-
   test.skipIf(!existsSync('/proc/self'))('a folder that cannot be written to', async () => {
     // Nobody may make files there, not even root, for whom permissions mean nothing.
     await expect(writeSheet('/proc/self/a.csv', spec)).rejects.toBeInstanceOf(StorageError);
-  });
-
-  test.skipIf(process.getuid?.() === 0)('a folder without the permission', async () => {
-    const dir = folder();
-    chmodSync(dir, 0o500);
-    await expect(writeSheet(join(dir, 'a.csv'), spec)).rejects.toBeInstanceOf(StorageError);
   });
 
   test.skipIf(!existsSync('/dev/full'))('a full disk is named', async () => {
@@ -339,12 +225,6 @@ describe('a grid written back', () => {
     });
   });
 
-  test('tsv', async () => {
-    const out = join(folder(), 'mine.tsv');
-    await writeGrid(out, await readBytes('a,b\n"x\ty",2\n'), added.slice(1));
-    expect(readFileSync(out, 'utf8')).toBe('\uFEFFa\tb\terror\tremote_value\r\n"x\ty"\t2\t\t\'=evil\r\n');
-  });
-
   test('xlsx: with the types of the cells', async () => {
     const out = join(folder(), 'mine.xlsx');
     const rows = `${textRow(2, 'id', 'n', 'b', 'd', 't')}<row r="4">${inline('A4', 't1')}<c r="B4"><v>-1.5</v></c>
@@ -362,38 +242,6 @@ describe('a grid written back', () => {
       new Date('2025-12-09'),
       new Date('2025-12-09T10:20:30Z'),
     ]);
-  });
-
-  test('xlsx: columns are as wide as their texts, and some are hidden', async () => {
-    const out = join(folder(), 'mine.xlsx');
-    const grid = await readBytes(`id,base_a,long\nt1,x,${'word '.repeat(30)}\n`);
-    await writeGrid(out, grid, added.slice(0, 1), { hidden: (name) => name.startsWith('base_') });
-    const sheet = parts(out)['xl/worksheets/sheet1.xml'] ?? '';
-    const shown = [...sheet.matchAll(/<col [^>]*width="(\d+)"[^>]*?( hidden="1")?\/>/g)];
-    expect(shown.map(([, width, hidden]) => [Number(width), hidden !== undefined])).toEqual([
-      ...[
-        [5, false],
-        [9, true],
-        [44, false],
-      ],
-      [10, false],
-    ]);
-  });
-
-  test('a column without a name keeps its place', async () => {
-    const out = join(folder(), 'mine.xlsx');
-    await writeGrid(out, await readBytes('a,,c\n1,2,3\n'), added.slice(1, 2));
-    expect(await readSheet({ path: out })).toMatchObject({
-      columns: ['a', '', 'c', 'error'],
-      rows: [{ number: 2, cells: ['1', '2', '3'] }],
-    });
-  });
-
-  test('columns of an earlier result are replaced', async () => {
-    const out = join(folder(), 'mine.csv');
-    writeFileSync(out, 'id,Result,x,error\nt1,conflict,1,gone\n');
-    await writeGrid(out, await readSheet({ path: out }), added, { overwrite: true });
-    expect(readFileSync(out, 'utf8').split('\r\n')[1]).toBe("t1,1,conflict,,'=evil");
   });
 
   test('another ending is refused', async () => {

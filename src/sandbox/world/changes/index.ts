@@ -4,7 +4,7 @@
  * it affects. It throws an `UnknownEntityError` for an entity that does not exist.
  */
 
-export { type Actor, agentActor, historyOf, systemActor, UnknownEntityError } from '../history.js';
+export { type Actor, agentActor, UnknownEntityError } from '../history.js';
 export * from './companies.js';
 export * from './conversations.js';
 export * from './people.js';

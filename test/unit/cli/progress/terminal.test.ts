@@ -12,12 +12,6 @@ describe('the progress line', () => {
     );
   });
 
-  it('promises nothing where the total is not known', () => {
-    expect(progressLine({ name: 'topics', done: 3, total: null, etaMs: null }, budget, 80)).toBe(
-      'topics  3  37 of 120 left this minute',
-    );
-  });
-
   it('says when it goes on while the budget is spent', () => {
     const line = progressLine(
       { name: 'topics', done: 3, total: 9, etaMs: 41_000 },
@@ -25,15 +19,6 @@ describe('the progress line', () => {
       80,
     );
     expect(line).toContain('0 of 120 left, next in 41 s');
-  });
-
-  it('leaves a limit out that is not there', () => {
-    const line = progressLine(
-      { name: 'topics', done: 3, total: 9, etaMs: 0 },
-      { ...budget, limit: Infinity },
-      80,
-    );
-    expect(line).not.toContain('left');
   });
 
   it.each([20, 40, 60, 80])('leaves a column free of %i', (columns) => {
@@ -84,22 +69,6 @@ describe('progress on a terminal', () => {
     expect(screen()).toEqual(['topics  4 items in 1 page', 'companies  12 items in 1 page', '']);
   });
 
-  it('writes the result of a phase whole, even one that starts like its name', () => {
-    shown.phase('topics', null);
-    shown.phaseEnd('topics of two lists');
-    expect(screen()).toEqual(['topics  topics of two lists', '']);
-  });
-
-  it('writes nothing while nothing changes', () => {
-    shown.phase('topics', 4);
-    const before = written.length;
-    vi.advanceTimersByTime(10_000);
-    expect(written.length).toBe(before);
-    seen.available = 36;
-    vi.advanceTimersByTime(1_000);
-    expect(written.length).toBe(before + 1);
-  });
-
   it('lets a log line stand above it', () => {
     shown.phase('topics', 4);
     shown.around(() => written.push('a log line\n'));
@@ -122,18 +91,6 @@ describe('progress on a terminal', () => {
       'the API answers again after 4 min',
       expect.stringContaining('topics  0/4'),
     ]);
-  });
-
-  it('shows an outage before the first phase', () => {
-    shown.unavailable({ forMs: 0, leftMs: 60_000, reason: 'whoami: 503' });
-    expect(screen().at(-1)).toMatch(/^waiting for the API/);
-  });
-
-  it('takes its line away at the end', () => {
-    shown.phase('topics', 4);
-    shown.close();
-    vi.advanceTimersByTime(1_000);
-    expect(screen()).toEqual(['']);
   });
 
   it('never passes on what would move the cursor', () => {

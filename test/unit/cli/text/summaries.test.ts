@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StatusReport } from '../../../../src/app/status.js';
 import { statusSummary } from '../../../../src/cli/text/status-summary.js';
-import { planSummary, syncSummary } from '../../../../src/cli/text/sync-summary.js';
-import type { PlanReport, ScanReport, SyncReport } from '../../../../src/sync/report.js';
+import { syncSummary } from '../../../../src/cli/text/sync-summary.js';
+import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 
 const scan: ScanReport = {
   endpoint: 'topics',
@@ -53,51 +53,6 @@ function widest(text: string): number {
 }
 
 describe('the summary of a run', () => {
-  it('that went well is short: nothing is shown that needs no look', () => {
-    expect(syncSummary(report)).toBe(`Run 20261120T101500123Z-4f2a: done
-  organization  Acme (org_1)
-  took          10 min, 1,234 requests
-  429s          0
-  rejected      0 new, 2 from earlier runs
-  left due      nothing
-  published     /data/signals.duckdb (4.8 MB)
-
-Requests
-  endpoint      requests
-  ------------  --------
-  topic_groups     1,222
-  topics              12
-
-Rows
-  table   new  changed  removed
-  ------  ---  -------  -------
-  topics   12        3        0`);
-  });
-
-  it('says what stopped it, and what is left', () => {
-    const text = syncSummary({
-      ...report,
-      outcome: 'stopped',
-      stoppedBy: '--max-requests 1234 is reached',
-      left: { due: 4_000, requests: 4_321, minutes: 36, runs: 3 },
-      leftByResource: [
-        { endpoint: 'topic_groups', never: 3_000, changed: 20, sweep: 0, due: 3_020, requests: 3_341 },
-        { endpoint: 'topic_history', never: 980, changed: 0, sweep: 0, due: 980, requests: 980 },
-      ],
-    });
-    expect(text).toContain(`Left due by resource
-  endpoint       never  changed  sweep    due  requests
-  -------------  -----  -------  -----  -----  --------
-  topic_groups   3,000       20      0  3,020     3,341
-  topic_history    980        0      0    980       980
-`);
-    expect(text).toContain(': stopped (--max-requests 1234 is reached)\n');
-    expect(text).toMatch(/kept +everything/);
-    expect(text).toMatch(
-      /left due +4,000 \(4,321 requests, about 36 min at the budget; about 3 more\s+runs like this one\)/,
-    );
-  });
-
   it('says everything that went wrong, in 80 columns, and no more than one can read', () => {
     const examples = Array.from({ length: 14 }, (_, index) => failure(index % 10));
     const text = syncSummary({
@@ -145,47 +100,6 @@ Rows
   });
 });
 
-describe('the summary of a plan', () => {
-  const plan: PlanReport = {
-    organization: { id: 'org_1', name: null },
-    lists: [scan],
-    lines: [
-      { endpoint: 'topic_groups', never: 3, changed: 2, sweep: 1, due: 6, requests: 6 },
-      { endpoint: 'person', never: 0, changed: 0, sweep: 0, due: 0, requests: 0 },
-    ],
-    failures: [],
-    spent: 9,
-    requests: { lists: 9, children: 6, total: 15 },
-    minutes: 0.125,
-    left: null,
-  };
-
-  it('says what is due and what it costs', () => {
-    expect(planSummary(plan)).toBe(`Planned sync
-  organization        org_1
-  lists               9 requests
-  details             6 requests
-  total               15 requests, about 7.5 s at the budget
-  spent on this plan  9 requests
-
-Due
-  endpoint      never  changed  sweep  due  requests
-  ------------  -----  -------  -----  ---  --------
-  topic_groups      3        2      1    6         6`);
-  });
-
-  it('names the lists that could not be read', () => {
-    const failures = [{ endpoint: 'people', entityId: null, message: 'GET /people: 500', hint: null }];
-    expect(planSummary({ ...plan, failures })).toMatch(/Lists that could not be read.*\n {2}- people: GET/);
-  });
-
-  it('says what a cap leaves', () => {
-    const capped = planSummary({ ...plan, lines: [], left: { requests: 4, minutes: 1 } });
-    expect(capped).toMatch(/left for later +4 requests, about 1 min/);
-    expect(capped).toMatch(/Due\n {2}nothing$/);
-  });
-});
-
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const status: StatusReport = {
@@ -224,130 +138,5 @@ describe('the summary of the status', () => {
     expect(text.replaceAll(/\s+/g, ' ')).toContain(
       'spent 143 requests in the last minute, by a command with a higher rate limit than 120',
     );
-  });
-
-  it('says whose it is, how fresh, what is left and what is wrong, in 80 columns', () => {
-    const text = statusSummary(
-      {
-        holder: { pid: 7, host: 'here', command: 'signalhouse sync', since: '2026-11-20T11:59:00.000Z' },
-        files: {
-          worker: { path: '/data/worker.duckdb', bytes: 9_000_000 },
-          published: { path: '/data/signals.duckdb', bytes: 8_000_000 },
-        },
-        publishedAt: '2026-11-20T11:30:00.000Z',
-        spending: { held: 118, limit: 120, windowMs: 60_000 },
-        spent: {
-          slices: [{ from: '2026-11-20T11:50:00.000Z', requests: 1_100, rateLimited: 1, busiestMinute: 118 }],
-          sliceMinutes: 10,
-        },
-        freshness: [
-          { resource: 'topics', at: '2026-11-20T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'fresh' },
-          { resource: 'people', at: '2026-11-18T11:00:00.000Z', objectiveMinutes: 26 * 60, state: 'stale' },
-          { resource: 'stories', at: null, objectiveMinutes: null, state: 'open' },
-        ],
-        queue: { queued: 12, conflict: 2 },
-        jobs: [
-          {
-            ...{ name: 'nightly', run: 'sync+push', nextAt: '2026-11-21T03:00:00.000Z' },
-            ...{ overdueSince: '2026-11-20T03:00:00.000Z', last: null },
-          },
-        ],
-        exitCode: 3,
-        contents: {
-          spent: [],
-          publishedFiles: [
-            {
-              ...{
-                file: 'signals.duckdb',
-                profile: 'analysts',
-                excluded: ['raw'],
-                views_adapted: ['backlog'],
-              },
-              ...{
-                masked: ['people.primary_email: domain'],
-                views_left_out: ['story_buckets: needs raw.documents'],
-              },
-            },
-          ],
-          userViews: [
-            { file: 'churn.sql', creates: ['churn'], error: null },
-            {
-              file: 'broken.sql',
-              creates: [],
-              error: 'Catalog Error: Table with name nowhere does not exist!',
-            },
-          ],
-          fused: [],
-          organization: { id: 'org_1', name: 'Acme', slug: 'acme' },
-          runs: [
-            {
-              ...{ run_id: 'r1', command: 'sync', started_at: '2026-11-20T11:00:00.000Z', ended_at: null },
-              ...{
-                outcome: 'interrupted',
-                exit_code: null,
-                requests: null,
-                rate_limited: null,
-                rows_new: null,
-              },
-              ...{ rows_changed: null, rows_removed: null, rejected: null, left_due: null, error: null },
-            },
-          ],
-          left: { run_id: 'r0', due: 12, requests: 14, minutes: 0.1 },
-          lists: [
-            {
-              ...{ endpoint: 'topics', read_at: '2026-11-20T11:00:00.000Z', verified_at: null },
-              ...{ total_count: null, ids: 1_200, note: 'its total is 1205, and it returned 1200' },
-            },
-          ],
-          children: [
-            {
-              ...{ endpoint: 'topic_groups', asked: 1_200, failing: 3 },
-              ...{ oldest_at: '2026-11-10T11:00:00.000Z', newest_at: '2026-11-20T11:00:00.000Z' },
-            },
-          ],
-          failing: [
-            {
-              endpoint: 'topic_groups',
-              entities: 3,
-              error: 'GET /topics/{id}/groups: 500',
-              ids: ['a', 'b', 'c'],
-            },
-          ],
-          rows: { topics: 1_200 },
-          rejected: [
-            {
-              ...{ endpoint: 'messages', records: 2, last_seen_at: '2026-11-20T11:00:00.000Z' },
-              example: `author.id: ${'expected a text, and got something else '.repeat(4)}`,
-            },
-          ],
-          drift: Array.from({ length: 12 }, (_, index) => ({
-            ...{ endpoint: 'topics', path: `field${index}`, kind: 'unknown_field', occurrences: 5 },
-            first_seen_at: '2026-11-20T11:00:00.000Z',
-          })),
-        },
-      },
-      now,
-    );
-    for (const said of [
-      'Acme (org_1)',
-      '30 min ago, 7.6 MB: /data/signals.duckdb',
-      'signalhouse sync, process 7',
-      '118 of 120 requests this minute',
-      '12 (14 requests, about 6.0 s) after the last sync',
-      'interrupted - - -',
-      '1,100 requests in the last 10 min, 1 of them answered 429',
-      'topics 1 h 00 min ago 26 h 00 min fresh people 2 d 1 h ago 26 h 00 min STALE',
-      'queued 12 conflict 2',
-      'nightly: next 2026-11-21 03:00:00Z, OVERDUE since 2026-11-20 03:00:00Z; never ran',
-      'topics 1,200 1 h 00 min ago never',
-      'topics: the last scan is not verified; its total is 1205, and it returned 1200',
-      'topic_groups 1,200 10 d 1 h ago 1 h 00 min ago 3',
-      'topic_groups: 3 entities (a, b, c), most often: GET /topics/{id}/groups: 500',
-      'messages: 2 records, e.g. author.id: expected',
-      'and 2 more',
-    ]) {
-      expect(text.replaceAll(/\s+/g, ' ')).toContain(said);
-    }
-    expect(widest(text)).toBeLessThanOrEqual(80);
   });
 });

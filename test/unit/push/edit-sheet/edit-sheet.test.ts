@@ -84,20 +84,6 @@ describe('a sheet to edit', () => {
     }
   });
 
-  it('leaves out what cannot be changed, and says how many', async () => {
-    const sheet = await made({
-      selection: { by: 'where', sql: "id IN ('t1', 'gone', 'merged', 'migrated')" },
-    });
-    expect(ids(sheet)).toEqual(['t1']);
-    expect(sheet.leftOut).toBe(3);
-  });
-
-  it('takes a condition with a comment', async () => {
-    expect(ids(await made({ selection: { by: 'where', sql: "issue_type = 'bug_report' -- mine" } }))).toEqual(
-      ['t3'],
-    );
-  });
-
   it('has the rows of a query in their order, each id once, and its other columns', async () => {
     const sql = `SELECT title, 'very_low' AS priority, id AS Topic_ID, [1, 2] AS list, 0.5::DECIMAL(3,1) AS share, now() AS moment
       FROM topics, range(2) WHERE id IN ('t2', 't9', 'gone') ORDER BY id DESC;  `;
@@ -112,6 +98,17 @@ describe('a sheet to edit', () => {
     expect(sheet.leftOut).toBe(1);
   });
 
+  it('neutralises formulas in CSV, and shows companies as well', async () => {
+    const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
+    expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
+    const companies = await made({ entityType: 'company' });
+    expect(companies.grid.columns.slice(0, 8)).toEqual([
+      ...['company_id', 'name', 'is_vip', 'people', 'messages'],
+      ...['last_seen_at', 'primary_domain', 'logo_url'],
+    ]);
+    expect(companies.rows).toBe(3);
+  });
+
   it('has only the requested columns, including others of the table', async () => {
     const sheet = await made({ columns: ['Priority', 'title', 'keywords'] });
     expect(sheet.grid.columns).toEqual([
@@ -122,17 +119,6 @@ describe('a sheet to edit', () => {
       'base_priority',
       'base_updated_at',
     ]);
-  });
-
-  it('neutralises formulas in CSV, and shows companies as well', async () => {
-    const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
-    expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
-    const companies = await made({ entityType: 'company' });
-    expect(companies.grid.columns.slice(0, 8)).toEqual([
-      ...['company_id', 'name', 'is_vip', 'people', 'messages'],
-      ...['last_seen_at', 'primary_domain', 'logo_url'],
-    ]);
-    expect(companies.rows).toBe(3);
   });
 });
 

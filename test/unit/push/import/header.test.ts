@@ -113,11 +113,6 @@ describe('columns', () => {
     }
   });
 
-  it('may be missing from a sheet that has nothing else in their place', () => {
-    const { fields } = meaning('topic_id', 'title', 'archived', 'base_priority', 'base_archived');
-    expect(fields).toEqual({ archived: 'archived/base_archived' });
-  });
-
   it('that say whose row it is are the title of a topic, and the name that a company had', () => {
     const titleOf = (...columns: string[]) => parseHeader(columns, 'list.csv').title?.header ?? null;
     expect(titleOf('topic_id', 'priority', 'Topic title', 'Name')).toBe('Topic title');

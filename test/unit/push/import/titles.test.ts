@@ -40,12 +40,6 @@ describe('a row whose title is not that of its id', () => {
     expect(await importing.outcomes(text, true)).toEqual(['invalid', 'queued']);
   });
 
-  it('is refused also where it asks for what the topic already has, and in another row of its id', async () => {
-    expect(
-      await problemsOf('topic_id,title,priority\nt1,Topic 2,default\nt1,Topic 1,default\n'),
-    ).toHaveLength(1);
-  });
-
   it.each([
     ['title', 'topic_id'],
     ['Topic Title', 'Topic ID'],
@@ -118,9 +112,5 @@ describe('a title is that of its id', () => {
     const importing = await Importing.on(warehouse);
     const { problems } = await importing.prepare(`topic_id,title,priority\n${cells},high\n`, false, true);
     expect(problems).toEqual([]);
-  });
-
-  it('for a company too when it was that once', async () => {
-    expect(await problemsOf('company_id,name,is_vip,base_name\n1,Acme Ltd,yes,Acme Ltd\n')).toEqual([]);
   });
 });

@@ -54,13 +54,6 @@ describe('two people who want different values for one field', () => {
     expect(report.preview).toMatchObject({ changes: 0, requests: { total: 0 } });
   });
 
-  it('are a conflict of the second one when the first is being sent', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    importing.queue.move(importing.queue.all(), 'sending');
-    await importing.runBy('Ben', await wish('high'));
-    expect(states()).toEqual(['Anna low sending', 'Ben high conflict']);
-  });
-
   it('are a conflict of the second one when the first was applied and nobody can have seen that', async () => {
     await importing.runBy('Anna', await wish('low'));
     importing.settle('t1', 'applied');
@@ -89,65 +82,6 @@ describe('two people who want different values for one field', () => {
     await importing.runBy('anna', await wish('high'));
     expect(states()).toEqual(['Anna low superseded', 'anna high queued']);
   });
-
-  it('hold back the whole row, and no field of other rows or of other people', async () => {
-    await importing.runBy('Anna', 'topic_id,priority,lifecycle_state\nt1,low,completed\nt2,low,\n');
-    await importing.runBy('Ben', 'topic_id,priority,archived\nt1,high,yes\nt2,low,yes\n');
-    expect(importing.queued).toEqual([
-      't1 {"priority":"low","lifecycle_state":"completed"} conflict',
-      't2 {"priority":"low"} queued',
-      't1 {"priority":"high","archived":true} conflict',
-      // What Anna wants already stays hers.
-      't2 {"archived":true} queued',
-    ]);
-  });
-
-  it('include one who wants what the warehouse has', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('default'));
-    expect(states()).toEqual(['Anna low conflict', 'Ben default conflict']);
-  });
-
-  it('are not decided by a third', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('high'));
-    await importing.runBy('Cleo', await wish('very_high'));
-    expect(states()).toEqual(['Anna low conflict', 'Ben high conflict', 'Cleo very_high conflict']);
-    for (const name of ['Ben', 'Cleo']) expect(only('Anna').error).toContain(`${name} wants`);
-  });
-
-  it('agree when one of them wants what the other one does', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    await importing.runBy('Ben', await wish('high'));
-    await importing.runBy('Anna', await wish('very_low'));
-    expect(states()).toEqual(['Anna low superseded', 'Ben high conflict', 'Anna very_low conflict']);
-    expect(only('Ben').error).toContain('Anna wants priority very_low');
-    await importing.runBy('Anna', await wish('high'));
-    expect(states().slice(1)).toEqual([
-      'Ben high superseded',
-      'Anna very_low superseded',
-      'Anna high queued',
-    ]);
-  });
-
-  it('the same file again changes nothing, and shows the conflict', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    const file = await wish('high');
-    await importing.runBy('Ben', file);
-    const again = await importing.runBy('Ben', file);
-    expect(again).toMatchObject({
-      exitCode: 0,
-      rows: [{ outcome: 'imported_before', changeId: only('Ben').id }],
-    });
-    expect(importing.queue.all()).toHaveLength(2);
-  });
-
-  it('queue nothing in a dry run or when another row is wrong', async () => {
-    await importing.runBy('Anna', await wish('low'));
-    const report = await importing.runBy('Ben', 'topic_id,priority\nt1,high\nnope,high\n');
-    expect(report.rows.map(({ outcome }) => outcome)).toEqual(['not_queued', 'invalid']);
-    expect(states()).toEqual(['Anna low queued']);
-  });
 });
 
 describe('the decision', () => {
@@ -162,25 +96,5 @@ describe('the decision', () => {
     expect(states()).toEqual(['Anna low queued', 'Ben high superseded']);
     expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
     expect(only('Ben').supersededBy).toBe(only('Anna').id);
-  });
-
-  it('is not made by choosing both', () => {
-    for (const selection of [
-      decide(only('Anna'), only('Ben')),
-      { ids: [], filter: { status: ['conflict'] } } as const,
-    ]) {
-      const decisions = retry(importing.queue, selection, { overwrite: true });
-      expect(decisions.map(({ done, reason }) => [done, reason])).toEqual([
-        [false, `change ${only('Ben').id} sets another value: retry one of the two by its id`],
-        [false, `change ${only('Anna').id} sets another value: retry one of the two by its id`],
-      ]);
-    }
-    expect(states()).toEqual(['Anna low conflict', 'Ben high conflict']);
-  });
-
-  it('needs one more step after cancel', () => {
-    cancel(importing.queue, decide(only('Ben')));
-    expect(states()).toEqual(['Anna low conflict', 'Ben high cancelled']);
-    expect(retry(importing.queue, decide(only('Anna')), {})).toMatchObject([{ done: true }]);
   });
 });

@@ -37,16 +37,6 @@ describe('cancel', () => {
     ]);
   });
 
-  it('selects by status or source, and skips settled changes', () => {
-    importing.settle('t1', 'applied');
-    importing.settle('t2', 'failed');
-    const of = (filter: Parameters<typeof cancel>[1]['filter']) =>
-      lines(cancel(importing.queue, { ids: [], filter }));
-    expect(of({ source: 'other.csv' })).toEqual([]);
-    expect(of({ status: ['failed'] })).toEqual(['t2 cancelled null']);
-    expect(of({ source: 'list.csv' })).toEqual(['t3 cancelled null', 't4 cancelled null']);
-  });
-
   it('refuses unknown ids and cancels nothing', () => {
     expect(() => cancel(importing.queue, named('t1', 'nope', 'none'))).toThrow(UsageError);
     expect(importing.queue.withStatus('cancelled')).toEqual([]);
@@ -72,12 +62,6 @@ describe('retry', () => {
     expect(again.idempotencyKey).not.toBe(lost.idempotencyKey);
   });
 
-  it('with --overwrite, replaces the value that the API had', () => {
-    const lost = importing.settle('t1', 'conflict', { remoteBefore: { priority: 'high' } });
-    retry(importing.queue, { ids: [], filter: { status: ['conflict'] } }, { overwrite: true });
-    expect(importing.queue.get(lost.id)).toMatchObject({ overwrite: true, base: { priority: 'high' } });
-  });
-
   it('is refused for a change that did not fail, and when a later change sets the same field', async () => {
     importing.settle('t1', 'applied');
     const lost = importing.settle('t2', 'conflict', { remoteBefore: null });
@@ -91,22 +75,6 @@ describe('retry', () => {
       't3 queued null',
       't4 queued it is queued: the next push sends it',
     ]);
-  });
-
-  it('takes only one of two changes that set the same field', async () => {
-    importing.settle('t1', 'failed');
-    const [first] = importing.queue.withStatus('failed');
-    const { id, revision, status, ...wish } = first!;
-    importing.queue.add([wish]);
-    importing.queue.move(
-      importing.queue.withStatus('queued').filter(({ entityId }) => entityId === 't1'),
-      'failed',
-    );
-    const decisions = retry(importing.queue, { ids: [], filter: { status: ['failed'] } }, {});
-    expect(decisions.map(({ done }) => done)).toEqual([true, false]);
-    expect(decisions[1]?.reason).toBe(
-      `change ${first!.id} is open and sets the same field: cancel one of the two`,
-    );
   });
 });
 
@@ -153,17 +121,5 @@ describe('retry of a change whose topic was merged', () => {
     });
     expect(added?.idempotencyKey).not.toBe(failed.idempotencyKey);
     expect(importing.queue.get(failed.id)).toMatchObject({ status: 'superseded', supersededBy: added?.id });
-  });
-
-  it('is refused when an open change sets the same field of the survivor, or when it is an undo', async () => {
-    await failedOf();
-    const open = lines(retry(importing.queue, named('folded'), { followMerges: true }, await storedOf()));
-    expect(open).toEqual([expect.stringMatching(/^folded failed change .* is open and sets the same field/)]);
-    cancel(importing.queue, named('t2', 'folded'));
-    const undo = await failedOf({ undoes: ['x'] });
-    const selection = { ids: [undo.id], filter: {} };
-    expect(lines(retry(importing.queue, selection, { followMerges: true }, await storedOf()))).toEqual([
-      'folded failed it undoes a change of the topic that was merged into Topic 2 (t2), and would set an old value there: cancel it',
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../../src/serve/http/metrics.js';
-import { emptySchedule, now, someFacts, someRun, someSchedule } from '../serving.js';
+import { now, someFacts, someRun, someSchedule } from '../serving.js';
 
 /** The lines of one metric, without its help. */
 async function lines(metrics: Metrics, name: string, facts: Parameters<Metrics['render']>[0] = someFacts) {
@@ -31,20 +31,6 @@ describe('what happened', () => {
     );
   });
 
-  it('counts runs by outcome, with their length unless they were skipped', async () => {
-    const metrics = new Metrics();
-    for (const run of [...someSchedule.history, someRun]) metrics.run(run);
-    expect(await lines(metrics, 'runs_total')).toEqual([
-      'signalhouse_runs_total{job="nightly",outcome="done"} 2',
-      'signalhouse_runs_total{job="export",outcome="failed"} 1',
-      'signalhouse_runs_total{job="hourly-push",outcome="skipped"} 1',
-    ]);
-    expect(await lines(metrics, 'run_duration_seconds_sum')).toEqual([
-      'signalhouse_run_duration_seconds_sum{job="nightly",outcome="done"} 5020',
-      'signalhouse_run_duration_seconds_sum{job="export",outcome="failed"} 4',
-    ]);
-  });
-
   it('has a series for every job, outcome and endpoint from the start, so that the first failure is growth', async () => {
     const metrics = new Metrics();
     metrics.begin({ jobs: ['nightly', 'dump'], endpoints: ['topics', 'whoami'] });
@@ -62,29 +48,11 @@ describe('what happened', () => {
       'signalhouse_runs_total{job="dump",outcome="failed"} 1',
     );
   });
-
-  it('counts rows by table and change', async () => {
-    const metrics = new Metrics();
-    metrics.rows('topics', { new: 3, changed: 2, removed: 0 });
-    metrics.rows('topics', { new: 1, changed: 0, removed: 1 });
-    expect(await lines(metrics, 'rows_total')).toEqual([
-      'signalhouse_rows_total{table="topics",change="new"} 4',
-      'signalhouse_rows_total{table="topics",change="changed"} 2',
-      'signalhouse_rows_total{table="topics",change="removed"} 1',
-    ]);
-  });
 });
 
 describe('what is', () => {
   it.each([
     ['budget_remaining_requests', ['signalhouse_budget_remaining_requests 83']],
-    ['due', ['signalhouse_due 1204']],
-    [
-      'queue_changes',
-      ['queued', 'applied', 'conflict'].map(
-        (status, index) => `signalhouse_queue_changes{status="${status}"} ${[12, 340, 2][index]}`,
-      ),
-    ],
     [
       'freshness_seconds',
       [
@@ -106,36 +74,9 @@ describe('what is', () => {
     ],
     // The last run of the other one was skipped, which is no run.
     ['last_exit_code', ['signalhouse_last_exit_code{job="nightly"} 0']],
-    ['api_unavailable_seconds', ['signalhouse_api_unavailable_seconds 0']],
-    ['ready', ['signalhouse_ready 1']],
-    [
-      'warehouse_bytes',
-      [
-        'signalhouse_warehouse_bytes{file="worker"} 48234496',
-        'signalhouse_warehouse_bytes{file="published"} 31981568',
-      ],
-    ],
     ['running', ['signalhouse_running{job="nightly"} 0', 'signalhouse_running{job="hourly-push"} 1']],
-    ['info', ['signalhouse_info{version="1.2.3"} 1']],
-    [
-      'organization_info',
-      ['signalhouse_organization_info{organization="org_1",organization_name="Acme Tools"} 1'],
-    ],
   ])('shows %s', async (name, expected) => {
     expect(await lines(new Metrics({ version: '1.2.3' }), name)).toEqual(expected);
-  });
-
-  it('is absent before there are facts, and gone with them', async () => {
-    const metrics = new Metrics();
-    expect(await lines(metrics, 'budget_remaining_requests', null)).toEqual([]);
-    expect(await lines(metrics, 'budget_remaining_requests')).toHaveLength(1);
-    await metrics.render(someFacts, someSchedule, now);
-    const later = await metrics.render(
-      { ...someFacts, queue: {}, contents: { ...someFacts.contents, left: null } },
-      emptySchedule,
-      now,
-    );
-    expect(later).not.toMatch(/^signalhouse_(queue_changes|due|running|last_success_timestamp_seconds)[ {]/m);
   });
 
   it('shows for how long a run has been waiting for the API, and the exit code of the last run', async () => {
@@ -157,10 +98,5 @@ describe('what is', () => {
     const evil = 'a"} 1\nsignalhouse_due 0\\';
     const text = await metrics.render({ ...someFacts, queue: { [evil]: 1 } }, someSchedule, now);
     expect(text).toContain('signalhouse_queue_changes{status="a\\"} 1\\nsignalhouse_due 0\\\\"} 1');
-  });
-
-  it('shows the process on request', async () => {
-    const text = await new Metrics({ process: true }).render(null, emptySchedule, now);
-    expect(text).toContain('process_resident_memory_bytes');
   });
 });

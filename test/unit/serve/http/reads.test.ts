@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.js';
-import { UsageError } from '../../../../src/base/errors.js';
 import { buildServer } from '../../../../src/serve/http/server.js';
 import { emptySchedule, now, serving, someDetails, someFacts, someSchedule } from '../serving.js';
 
@@ -46,57 +45,9 @@ describe('probes', () => {
       { code: 'not_ready', message: 'The worker is shutting down.' },
     ]);
   });
-
-  it('says why it is not ready when the facts cannot be read', async () => {
-    const app = buildServer(serving({ facts: () => Promise.reject(new Error('no disk')) }));
-    await app.inject({ url: '/status.json', headers: { host: 'localhost' } });
-    const answer = await app.inject({ url: '/readyz', headers: { host: 'localhost' } });
-    expect([answer.statusCode, answer.json().message]).toEqual([
-      503,
-      'The warehouse cannot be read: no disk',
-    ]);
-    await app.close();
-  });
 });
 
 describe('what is shown', () => {
-  it('gives the facts as data', async () => {
-    const answer = await ask('/status.json');
-    expect(answer.json()).toMatchObject({
-      version: '1.2.3',
-      problem: null,
-      schedule: { running: { job: 'hourly-push' } },
-    });
-    const { publishedAt, freshness, spending, spent, queue, contents } = someFacts;
-    expect(answer.json().facts).toEqual({
-      organization: { id: 'org_1', name: 'Acme Tools' },
-      publishedAt,
-      files: { worker: 48_234_496, published: 31_981_568 },
-      rows: contents.rows,
-      backlog: { due: 1_204, requests: 1_310, minutes: 11.4 },
-      freshness,
-      budget: { ...spending, ...spent },
-      queue,
-      rejected: [
-        {
-          endpoint: 'people',
-          records: 3,
-          lastSeenAt: '2026-11-20T03:02:00.000Z',
-          example: 'email: Invalid input: expected string, received number',
-        },
-      ],
-      drift: [
-        {
-          endpoint: 'topics',
-          path: '$.sentiment.score',
-          kind: 'unknown_field',
-          occurrences: 412,
-          firstSeenAt: '2026-11-02T03:00:00.000Z',
-        },
-      ],
-    });
-  });
-
   it('gives the page before there are facts, and with none planned', async () => {
     const answer = await ask('/', {
       facts: () => Promise.reject(new Error('no disk')),
@@ -104,19 +55,6 @@ describe('what is shown', () => {
     });
     expect(answer.statusCode).toBe(200);
     expect(answer.body).toMatch(/The warehouse cannot be read<\/h3>\s*<p[^>]*>no disk/);
-  });
-
-  it('reads the facts once for many who ask at once', async () => {
-    let readings = 0;
-    const facts = async () => {
-      readings++;
-      return someFacts;
-    };
-    const app = buildServer(serving({ facts }));
-    const headers = { host: 'localhost' };
-    await Promise.all(Array.from({ length: 50 }, () => app.inject({ url: '/metrics', headers })));
-    expect(readings).toBe(1);
-    await app.close();
   });
 
   it.each(['/', '/runs', '/status.json', '/metrics', '/assets/page.css', '/healthz', '/nowhere'])(
@@ -159,11 +97,6 @@ describe('the report', () => {
     expect((await ask('/report')).statusCode).toBe(404);
     expect((await ask('/')).body).not.toContain('href="/report"');
   });
-
-  it('refuses a date that is none', async () => {
-    const refuses = () => Promise.reject(new UsageError('The date cannot be read.'));
-    expect((await ask('/report?since=soon', { report: refuses })).statusCode).toBe(400);
-  });
 });
 
 describe('runs', () => {
@@ -184,11 +117,6 @@ describe('runs', () => {
       expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
     }
     expect(read).toEqual([night?.run_id]);
-  });
-
-  it('a run that the snapshot lost meanwhile is not found', async () => {
-    const answer = await ask(`/runs/${night?.run_id}`, { run: async () => null });
-    expect(answer.statusCode).toBe(404);
   });
 
   it.each(['Europe/Nowhere', '%00', 'x'.repeat(5_000), 'UTC&zone=UTC', '..%2F..'])(

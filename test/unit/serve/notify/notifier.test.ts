@@ -81,15 +81,6 @@ describe('the webhook', () => {
     await second.stop();
   });
 
-  it('is tried again where that may help', async () => {
-    answers = [500, 429, 200];
-    const { notifier, lines } = notifying();
-    notifier.run({ ...someRun, outcome: 'failed' });
-    await notifier.settled();
-    expect([paths.length, heard.length, lines]).toEqual([3, 1, []]);
-    await notifier.stop();
-  });
-
   it.each([
     ['refused', 404, 1],
     ['redirected', 302, 1],
@@ -114,39 +105,4 @@ describe('the webhook', () => {
       await notifier.stop();
     },
   );
-
-  it('is not waited for at the end', async () => {
-    answers = ['hang'];
-    const { notifier } = notifying({ deliver: webhook({ url, clock, timeoutMs: 60_000 }) });
-    notifier.run({ ...someRun, outcome: 'failed' });
-    while (paths.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await notifier.stop();
-    expect(heard).toEqual([]);
-  });
-
-  it('hears of stale data by itself, once', async () => {
-    let freshness = someFacts.freshness.slice(0, 2);
-    let looks = 0;
-    const { notifier } = notifying({
-      read: () => {
-        looks++;
-        return { ...someFacts, freshness };
-      },
-      everyMs: 0,
-    });
-    const looked = async () => {
-      for (const from = looks; looks < from + 3; ) await new Promise((resolve) => setImmediate(resolve));
-      await notifier.settled();
-    };
-    notifier.start();
-    await looked();
-    freshness = freshness.map((one) => ({ ...one, at: new Date(now).toISOString() }));
-    await looked();
-    await notifier.stop();
-    expect(heard.map(({ event, subject }) => `${subject} ${event}`)).toEqual([
-      'people stale',
-      'people recovered',
-    ]);
-    expect(heard[0]?.text).toMatch(/^\[Acme Tools\] people is stale: was last complete 2 d 7 h ago/);
-  });
 });

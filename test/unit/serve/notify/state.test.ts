@@ -41,13 +41,6 @@ describe('jobs', () => {
     expect(told).toEqual(['', 'failed', '', '', '', 'incomplete', 'recovered', '']);
   });
 
-  it('are told of when they fail at once, each for itself', () => {
-    let state = afterRun({}, run('failed'));
-    state = afterRun(state, run('failed', 'push'));
-    state = afterRun(state, run('done', 'export'));
-    expect(pending(state).map(({ name }) => name)).toEqual(['nightly', 'push']);
-  });
-
   it('are told of as they are now when what was to be told did not arrive', () => {
     const failing = afterRun({}, run('failed'));
     expect(pending(afterRun(failing, { ...run('failed'), message: 'another reason' }))).toMatchObject([
@@ -77,10 +70,6 @@ describe('data', () => {
     expect(pending(afterCheck({}, [topics(null)], now, now - 1.1 * hour))).toMatchObject([
       { detail: expect.stringContaining('never complete') },
     ]);
-  });
-
-  it('without an objective is never told of', () => {
-    expect(afterCheck({}, [{ ...topics(9_999), objectiveMinutes: null }], now, now)).toEqual({});
   });
 });
 

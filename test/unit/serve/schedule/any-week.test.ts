@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededChance } from '../../../../src/serve/schedule/agenda.js';
-import { lastDue, nextRun } from '../../../../src/serve/schedule/cron.js';
+import { lastDue } from '../../../../src/serve/schedule/cron.js';
 import type { RunRecord } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
+import { propertyRuns } from '../../../support/runs.js';
 import { clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
 
 const minute = 60_000;
-const day = 1440 * minute;
 const crons = ['*/20 * * * *', '0 * * * *', '30 2 * * *', '15 1,2,3 * * *', '0 3 * * 0', '*/45 1-4 * * *'];
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York'];
 /** The days before clocks change in one of the zones. */
@@ -23,32 +22,6 @@ const someJobs = fc
   .map((all) => all.map(({ cron, ...more }, index) => job(`job-${index}`, cron, more)));
 
 describe('any week', () => {
-  it('runs every due moment once when runs are short', async () => {
-    await fc.assert(
-      fc.asyncProperty(someJobs, fc.constantFrom(...starts), fc.string(), async (jobs, start, seed) => {
-        const clock = clockAt(start);
-        const chance = seededChance(seed);
-        const { scheduler, settled, pass } = scheduling(jobs, { clock, chance });
-        await scheduler.start();
-        await pass(2 * day);
-        await scheduler.stop();
-        for (const one of jobs) {
-          const expected: number[] = [];
-          const from = lastDue(one, Date.parse(start))!;
-          for (let due: number | null = from; due !== null && due <= clock.now() - 100_000_000; ) {
-            expected.push(due);
-            due = nextRun(one, due);
-          }
-          const ran = settled.filter((record) => record.job === one.name);
-          expect(ran.map(({ dueAt }) => Date.parse(dueAt!)).slice(0, expected.length)).toEqual(expected);
-          expect(new Set(ran.map(({ dueAt }) => dueAt)).size).toBe(ran.length);
-          expect(ran.every(({ outcome }) => outcome === 'done')).toBe(true);
-        }
-      }),
-      { numRuns: 12 },
-    );
-  });
-
   it('never runs two at a time or one twice, and settles the last due moment, through kills and sleep', async () => {
     const event = fc.constantFrom('restart', 'kill', 'sleep', 'pass');
     const events = fc.array(fc.tuple(event, fc.integer({ min: 1, max: 600 })), { maxLength: 8 });
@@ -107,7 +80,7 @@ describe('any week', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(6, 100) },
     );
   });
 });

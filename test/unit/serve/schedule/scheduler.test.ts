@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LockedError, OutageError, RefusedError, UsageError } from '../../../../src/base/errors.js';
-import { exitCodeOf, type JobResult } from '../../../../src/serve/schedule/record.js';
+import { LockedError, OutageError, RefusedError } from '../../../../src/base/errors.js';
+import type { JobResult } from '../../../../src/serve/schedule/record.js';
 import type { RunJob } from '../../../../src/serve/schedule/scheduler.js';
 import { brief, clockAt, done, job, memoryStore, scheduling } from './scheduling.js';
 
@@ -53,19 +53,6 @@ describe('at its time', () => {
     await scheduler.stop();
   });
 
-  it('starts later by its jitter', async () => {
-    const clock = clockAt('2026-05-01T02:00:00Z');
-    const memory = memoryStore({ jobs: { nightly: settled('2026-04-30T03:00:00.000Z') }, history: [] });
-    const jittery = { ...nightly, jitterSeconds: 600 };
-    const { scheduler, settled: records, pass } = scheduling([jittery], { clock, memory, chance: () => 0.5 });
-    await scheduler.start();
-    await pass(2 * hour);
-    expect(records).toMatchObject([
-      { dueAt: '2026-05-01T03:00:00.000Z', startedAt: '2026-05-01T03:05:00.000Z', trigger: 'schedule' },
-    ]);
-    await scheduler.stop();
-  });
-
   it('goes on after a job that failed, a listener that threw, and a memory that cannot be written', async () => {
     const clock = clockAt('2026-05-01T00:30:00Z');
     const run: RunJob = () =>
@@ -82,12 +69,6 @@ describe('at its time', () => {
     expect(heard).toEqual(Array(3).fill('the key is refused. Get another.'));
     expect(scheduler.view().history[0]).toMatchObject({ outcome: 'failed', exitCode: 5 });
     await scheduler.stop();
-  });
-
-  it('refuses jobs that cannot be scheduled', () => {
-    expect(() => scheduling([job('x', 'every day')], { clock: clockAt('2026-05-01T00:00:00Z') })).toThrow(
-      UsageError,
-    );
   });
 });
 
@@ -117,24 +98,6 @@ describe('a job that an outage of the API ended', () => {
     await pass(20.2 * hour);
     // The try that would come at 03:15, after the one at 02:15, is left to the schedule.
     expect(brief(records).slice(-2)).toEqual(['nightly schedule failed 03:00', 'nightly retry failed -']);
-    await scheduler.stop();
-  });
-
-  it('is tried again on time, however short the pause is', async () => {
-    const clock = clockAt('2026-05-01T02:59:00Z');
-    const memory = remembers('2026-04-30T03:00:00.000Z');
-    const run: RunJob = () => Promise.reject(outage);
-    const pauses = { firstMinutes: 0.01, maxMinutes: 0.02 };
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([nightly], { clock, memory, run, retry: pauses });
-    await scheduler.start();
-    await pass(62_000);
-    expect(records.slice(0, 3).map(({ startedAt }) => startedAt?.slice(14, -1))).toEqual([
-      ...['00:00.000', '00:00.600', '00:01.800'],
-    ]);
     await scheduler.stop();
   });
 
@@ -202,22 +165,6 @@ describe('what was missed', () => {
     await scheduler.stop();
   });
 
-  it('is made up for once when the machine wakes up', async () => {
-    const clock = clockAt('2026-05-20T10:30:00Z');
-    const { scheduler, settled: records, pass } = scheduling([job('hourly', '@hourly')], { clock });
-    await scheduler.start();
-    await pass(hour);
-    clock.skip(8 * hour);
-    await pass(hour);
-    expect(brief(records)).toEqual([
-      'hourly catch-up done 10:00',
-      'hourly schedule done 11:00',
-      'hourly catch-up done 19:00',
-      'hourly schedule done 20:00',
-    ]);
-    await scheduler.stop();
-  });
-
   it('is not made out of a clock that is set back: a little and nothing runs twice, far and nothing stands still', async () => {
     const clock = clockAt('2026-05-20T10:30:00Z');
     const { scheduler, settled: records, pass } = scheduling([job('hourly', '@hourly')], { clock });
@@ -270,27 +217,6 @@ describe('one at a time', () => {
       'waits schedule done 01:30',
     ]);
     expect(records[0]?.message).toBe('long has been running since 2026-05-20T01:00:00.000Z');
-    await scheduler.stop();
-  });
-
-  it('keeps one run of a job waiting, never two', async () => {
-    clock = clockAt('2026-05-20T00:59:00Z');
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([job('long', '*/30 * * * *')], {
-      clock,
-      run: long,
-    });
-    await scheduler.start();
-    await pass(92 * minute);
-    expect(brief(records)).toEqual([
-      'long schedule skipped 01:30',
-      'long schedule skipped 02:00',
-      'long catch-up done 00:30',
-    ]);
-    expect(scheduler.view()).toMatchObject({ running: { dueAt: '2026-05-20T01:00:00.000Z' } });
     await scheduler.stop();
   });
 
@@ -357,39 +283,6 @@ describe('the end', () => {
     expect(brief(next.settled)).toEqual(['nightly catch-up done 03:00', 'second catch-up done 04:00']);
     await next.scheduler.stop();
   });
-
-  it('lets a job finish that can within the time, and counts it as done', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const run: RunJob = () => clock.sleep(24_000).then(() => done);
-    const { scheduler, settled: records } = scheduling([nightly], { clock, run });
-    await scheduler.start();
-    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
-    expect(records).toMatchObject([{ outcome: 'done', endedAt: '2026-05-20T10:00:24.000Z' }]);
-  });
-
-  it('gives up what is in flight when the time is over', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const run: RunJob = (_, { kill }) => clock.sleep(hour, kill).then(() => done);
-    const { scheduler, settled: records } = scheduling([nightly], { clock, run, shutdownSeconds: 10 });
-    await scheduler.start();
-    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
-    expect(records).toMatchObject([{ outcome: 'interrupted', endedAt: '2026-05-20T10:00:10.000Z' }]);
-  });
-
-  it('begins nothing when the end comes before the beginning is over', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock });
-    await Promise.all([scheduler.start(), scheduler.stop()]);
-    await pass(24 * hour);
-    expect(records).toEqual([]);
-  });
-
-  it('does not wait for ever for a job that hears nothing', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const { scheduler } = scheduling([nightly], { clock, run: () => clock.sleep(hour).then(() => done) });
-    await scheduler.start();
-    expect(await clock.run(scheduler.stop())).toEqual({ finished: false });
-  });
 });
 
 describe('once', () => {
@@ -404,33 +297,6 @@ describe('once', () => {
     ]);
     const again = scheduling(jobs, { clock, memory });
     expect(await clock.run(again.scheduler.runOnce())).toEqual([]);
-  });
-
-  it('ends with the exit code that its runs add up to', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const results = { fine: done, lacking: { ...done, outcome: 'incomplete', exitCode: 3 } } as const;
-    const run: RunJob = async (one) => {
-      if (one.name === 'refused') throw new RefusedError('the key is refused');
-      return one.name === 'lacking' ? results.lacking : results.fine;
-    };
-    const codes = [['fine'], ['fine', 'lacking'], ['lacking', 'refused', 'fine'], []].map(async (names) => {
-      const { scheduler } = scheduling(
-        names.map((name) => job(name, '@daily')),
-        { clock, run },
-      );
-      return exitCodeOf(await scheduler.runOnce());
-    });
-    expect(await Promise.all(codes)).toEqual([0, 3, 5, 0]);
-  });
-
-  it('ends early when it is told to stop', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const run: RunJob = (_, { stop }) => clock.sleep(hour, stop).then(() => done);
-    const { scheduler } = scheduling([nightly, job('hourly', '@hourly')], { clock, run });
-    const all = scheduler.runOnce();
-    const end = clock.sleep(minute).then(() => scheduler.stop());
-    expect(brief(await clock.run(all))).toEqual(['nightly once interrupted 03:00']);
-    await clock.run(end);
   });
 });
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { reportPage } from '../../../src/report/page.js';
-import { faint, keepPicture, launchChromium, noChromium } from '../../support/chromium.js';
-import { someReport } from './some-report.js';
+import { reportPage } from '../../src/report/page.js';
+import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
+import { someReport } from '../unit/report/some-report.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'signalhouse-report-'));
 const file = join(dir, 'report.html');
