@@ -20,7 +20,8 @@
 --   $paged            whether an answer has pages, of $page_size items
 --   $max_answer_bytes the most bytes that an answer may have
 --   $run_id           this run, which does not ask twice for what it could not store; '' outside of a run
---   {{touched}}       what something else than its parent's fields changed (sql/sync/touched.sql), with its parameters
+--   {{touched}}       what changes this child although no field of its parent's list item shows it, as branches of a UNION: the
+--                     entity and the last answer that showed it (sql/sync/touched)
 --   {{not_requested}} further reasons for not requesting the child of an item, as branches of a CASE over `parents`. Text,
 --                     because each names its own parameters, and a child without one does not pay for it.
 --
@@ -67,7 +68,11 @@ conversations AS (
 ),
 touched AS (
   SELECT entity_id, max(answer_no) AS answer_no
-  FROM ({{touched}})
+  FROM (
+    SELECT NULL::VARCHAR AS entity_id, NULL::BIGINT AS answer_no
+    WHERE false
+    {{touched}}
+  )
   GROUP BY entity_id
 ),
 compared AS (

@@ -119,7 +119,12 @@ const dueColumns = `entity_id, fingerprint, reason, has_failed, attempts, update
 const dueSql = sqlFile('sync/due');
 /** The people whose conversations come with their company. */
 export const withCompanySql = sqlFile('sync/with_company');
-const touchedSql = sqlFile('sync/touched');
+const touchedSql = {
+  merged: sqlFile('sync/touched/merged'),
+  joined: sqlFile('sync/touched/joined'),
+  leftTopic: sqlFile('sync/touched/left_topic'),
+  accounts: sqlFile('sync/touched/accounts'),
+};
 const futureTimesSql = sqlFile('sync/future_times');
 const clampTimesSql = sqlFile('sync/clamp_times');
 const clampVersionsSql = sqlFile('sync/clamp_versions');
@@ -325,17 +330,18 @@ export function dueQuery(
   }: DueOptions & { readonly entityId?: string | null } = {},
 ): Query {
   const { branches, params } = notRequested(child, settings, companyGroupsCome);
+  const touched = touchedBy(child);
   return {
     sql: substitute(dueSql, {
       not_requested: branches.join('\n'),
-      touched: touchedSql,
+      touched: touched.branches.map((branch) => `UNION ALL\n${branch}`).join(''),
     }),
     params: {
       ...params,
+      ...touched.params,
       child: child.name,
       list: child.list.name,
       presence: child.list.presence ?? '',
-      detail: child.list.detail,
       change_fields: child.changeFields,
       member_list: child.members?.list ?? '',
       member_parent: child.members?.parent ?? null,
@@ -355,6 +361,12 @@ export function dueQuery(
   };
 }
 
+/** Branches of a query, with the values that only they are bound to. */
+interface Branches {
+  branches: string[];
+  params: Query['params'];
+}
+
 /** Why the child of an item is not requested, whatever changes. */
 export type NotRequested =
   /** The item is deleted, or exists and is not listed any more. */
@@ -372,12 +384,18 @@ export type NotRequested =
   /** Nothing says yet whether the person has a company. */
   | 'company_unknown';
 
+/** The branches of the UNION of what changes the child although no field of its parent's list item shows it. */
+function touchedBy({ name, list }: Child): Branches {
+  const branches: string[] = [];
+  if (list.presence !== null) branches.push(touchedSql.merged);
+  if (name === 'company_groups') branches.push(touchedSql.joined);
+  if (name === 'company_groups' || name === 'person_groups') branches.push(touchedSql.leftTopic);
+  if (name === 'topic_people') branches.push(touchedSql.accounts);
+  return { branches, params: list.presence === null ? {} : { detail: list.detail } };
+}
+
 /** The branches of the CASE that says why a child is not requested. */
-function notRequested(
-  child: Child,
-  settings: DueSettings,
-  companyGroupsCome: boolean,
-): { branches: string[]; params: Query['params'] } {
+function notRequested(child: Child, settings: DueSettings, companyGroupsCome: boolean): Branches {
   const branches: string[] = [];
   const params: Query['params'] = {};
   const unless = (condition: string, why: NotRequested) =>

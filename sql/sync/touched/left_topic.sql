@@ -1,0 +1,22 @@
+-- Companies, or people, with a conversation that left its topic for none: the topic's own list, which is as long as the topic
+-- says, was fetched later and does not have it. (One that another topic's list has had since is in that topic, whatever a
+-- company or person names.)
+--
+--   $child  the child, e.g. 'company_groups'
+SELECT named.parent_id, own.answer_no
+FROM raw.documents AS named
+JOIN main.groups ON groups.id = named.id
+JOIN ops.coverage AS own
+  ON own.endpoint = 'topic_groups' AND own.entity_id = groups.topic_id AND own.error IS NULL AND own.answer_no > named.answer_no
+JOIN main.topics ON topics.id = groups.topic_id
+JOIN (
+  SELECT parent_id AS topic_id, count(*) AS listed
+  FROM raw.documents
+  WHERE endpoint = 'topic_groups'
+  GROUP BY parent_id
+  UNION ALL
+  SELECT id, 0 FROM main.topics WHERE total_group_count = 0
+) AS sizes ON sizes.topic_id = topics.id AND sizes.listed = topics.total_group_count
+ANTI JOIN (SELECT id, parent_id, answer_no FROM raw.documents WHERE endpoint = 'topic_groups') AS listed
+  ON listed.id = named.id AND (listed.parent_id = groups.topic_id OR listed.answer_no > named.answer_no)
+WHERE named.endpoint = $child AND topics.deleted_at IS NULL
