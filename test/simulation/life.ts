@@ -17,20 +17,20 @@ const weights = {
     supersedeTopic: 1,
     migrateTopic: 1,
     mergeTopics: 3,
-    deleteTopic: 3,
-    restoreTopic: 4,
+    deleteTopic: 4,
+    restoreTopic: 8,
     createPerson: 2,
     patchPerson: 4,
     mergePeople: 3,
-    deletePerson: 2,
-    restorePerson: 3,
+    deletePerson: 3,
+    restorePerson: 6,
     employ: 5,
     linkIdentity: 2,
     createCompany: 1,
     patchCompany: 3,
     mergeCompanies: 1,
     deleteCompany: 1,
-    restoreCompany: 2,
+    restoreCompany: 4,
     linkCompanyIdentity: 1,
     addGroup: 2,
     assignGroup: 5,
@@ -120,7 +120,7 @@ export interface Night {
 }
 
 /** Nights in the order in which they come: what a storm leaves wrong, the calm makes right. */
-const cycle = ['quiet', 'quiet', 'stormy', 'stormy', 'calm'] as const;
+const cycle = ['quiet', 'quiet', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
