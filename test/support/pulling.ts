@@ -1,13 +1,13 @@
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, afterEach, beforeEach, inject } from 'vitest';
+import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
 import { type Comparison, differences } from './oracle.js';
-import { Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
+import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sync.js'));
@@ -46,21 +46,6 @@ export async function startTown(options: SandboxOptions = {}): Promise<Sandbox> 
   });
   towns.set(sandbox, options);
   return sandbox;
-}
-
-/** Starts a town for each test of a file, with a data directory that is still empty. */
-export function townForEachTest(
-  options: SandboxOptions,
-  take: (made: { sandbox: Sandbox; pulling: Pulling; folders: Folders }) => void,
-): void {
-  const folders = new Folders();
-  let sandbox: Sandbox | undefined;
-  beforeEach(async () => {
-    sandbox = await startTown(options);
-    take({ sandbox, pulling: Pulling.into(folders, sandbox), folders });
-  });
-  afterEach(() => sandbox?.stop());
-  afterAll(() => folders.remove());
 }
 
 const towns = new WeakMap<Sandbox, SandboxOptions>();

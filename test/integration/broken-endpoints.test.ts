@@ -1,13 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
-import { type Pulling, town, townForEachTest } from '../support/pulling.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
 
 let sandbox: Sandbox;
 let pulling: Pulling;
-townForEachTest({ sizes: town }, (made) => {
-  ({ sandbox, pulling } = made);
+const folders = new Folders();
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: town });
+});
+beforeEach(() => {
+  sandbox.clearFaults();
+  pulling = Pulling.into(folders, sandbox);
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
 });
 
 const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInput;
@@ -42,25 +54,6 @@ describe('one broken endpoint', () => {
     expect([next.code, next.report.failures]).toEqual([0, []]);
     expect(next.seen.person_source_stats).toBe(40);
     expect(await pulling.differences()).toEqual([]);
-  });
-
-  it('whose first twelve entities fail is not given up: all others are fetched in the same run', async () => {
-    const broken = [...sandbox.world.people.keys()].sort().slice(0, 12);
-    const route = 'person_source_stats';
-    sandbox.addFaults([
-      // A list without these fields: the people are asked for in the order of their ids.
-      { match: { route: 'people' }, kind: 'replace', delete: ['*.*.isVip', '*.*.lastSeenAt'] },
-      { match: { route, pattern: `/people/(${broken.join('|')})/` }, kind: 'status', status: 500 },
-    ]);
-    // As few requests in flight as possible, so that no good answer arrives between those that fail.
-    pulling.set({ api: { concurrency: 1 } });
-    await pulling.plan(['--only', 'people']);
-    const { code, report, seen } = await pulling.sync(['--only', route]);
-    expect(code).toBe(3);
-    expect(report.failures.map(({ entityId }) => entityId).sort()).toEqual(broken);
-    expect(report.left.due).toBe(broken.length);
-    // Three attempts for each broken one, one for each of the others.
-    expect(seen[route]).toBe(3 * broken.length + 28);
   });
 
   it('a key that whoami refuses as well ends the run with exit 5, everything committed', async () => {
@@ -99,5 +92,51 @@ describe('an outage', () => {
       }),
     ]);
     expect(report.published).not.toBeNull();
+  });
+});
+
+describe('a run that is limited', () => {
+  it('--max-minutes stops in order, with everything committed', async () => {
+    const slow = await startTown({ sizes: town, latencyMs: [80, 120] });
+    try {
+      const pulling = Pulling.into(folders, slow);
+      const { code, report } = await pulling.sync(['--max-minutes', '0.03']);
+      expect(code).toBe(0);
+      expect(report).toMatchObject({
+        outcome: 'stopped',
+        stoppedBy: expect.stringContaining('--max-minutes 0.03'),
+      });
+      expect(report.left.due).toBeGreaterThan(0);
+      expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  it('a cap that the lists may need is spent on them first', async () => {
+    pulling.set({ api: { paging: { pageSize: 4 } } });
+    const { code, report } = await pulling.sync(['--max-requests', '60']);
+    expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
+    expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
+  });
+
+  it('--only reads a list and its children, or one endpoint of what is known', async () => {
+    const { code, seen } = await pulling.sync(['--only', 'companies']);
+    expect(code).toBe(0);
+    expect(Object.keys(seen).sort()).toEqual(
+      [
+        'whoami',
+        'companies',
+        'company',
+        'company_activity',
+        'groups',
+        'company_identities',
+        'company_history',
+      ].sort(),
+    );
+    // Nothing but companies was asked for: nothing else may be held to be missing.
+    expect((await pulling.sync(['--only', 'channel,stories'])).seen).toMatchObject({ stories: 2, story: 6 });
+    const only = await pulling.sync(['--only', 'company_activity']);
+    expect([only.code, only.seen]).toEqual([0, { whoami: 1 }]);
   });
 });

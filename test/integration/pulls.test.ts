@@ -8,6 +8,7 @@ import { listItems } from '../support/list-items.js';
 import { differences, expectedTables } from '../support/oracle.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
+import { changeable } from '../support/pushing.js';
 import { Folders } from '../support/signalhouse.js';
 
 const folders = new Folders();
@@ -93,6 +94,50 @@ describe('pull after pull', () => {
     const children = asked.flatMap(({ path }) => entityOf(path) ?? []);
     expect(children.length).toBeGreaterThan(20);
     expect(children.filter((id) => !moved.has(id))).toEqual([]);
+  });
+
+  it('after merges, moves and deletions, what is gone is told, and the night after costs its lists again', async () => {
+    const { world } = sandbox;
+    const people = [...world.people.values()].flatMap((one) =>
+      one.isStaff || one.isBot || one.authorIds.length === 0 ? [] : one.id,
+    );
+    const companies = [...world.companies.values()].flatMap((one) => (one.isOrgCompany ? [] : one.id));
+    const [a, b, c, d, e] = changeable(sandbox).map(({ id }) => id);
+    const [p, q, r, s] = people;
+    const [x, y, z] = companies;
+    for (const change of [
+      { kind: 'deleteTopic', topicId: a },
+      { kind: 'mergeTopics', sourceIds: [b], targetId: c },
+      { kind: 'supersedeTopic', topicId: d, successorId: e },
+      { kind: 'deletePerson', personId: p },
+      { kind: 'mergePeople', sourceIds: [q], targetId: r },
+      { kind: 'employ', personId: s, companyId: z },
+      { kind: 'mergeCompanies', sourceIds: [x], targetId: y },
+    ] as const)
+      sandbox.change(change);
+    // Only the survivor's history tells of the merge.
+    sandbox.addFaults([{ kind: 'status', status: 404, match: { path: `/people/${q}/history` } }]);
+    const { code, report } = await pulling.sync();
+    sandbox.clearFaults();
+    expect([code, report.failures]).toEqual([0, []]);
+    expect(
+      report.scans.slice(0, 3).map(({ endpoint, missing, tombstoned }) => [endpoint, missing, tombstoned]),
+    ).toEqual([
+      ['topics', 3, 2],
+      ['companies', 1, 1],
+      ['people', 2, 2],
+    ]);
+    expect(await pulling.differences({ lagging: false })).toEqual([]);
+    const [fate] = await read(pulling.dataDir, (reader) =>
+      reader.rows(`SELECT deleted_reason, merged_into_id FROM people WHERE id = '${q}'`),
+    );
+    expect(fate).toEqual({ deleted_reason: 'merged', merged_into_id: r });
+
+    const next = await pulling.sync();
+    // What is listed no more may be asked about once more: it is there.
+    const { topic = 0, ...seen } = next.seen;
+    expect([seen, next.report.rows]).toEqual([listsOnly, {}]);
+    expect(topic).toBeLessThanOrEqual(1);
   });
 
   it('the limit was never passed', () => {
