@@ -1,9 +1,10 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { columnsByName } from '../../src/warehouse/privacy/classes.js';
+import { killedAt } from '../support/killed-at.js';
 import { read, textsOf } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
@@ -269,6 +270,50 @@ describe('masked files', () => {
     const sheet = await pulling.run(['changes', 'sheet', '--out', join(folders.make(), 'topics.csv')]);
     expect({ code: sheet.code, stderr: sheet.stderr }).toEqual({ code: 0, stderr: '' });
   });
+});
+
+it('masked files answer every question of the cookbook that needs nothing else', async () => {
+  const cookbook = readFileSync(new URL('../../docs/cookbook.md', import.meta.url), 'utf8');
+  const queries = [...cookbook.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql]) => sql ?? '');
+  expect(queries.length).toBeGreaterThan(20);
+  for (const file of ['signals.duckdb', 'signals-strict.duckdb'])
+    await read(
+      pulling.dataDir,
+      async ({ rows }) => {
+        for (const sql of queries) await rows(sql.replace(/;\s*$/, ''));
+      },
+      file,
+    );
+});
+
+it('all of a masked file can be exported', async () => {
+  const all = await pulling.run(['export', '--all', '--out', join(folders.make(), 'all')]);
+  expect({ code: all.code, stderr: all.stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+it('a kill between two renames leaves whole files, none of which shows more than it may', async () => {
+  const at = killedAt({ call: 'renameSync', match: '-> .*signals\\.duckdb$', when: 'before' });
+  expect(await pulling.start(['rebuild'], at).ended).toMatchObject({ signal: 'SIGKILL' });
+  for (const name of ['signals.duckdb', 'signals-strict.duckdb', 'recovery.duckdb']) {
+    const schemas = "SELECT count(*)::INT AS n FROM duckdb_schemas() WHERE schema_name = 'raw'";
+    const [count] = await read(pulling.dataDir, ({ rows }) => rows<{ n: number }>(schemas), name);
+    expect([name, count?.n]).toEqual([name, name === 'recovery.duckdb' ? 1 : 0]);
+  }
+});
+
+it('a live file that is lost comes back whole, and never from a masked one; without a profile, all is as before', async () => {
+  const hashes = () =>
+    read(pulling.dataDir, ({ rows }) => rows('SELECT source_author_id FROM authors ORDER BY id'));
+  const before = await hashes();
+  rmSync(fileOf('worker.duckdb'));
+  expect((await pulling.run(['rebuild'])).code).toBe(0);
+  // The salt is the same on every day.
+  expect(await hashes()).toEqual(before);
+  pulling.set({});
+  expect((await pulling.run(['rebuild'])).code).toBe(0);
+  const own = ['recovery.duckdb', 'signals-strict.duckdb', 'published.json'];
+  expect(own.filter((name) => existsSync(fileOf(name)))).toEqual([]);
+  expect(await pulling.differences()).toEqual([]);
 });
 
 describe('the settings of published files', () => {

@@ -1,17 +1,4 @@
-/** A moment of the real program at which its process is killed; `kill-at.mjs` finds it from outside. */
-export interface Moment {
-  /** A statement (`run`), the closing of a database (`close`), or a function of node:fs. */
-  readonly call: 'run' | 'close' | 'renameSync' | 'fsyncSync' | 'copyFileSync' | 'writeSync';
-  /** A regular expression for the statement's text or the function's paths; everything when it is left out. */
-  readonly match?: string;
-  /** Which of those calls it is, counted from 1. */
-  readonly nth?: number;
-  readonly when: 'before' | 'within' | 'after';
-  /** For `within`: milliseconds after the call began; if it ends before that, the process waits for the kill. */
-  readonly ms?: number;
-  /** Whether the write-ahead log is folded into the file after each batch, however small it is. */
-  readonly foldsLog?: true;
-}
+import type { Moment } from '../support/killed-at.js';
 
 export interface KillPoint {
   readonly name: string;
@@ -23,7 +10,7 @@ export interface KillPoint {
   readonly publishes?: true;
   /** Whether the live file is compacted before it is published, however little of it is unused. */
   readonly compacts?: true;
-  /** Whether every `npm test` has it; the others come with KILL_RUNS. */
+  /** Whether every `npm run test:others` has it; the others come with KILL_RUNS. */
   readonly always?: true;
 }
 

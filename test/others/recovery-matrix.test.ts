@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { killPoints } from '../support/kill-points.js';
-import { Killing } from '../support/killing.js';
 import { Folders } from '../support/signalhouse.js';
+import { killPoints } from './kill-points.js';
+import { Killing } from './killing.js';
 
 /**
- * KILL_RUNS=50 is for a night: every point, and so many moments. Without it, one point of each kind that has broken
- * something before; recovery-kills.test.ts has a few moments.
+ * What a kill costs: no file, and few requests. KILL_RUNS=50 is for a night: every point, and so many moments. Without it,
+ * one point of each kind that has broken something before.
  */
 const { KILL_RUNS, KILL_SEED = '3' } = process.env;
 const moments = fc.sample(

@@ -2,12 +2,11 @@ import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
-import type { KillPoint, Moment } from './kill-points.js';
-import { read } from './published.js';
-import { Pulling, type Synced, startTown } from './pulling.js';
-import { Folders, type Ran } from './signalhouse.js';
-
-const preload = new URL('kill-at.mjs', import.meta.url).href;
+import { killedAt, type Moment } from '../support/killed-at.js';
+import { read } from '../support/published.js';
+import { Pulling, type Synced, startTown } from '../support/pulling.js';
+import { Folders, type Ran } from '../support/signalhouse.js';
+import type { KillPoint } from './kill-points.js';
 
 /** Small, and with enough batches that there is a second and a third one on every day. */
 const sizes = {
@@ -138,7 +137,7 @@ export class Victim {
   killed(command: KillPoint['command'], at: Moment, compacts = false): Promise<Ran> {
     if (compacts)
       this.pulling.set({ ...settings, warehouse: { compact: { freeShare: 0, freeMegabytes: 0 } } });
-    const env = { NODE_OPTIONS: `--import=${preload}`, KILL_AT: JSON.stringify(at) };
+    const env = killedAt(at);
     return this.pulling.start([command], env).ended;
   }
 

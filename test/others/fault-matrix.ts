@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Child, type List, resources } from '../../src/contract/resources.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { runInProcess } from './in-process.js';
-import { Pulling, type Synced, startTown } from './pulling.js';
-import { Folders, type Ran } from './signalhouse.js';
+import { runInProcess } from '../support/in-process.js';
+import { Pulling, type Synced, startTown } from '../support/pulling.js';
+import { Folders, type Ran } from '../support/signalhouse.js';
 
 /**
  * The fault matrix: every read endpoint x every kind of failure x how long it lasts. The endpoints and everything that
@@ -154,26 +154,6 @@ export function allRuns(half: 0 | 1): Cell[][] {
     }
   }
   return [...runs.values()];
-}
-
-/** A cell for each route, with each fault among them, in the three runs that `npm test` has time for. */
-export function fewRuns(): Cell[][] {
-  const [first] = halves();
-  const used: Record<string, number> = {};
-  const runs: Record<string, Cell[]> = {};
-  for (const [index, route] of routes.entries()) {
-    const kind = index % 3 === 2 ? 'answered' : 'other';
-    const ofKind = possibleFaults(route).filter(
-      (name) => isAnswered({ fault: name }) === (kind === 'answered'),
-    );
-    const [fault] = ofKind.toSorted((a, b) => (used[a] ?? 0) - (used[b] ?? 0));
-    if (fault === undefined) continue;
-    used[fault] = (used[fault] ?? 0) + 1;
-    const duration = lasting[Math.floor(index / 3) % lasting.length] as Duration;
-    const run = kind === 'answered' ? kind : first.has(route) ? 'first' : 'second';
-    runs[run] = [...(runs[run] ?? []), { route, fault, duration }];
-  }
-  return Object.values(runs);
 }
 
 /** A test for each run, over one sandbox and one pulled warehouse. */
