@@ -1,18 +1,20 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { readSheet } from '../../src/sheet/read.js';
+import type { Pulling } from '../support/pulling.js';
 import { DropFolder, lineOf, outcomes, townForPushes } from '../support/pushing.js';
 
 let sandbox: Sandbox;
+let pulling: Pulling;
 let inbox: DropFolder;
 let topics: StoredTopic[];
 townForPushes({ holds: 'nothing' }, (made) => {
-  ({ sandbox, topics } = made);
-  inbox = new DropFolder(made.pulling);
+  ({ sandbox, pulling, topics } = made);
+  inbox = new DropFolder(pulling);
 });
 
 const priorityOf = (topic: StoredTopic) => sandbox.world.topics.get(topic.id)?.priority;
@@ -83,5 +85,42 @@ describe('the drop folder', () => {
       const results = await readSheet({ path: join(inbox.path, 'done', name) });
       expect(results.rows.map(({ cells }) => cells[2])).toEqual(['applied']);
     }
+  });
+
+  it('keeps a file whose changes a cap left in the queue, and hands it back the night after', async () => {
+    const some = topics.slice(4, 9);
+    inbox.drop('capped.csv', `topic_id,priority\n${some.map(lineOf).join('')}`);
+    const first = await inbox.night(['--max-requests', '5']);
+    expect(first.code).toBe(0);
+    expect(outcomes(first.report)['capped.csv']).toBe('waiting');
+    expect(first.report.push?.left.queued).toBeGreaterThan(0);
+    const second = await inbox.night();
+    expect(outcomes(second.report)).toEqual({ 'capped.csv': 'done', 'growing.csv': 'done' });
+    for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+    const results = await readSheet({ path: join(inbox.path, 'done', 'capped.result.csv') });
+    expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
+  });
+});
+
+describe('push --result', () => {
+  it('hands the imported file back with what became of each row', async () => {
+    const [one, two] = topics.slice(12, 14) as [StoredTopic, StoredTopic];
+    const file = join(pulling.dataDir, 'mine.csv');
+    writeFileSync(file, `Topic ID;Comment;Priority\n${one.id};keep me;high\n${two.id};;${two.priority}\n`);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'low' } });
+    expect((await pulling.sync(['--only', 'topics'])).code).toBe(0);
+    expect((await pulling.run(['changes', 'import', file, '--yes'])).code).toBe(0);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
+    const out = join(pulling.dataDir, 'back.csv');
+    const pushed = await pulling.run(['push', '--result', out]);
+    expect(pushed.code).toBe(3);
+    expect(pushed.stdout).toContain(out);
+    const { columns, rows } = await readSheet({ path: out });
+    expect(columns).toEqual(['Topic ID', 'Comment', 'Priority', 'result', 'error', 'remote_value']);
+    expect(rows.map(({ cells }) => [cells[1] ?? null, cells[3]])).toEqual([
+      ['keep me', 'conflict'],
+      [null, 'unchanged'],
+    ]);
+    expect(rows[0]?.cells[5]).toBe('priority: very_low');
   });
 });
