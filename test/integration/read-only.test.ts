@@ -99,35 +99,6 @@ test('neither can a query of an assistant, who can still read', async () => {
   expectUntouched();
 });
 
-describe('spilled data', () => {
-  const large = `SELECT count(*) AS n FROM (SELECT md5(a.range::VARCHAR) AS m, a.range
-    FROM range(100_000_000) a ORDER BY m) WHERE sqrt(range) > 7`;
-
-  test('of a query that is killed is nowhere else, and gone with the next command', async () => {
-    const temporary = folders.make();
-    const spills = () => readdirSync(pulling.dataDir).filter((name) => name.startsWith('.spill-'));
-    const files = () =>
-      spills().flatMap((name) =>
-        readdirSync(join(pulling.dataDir, name), { recursive: true, withFileTypes: true }).flatMap((one) =>
-          one.isFile() ? [join(one.parentPath, one.name)] : [],
-        ),
-      );
-    const little = { SIGNALHOUSE_WAREHOUSE_QUERY_MEMORY_LIMIT: '64MB' };
-    const { child, ended } = pulling.start(['sql', large], { ...little, TMPDIR: temporary });
-    await expect
-      .poll(() => files().some((path) => statSync(path).size > 5_000_000), { timeout: 60_000 })
-      .toBe(true);
-    child.kill('SIGKILL');
-    await ended;
-    expect(readdirSync(temporary)).toEqual([]);
-    expect(spills()).toHaveLength(1);
-    expect(statSync(join(pulling.dataDir, spills()[0] ?? '')).mode & 0o777).toBe(0o700);
-    for (const path of files()) expect(statSync(path).mode & 0o077).toBe(0);
-    expect((await pulling.run(['sql', 'SELECT 1'])).code).toBe(0);
-    expect(spills()).toEqual([]);
-  });
-});
-
 describe('files that a command writes', () => {
   test.each([
     ['export', (out: string) => ['export', 'people', '--out', `${out}.csv`]],

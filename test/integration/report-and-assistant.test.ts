@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reportSource } from '../../src/app/report.js';
 import type { Row } from '../support/expected/row.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { Folders, program } from '../support/signalhouse.js';
-import { setupOf } from '../unit/app/support.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/report.js'));
@@ -66,16 +64,6 @@ describe('the numbers of the report are those of the views', () => {
     expect(html).toContain(`<strong>${(await rows('FROM backlog')).length}</strong> open topics`);
   });
 
-  it('the backlog of each week', async () => {
-    const expected = await rows(`SELECT sum(open)::BIGINT AS n FROM backlog_weekly, data_as_of
-      WHERE week > as_of::DATE - 182 AND week <= as_of::DATE GROUP BY week ORDER BY week DESC`);
-    expect(expected.length).toBeGreaterThan(10);
-    for (const by of ['priority', 'state']) {
-      const shown = tableOf(`Open topics at the end of each week, by ${by}`).map((row) => row.at(-1));
-      expect(shown).toEqual(expected.map(({ n }) => String(n)));
-    }
-  });
-
   it('what grew', async () => {
     const expected = await rows(`SELECT messages_last_7_days, messages_7_days_before, momentum, companies
       FROM backlog WHERE momentum > 0 ORDER BY momentum DESC, messages_last_7_days DESC, topic_id LIMIT 10`);
@@ -112,13 +100,6 @@ describe('the numbers of the report are those of the views', () => {
       expect.arrayContaining(shown),
     );
     expect(shown).toHaveLength(Math.min(12, atRisk.length));
-  });
-
-  it('sources by week', async () => {
-    const expected = await rows(`SELECT sum(messages)::BIGINT AS n FROM source_mix, data_as_of
-      WHERE week > as_of::DATE - 182 AND week <= as_of::DATE GROUP BY week ORDER BY week DESC`);
-    const shown = tableOf('Messages from outside by week and source').map((row) => row.at(-1));
-    expect(shown.filter((n) => n !== '0')).toEqual(expected.map(({ n }) => String(n)));
   });
 
   it('what changed since the date', async () => {
@@ -165,15 +146,6 @@ describe('the command', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('signalhouse sync');
   });
-});
-
-it('serve makes a report once for a snapshot and a date, and none before the first sync', async () => {
-  const report = reportSource(setupOf(pulling.dataDir));
-  const [first, second] = await Promise.all([report(since), report(since)]);
-  expect(first?.html).toContain('What changed since 1 Oct 2026');
-  expect(second).toBe(first);
-  await expect(async () => report('soon')).rejects.toThrow('date');
-  expect(await reportSource(setupOf(join(folders.make(), 'data')))(null)).toBe(null);
 });
 
 describe('the assistant', () => {

@@ -127,19 +127,6 @@ it('serve --test-notification sends one by each channel, and says which did not 
   for (const { stdout, stderr } of [sent, failed]) expect(stdout + stderr).not.toContain('SECRET');
 });
 
-it('e-mail goes over TLS from the first byte where the server wants that', async () => {
-  const secure = await mailServer({ secure: true });
-  try {
-    const { pulling, env } = notified({ security: 'tls', port: portOf(secure.server) });
-    const { code, stdout } = await pulling.start(['serve', '--test-notification'], env).ended;
-    expect([code, stdout]).toEqual([0, expect.stringContaining('e-mail: sent')]);
-    expect(mails.splice(0)).toHaveLength(1);
-    posts.splice(0);
-  } finally {
-    await new Promise<void>((resolve) => secure.close(resolve));
-  }
-});
-
 it('without a channel it says what to set, and a password is never sent in the clear', async () => {
   const pulling = Pulling.into(folders, sandbox);
   const { code, stderr } = await pulling.start(['serve', '--test-notification']).ended;

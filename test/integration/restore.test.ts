@@ -1,21 +1,8 @@
-import {
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { StorageError } from '../../src/base/errors.js';
 import { batchOf } from '../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../src/warehouse/warehouse.js';
 import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
@@ -33,31 +20,6 @@ async function filled(): Promise<string> {
   await warehouse.close();
   return dir;
 }
-
-test.each([
-  [
-    'a snapshot in an empty folder, which is how a backup is restored',
-    30,
-    (dir: string) => rmSync(worker(dir)),
-    /^there was no worker/,
-  ],
-  [
-    'a broken file',
-    40,
-    (dir: string) => writeFileSync(worker(dir), 'not a database'),
-    /^worker.duckdb could not be opened/,
-  ],
-])('%s is restored with a line of the level %i', async (_, level, spoil, message) => {
-  const dir = await filled();
-  spoil(dir);
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
-  await (await open(dir, { log })).close();
-  expect(lines.filter(({ msg }) => /restored from the snapshot/.test(msg))).toEqual([
-    expect.objectContaining({ level, msg: expect.stringMatching(message) }),
-  ]);
-  expect(lines.filter((line) => line.level >= 50)).toEqual([]);
-});
 
 async function topicsOf(dir: string) {
   const warehouse = await open(dir);
@@ -150,37 +112,4 @@ test('a file of a newer DuckDB is not touched', async () => {
   });
   expect(readFileSync(worker(dir)).equals(bytes)).toBe(true);
   expect(broken(dir)).toEqual([]);
-});
-
-test.each([256_000, 4_000_000])(
-  'with %d bytes of memory, a broken file is replaced by the snapshot, at once or with more memory',
-  async (bytes) => {
-    const dir = await filled();
-    writeFileSync(worker(dir), 'not a database '.repeat(1000));
-    const little = { memoryLimit: `${bytes / 1_000}KB`, mostMemory: bytes };
-    const opened = await open(dir, little).catch((error: unknown) => error);
-    if (opened instanceof Error) expect(opened).toBeInstanceOf(StorageError);
-    else await (opened as Warehouse).close();
-    // What could not be opened for lack of memory was not taken for broken: the snapshot is restored, now or then.
-    expect((await topicsOf(dir)).topics).toEqual(['published']);
-  },
-);
-
-test('limits that DuckDB does not accept do not mark the file as broken', async () => {
-  const dir = await filled();
-  const before = readFileSync(worker(dir));
-  await expect(open(dir, { memoryLimit: 'a lot' })).rejects.toMatchObject({
-    name: 'StorageError',
-    hint: expect.stringContaining('memoryLimit'),
-  });
-  expect(readFileSync(worker(dir)).equals(before)).toBe(true);
-  expect(broken(dir)).toEqual([]);
-});
-
-test('a database file that was copied in is opened unchanged', async () => {
-  const dir = await filled();
-  const other = emptyDir();
-  copyFileSync(worker(dir), worker(other));
-  expect((await topicsOf(other)).topics).toEqual(['later', 'published']);
-  expect(existsSync(join(other, 'signals.duckdb'))).toBe(false);
 });
