@@ -42,14 +42,12 @@ function change(fields: object): void {
 }
 
 describe('a run whose clock is ahead', () => {
-  it.each([60, -60])('says so, and goes by the time of the service (%i days)', async (days) => {
+  it('says so, and goes by the time of the service', async () => {
     const pulling = await started();
     await pulling.sync();
     change({ priority: 'high' });
-    const ran = await pulling.start(['sync', '--json'], ahead(days)).ended;
-    const note = new RegExp(
-      `^the clock of this machine is .* ${days > 0 ? 'ahead of' : 'behind'} the service`,
-    );
+    const ran = await pulling.start(['sync', '--json'], ahead(60)).ended;
+    const note = /^the clock of this machine is .* ahead of the service/;
     expect(JSON.parse(ran.stdout)).toMatchObject({ exitCode: 0, notes: [expect.stringMatching(note)] });
     change({ priority: 'very_high' });
     expect(await pulling.sync()).toMatchObject({ code: 0 });

@@ -176,7 +176,8 @@ describe('ids', () => {
       );
     const rejected = await rejections();
     expect(rejected.map(({ endpoint }) => endpoint)).toEqual([
-      ...['authors', 'companies', 'messages', 'people', 'person_identities', 'topic_groups', 'topics'],
+      ...['authors', 'companies', 'company_identities', 'messages', 'people', 'person_identities'],
+      ...['topic_groups', 'topics'],
     ]);
     // Neither is taken for the other.
     expect(await rowsOf(pulling, 'SELECT id, author_id FROM messages WHERE author_id IS NOT NULL')).toEqual(

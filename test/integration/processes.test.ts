@@ -104,8 +104,8 @@ describe('signals', () => {
 
 describe('kill -9 in the middle of a pull', () => {
   it('loses nothing that was committed, and the next run goes on from there', async () => {
-    const whole = await Pulling.into(folders, sandbox).sync();
     const pulling = Pulling.into(folders, sandbox);
+    const whole = (await pulling.plan()).requests.total;
     // In the lists, and between batches.
     for (const moment of [4, 150]) {
       const running = pulling.start(['sync']);
@@ -115,7 +115,7 @@ describe('kill -9 in the middle of a pull', () => {
     }
     const last = await pulling.sync();
     expect({ code: last.code, stderr: last.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(last.requests).toBeLessThan(whole.requests);
+    expect(last.requests).toBeLessThan(whole - 50);
     expect(await pulling.differences()).toEqual([]);
     const outcomes = await read(pulling.dataDir, ({ rows }) =>
       rows<{ outcome: string }>('SELECT DISTINCT outcome FROM ops.runs ORDER BY outcome'),

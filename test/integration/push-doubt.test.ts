@@ -110,8 +110,7 @@ function refuseKey(): PlainAnswer {
 
 describe('a request that was applied, and whose answer was lost', () => {
   it.each<[string, Step]>([
-    ...[400, 409].map((status): [string, Step] => [`${status}`, refusal(status)]),
-    ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/' } }],
+    ['400', refusal(400)],
     ['200 with something else', { body: { ok: true } }],
   ])('is applied, or in doubt until it is read, when the next attempt is answered %s', async (_, step) => {
     await enqueue(pulling.dataDir, [raise, rename]);
@@ -154,24 +153,8 @@ describe('a request that was applied, and whose answer was lost', () => {
 /** Ways in which the API may, or may not, show that somebody changed the entity back. */
 const traces: [string, () => void][] = [
   ['updatedAt', revert],
-  [
-    'a history',
-    () => {
-      Object.assign(topic(), { priority: 'default', updatedAt: plainTopic(1).updatedAt });
-      addHistory(uuid('t', 1));
-    },
-  ],
   ['nothing', () => Object.assign(topic(), { priority: 'default', updatedAt: undefined })],
 ];
-
-function addHistory(id: string): void {
-  const record = (number: number, at: string) => ({
-    ...{ id: uuid('h', number), changedAt: at, changedBy: 'user', operation: 'UPDATE' },
-    ...{ changes: { priority: 'low' }, previousValues: null, user: null },
-  });
-  const history = [record(2, new Date().toISOString()), record(1, '2026-10-01T08:00:00.000Z')];
-  api.histories[id] = { history, actions: [], mergedInto: null, merges: [], totalCount: 2 };
-}
 
 describe('a request that was applied, and that somebody changed back before it was read', () => {
   it.each(traces)('is a conflict, and not sent again: %s shows it', async (shown, change) => {
@@ -281,15 +264,6 @@ describe('an API that leaves archivedAt out', () => {
     });
     expect((await push(pulling)).report).toMatchObject({ applied: 1, conflict: 0 });
     expect(applied.at(-1)).toEqual({ archived: false });
-  });
-
-  it('is believed where its graph status shows the archiving', async () => {
-    topic().graphStatus = 'archived';
-    expect(await pulling.sync()).toMatchObject({ code: 0 });
-    await enqueue(pulling.dataDir, [
-      { topic: uuid('t', 1), wanted: { archived: true }, base: { archived: false } },
-    ]);
-    expect((await push(pulling)).report).toMatchObject({ unchanged: 1, conflict: 0 });
   });
 });
 

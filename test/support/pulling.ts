@@ -1,5 +1,7 @@
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { inject } from 'vitest';
 import { stringify } from 'yaml';
@@ -49,16 +51,26 @@ export async function startTown(options: SandboxOptions = {}): Promise<Sandbox> 
 }
 
 const towns = new WeakMap<Sandbox, SandboxOptions>();
-/** Data directories of this worker of the tests: the complete first pull of a town, by its options. */
-const templates = new Map<string, Promise<string>>();
 
+/** The data directory of a complete first pull of a town, made by the worker that needs it first. */
 async function firstPull(options: SandboxOptions): Promise<string> {
+  const name = createHash('sha256').update(JSON.stringify(options)).digest('hex').slice(0, 16);
+  const folder = join(inject('runFolder'), `pulled-${name}`);
+  const [dataDir, end] = [join(folder, 'data'), join(folder, 'end')];
+  if (mkdirSync(folder, { recursive: true }) === undefined) {
+    while (!existsSync(end)) await delay(100);
+    if (readFileSync(end, 'utf8') !== '') throw new Error(readFileSync(end, 'utf8'));
+    return dataDir;
+  }
   const sandbox = await startTown(options);
   try {
-    const dataDir = join(mkdtempSync(join(inject('runFolder'), 'pulled-')), 'data');
     const { code, stderr } = await new Pulling(sandbox, dataDir).sync();
     if (code !== 0) throw new Error(`the first pull exits ${code}: ${stderr}`);
+    writeFileSync(end, '');
     return dataDir;
+  } catch (error) {
+    writeFileSync(end, String(error));
+    throw error;
   } finally {
     await sandbox.stop();
   }
@@ -121,15 +133,12 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /**
    * A data directory that holds everything of the sandbox, which did not change since it started. The same options give
-   * the same organization, so only the first test of a worker pulls it.
+   * the same organization, so only the first test of a run pulls it.
    */
   static async filled(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Promise<Pulling> {
-    const options = towns.get(sandbox) ?? {};
-    const name = JSON.stringify(options);
-    const template = templates.get(name) ?? firstPull(options);
-    templates.set(name, template);
+    const template = await firstPull(towns.get(sandbox) ?? {});
     const pulling = Pulling.into(folders, sandbox);
-    cpSync(await template, pulling.dataDir, { recursive: true });
+    cpSync(template, pulling.dataDir, { recursive: true });
     return pulling;
   }
 
