@@ -307,13 +307,6 @@ describe('export', () => {
     expect(rows.length).toBe(done.find(({ name }) => name === 'topics')?.rows);
   });
 
-  it('refuses a workbook with more rows than a sheet can have', async () => {
-    const refused = await run(['--query', 'FROM range(1048576)', '--out', 'long.xlsx']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr.replaceAll(/\s+/g, ' ')).toMatch(/has more than 1,048,575 rows.*\.parquet/);
-    expect(existsSync(join(cwd, 'long.xlsx'))).toBe(false);
-  });
-
   it('writes everything to a folder', async () => {
     const { code, stdout } = await run(['--all', '--out', 'everything']);
     expect(code).toBe(0);

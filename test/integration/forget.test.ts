@@ -9,7 +9,6 @@ import {
   countsOf,
   placesOf,
   stringsOfCompany,
-  stringsOfConversation,
   stringsOfPerson,
 } from '../support/personal-strings.js';
 import { Pulling, startTown } from '../support/pulling.js';
@@ -42,12 +41,6 @@ const subjects = {
     const id = busiestPerson(sandbox.world);
     return { id, strings: stringsOfPerson(sandbox.world, id) };
   },
-  conversation: () => {
-    const [{ id }] = [...sandbox.world.groups.values()]
-      .filter((group) => group.topicId !== null)
-      .sort((a, b) => b.messageIds.length - a.messageIds.length) as unknown as [{ id: string }];
-    return { id, strings: stringsOfConversation(sandbox.world, id) };
-  },
   company: () => {
     const employees = (id: string) =>
       [...sandbox.world.people.values()].filter(({ companyId }) => companyId === id).length;
@@ -58,12 +51,12 @@ const subjects = {
   },
 };
 
-// Of a person, the simulation and the kill below say the same.
-describe.each(['conversation', 'company'] as const)('a %s that was forgotten', (type) => {
+// Of a person, the simulation and the kill below say the same; each kind has unit tests of what it is made of.
+describe('a company that was forgotten', () => {
   it('is in no byte of any file, and does not come back', async () => {
     const pulling = await Pulling.filled(folders, sandbox);
     const { dataDir } = pulling;
-    const { id, strings } = subjects[type]();
+    const { id, strings } = subjects.company();
     const weekly = join(dataDir, 'reports', 'weekly');
     mkdirSync(weekly, { recursive: true });
     mkdirSync(join(dataDir, 'inbox', 'done'), { recursive: true });
@@ -77,10 +70,10 @@ describe.each(['conversation', 'company'] as const)('a %s that was forgotten', (
     expect(strings.filter((one) => !found.some((place) => place.endsWith(`: ${one}`)))).toEqual([]);
     const counts = await countsOf(dataDir);
 
-    const asked = await pulling.run(['forget', type, id]);
+    const asked = await pulling.run(['forget', 'company', id]);
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     const report = JSON.parse(
-      await done(pulling, 'forget', type, id, '--yes', '--reason', 'request 17', '--json'),
+      await done(pulling, 'forget', 'company', id, '--yes', '--reason', 'request 17', '--json'),
     ) as ForgetReport;
     expect(report).toMatchObject({ outcome: 'forgotten', pending: [] });
     expect(report.notReached).toContainEqual(expect.stringMatching(/^mine\.csv in the data directory/));
@@ -91,7 +84,7 @@ describe.each(['conversation', 'company'] as const)('a %s that was forgotten', (
     expect(existsSync(join(weekly, 'other.html'))).toBe(true);
     const audit = await done(pulling, 'sql', '--json', "FROM audit WHERE action = 'forget'");
     expect(JSON.parse(audit)).toMatchObject([
-      { entity_type: type, reason: 'request 17', outcome: 'done', entity_id: null },
+      { entity_type: 'company', reason: 'request 17', outcome: 'done', entity_id: null },
     ]);
 
     // Everything is returned again, read again and computed again, also from the snapshot.
