@@ -19,8 +19,8 @@ const longest = [
     'others/faults-second-half',
     'others/faults-first-half',
   ],
-  ...['others/outage', 'others/cookbook', 'others/alerts', 'thorough/large-items', 'thorough/forget'],
-  ...['thorough/encryption', 'thorough/left-out-documents', 'thorough/recovery-matrix', 'thorough/explain'],
+  ...['others/outage', 'others/recovery-matrix', 'others/cookbook', 'others/alerts'],
+  ...['integration/serve', 'integration/upgrade', 'integration/forget', 'integration/large-items'],
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -64,21 +64,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          include: ['test/{integration,thorough}/**/*.test.ts'],
           isolate: false,
           globalSetup,
           // dist is loaded by Node alone.
           server: { deps: { external: [/\/dist\//] } },
-        },
-      },
-      {
-        // Like integration, and too long for every `npm test`: full disks, kills, signals, terminals.
-        extends: true,
-        test: {
-          name: 'thorough',
-          include: ['test/thorough/**/*.test.ts'],
-          globalSetup,
-          testTimeout: 900_000,
         },
       },
       {
@@ -122,16 +112,6 @@ export default defineConfig({
           globalSetup: [...globalSetup, 'test/lake/support/services.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
-        },
-      },
-      {
-        // The integration tests once more, with every command as a process of its own.
-        extends: true,
-        test: {
-          name: 'processes',
-          include: ['test/integration/**/*.test.ts'],
-          globalSetup,
-          provide: { asProcesses: true },
         },
       },
       {

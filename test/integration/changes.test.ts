@@ -156,78 +156,7 @@ describe('a sheet', () => {
   });
 });
 
-describe('a sheet that was sorted without its id column', () => {
-  it('is refused as a whole, unless somebody says that the ids are right', async () => {
-    await json(['sheet', '--out', 'sorted.csv']);
-    const { columns, rows } = await readSheet({ path: join(cwd, 'sorted.csv') });
-    const [id, priority, base] = ['topic_id', 'priority', 'base_priority'].map((name) =>
-      columns.indexOf(name),
-    );
-    // Everything but the ids moves by one row, the hidden columns too, and five priorities are edited.
-    const moved = rows.map((row, at) => {
-      const cells = [...(rows[(at + 1) % rows.length]?.cells ?? [])];
-      cells[id!] = row.cells[id!] ?? null;
-      if (at < 5) cells[priority!] = other(cells[base!]);
-      return { ...row, cells };
-    });
-    await writeGrid(join(cwd, 'sorted.csv'), { columns, rows: moved, headerRow: 1, notes: [] }, [], {
-      overwrite: true,
-    });
-    const known = (await queueOf(pulling.dataDir)).length;
-    for (const more of [['--yes'], ['--yes', '--skip-invalid']]) {
-      const refused = await json<ImportReport>(['import', 'sorted.csv', ...more], 3);
-      expect(refused).toMatchObject({ outcome: 'refused', queued: [] });
-      expect(refused.refusal).toMatch(
-        new RegExp(`^${rows.length} rows have a title that is not that of their id.*--ignore-titles$`),
-      );
-      expect(refused.problems[0]?.problem).toContain(
-        `which is "${String(rows[0]?.cells[columns.indexOf('title')])}`,
-      );
-    }
-    expect(await queueOf(pulling.dataDir)).toHaveLength(known);
-    const dry = ['import', 'sorted.csv', '--ignore-titles', '--dry-run'];
-    expect((await json<ImportReport>(dry)).preview.changes).toBe(5);
-  });
-});
-
-describe('a column that was renamed', () => {
-  it('ends with exit 2 and the name that was meant', async () => {
-    await json(['sheet', '--out', 'renamed.csv']);
-    const path = join(cwd, 'renamed.csv');
-    writeFileSync(path, readFileSync(path, 'utf8').replace(',priority,', ',Prio,'));
-    const refused = await changes(['import', 'renamed.csv', '--yes']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean priority?') });
-  });
-});
-
 describe('two people', () => {
-  it('who want different values are both told, and one of them wins by retry', async () => {
-    const [, topic] = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ id: string }>("SELECT topic_id AS id FROM backlog WHERE priority = 'default' LIMIT 2"),
-    );
-    const list = (priority: string) => `topic_id,priority\n${topic?.id},${priority}\n`;
-    const first = await changes(['import', '-', '--yes', '--by', 'Anna'], list('low'));
-    expect(first.code).toBe(0);
-    const second = await changes(['import', '-', '--yes', '--by', 'Ben'], list('high'));
-    expect(second).toMatchObject({ code: 3, stdout: expect.stringContaining('Anna wants priority low') });
-    const { changes: both } = await listed('--status', 'conflict', '--topic', topic?.id ?? '');
-    expect(both.map(({ requestedBy }) => requestedBy)).toEqual(['Ben', 'Anna']);
-    for (const { error } of both)
-      for (const who of ['Anna wants priority low', 'Ben wants priority high']) expect(error).toContain(who);
-    const text = await changes(['list', '--status', 'conflict', '--topic', topic?.id ?? '']);
-    for (const { id } of both) expect(text.stdout).toContain(`signalhouse changes retry ${id}\n`);
-    const [ben, anna] = both.map(({ id }) => id);
-    const neither = await json<{ decisions: Decision[] }>(['retry', ben ?? '', anna ?? ''], 3);
-    expect(neither.decisions.map(({ done }) => done)).toEqual([false, false]);
-    await json(['retry', anna ?? '']);
-    const { changes: now } = await listed('--topic', topic?.id ?? '');
-    expect(now.map(({ requestedBy, status }) => `${requestedBy} ${status}`)).toEqual([
-      'Ben superseded',
-      'Anna queued',
-    ]);
-    await json(['cancel', anna ?? '']);
-  });
-
   it('are the command line where only the user of a service could be named', async () => {
     const report = await json<ImportReport>([
       'import',

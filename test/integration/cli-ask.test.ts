@@ -108,19 +108,6 @@ describe('sql', () => {
     expect(stderr).toContain('one statement');
   });
 
-  it('shows as many rows as asked for, and says that there are more', async () => {
-    const { stdout, stderr } = await sql(['FROM range(10) t(n)', '--limit', '3', '--format', 'csv']);
-    expect(stdout).toBe('n\n0\n1\n2\n');
-    expect(stderr).toContain('there are more');
-    expect((await sql(['FROM range(3) t(n)', '--limit', '3'])).stderr).toBe('');
-  });
-
-  it('cuts texts to the width that there is', async () => {
-    const { stdout } = await sql(["SELECT repeat('long ', 100) AS text, 1 AS n"], { env: { COLUMNS: '60' } });
-    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBe(60);
-    expect(stdout).toContain('…');
-  });
-
   it('shows nothing that could steer a terminal', async () => {
     const { stdout } = await sql(["SELECT chr(27) || '[2J' || chr(10) || 'x' AS evil"]);
     expect(stdout).toContain('\\u001b[2J\\nx');
@@ -318,14 +305,6 @@ describe('export', () => {
     // The reader takes the sheet "topics".
     const { rows } = await readSheet({ path: join(cwd, 'all.xlsx') });
     expect(rows.length).toBe(done.find(({ name }) => name === 'topics')?.rows);
-  });
-
-  it('writes CSV for Excel on request, and for programs otherwise', async () => {
-    const query = ['--query', "SELECT '=1+1' AS text", '--out', 'text.csv', '--force'];
-    await run(query);
-    expect(readFileSync(join(cwd, 'text.csv'), 'utf8')).toBe('text\n=1+1\n');
-    await run([...query, '--bom', '--safe-cells']);
-    expect(readFileSync(join(cwd, 'text.csv'), 'utf8')).toBe("\uFEFFtext\n'=1+1\n");
   });
 
   it('writes everything to a folder', async () => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
@@ -14,8 +14,6 @@ import { read } from '../support/published.js';
 import type { Pulling } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
-type Plain = Record<string, unknown>;
-
 const folders = new Folders();
 let api: PlainApi;
 afterEach(() => api.stop());
@@ -26,69 +24,33 @@ const rowsOf = <T>(pulling: Pulling<PlainApi>, sql: string) =>
 
 /** Names that mean something in JSON paths, SQL, regular expressions, file names or JavaScript, or are just long. */
 const oddNames = [
-  ...[
-    'a"b',
-    "a'b",
-    '*',
-    '',
-    '.',
-    '$',
-    '$.id',
-    '0',
-    'a.b',
-    'a[0]',
-    '[*]',
-    '#',
-    '-1',
-    '%',
-    '?',
-    '\\',
-    '..',
-    '/a',
-  ],
-  ...[
-    '__proto__',
-    'constructor',
-    'toString',
-    'name; DROP TABLE topics',
-    '{{kinds}}',
-    '$child',
-    'é',
-    'e\u0301',
-    '王',
-  ],
-  ...['\u0000', 'x\u0000y', '\ud800', '\udfff', '\n', ' ', 'x'.repeat(3_000)],
+  ...`a"b a'b * . $ $.id 0 a.b a[0] [*] # -1 % ? \\ .. /a {{kinds}} $child é e\u0301 王`.split(' '),
+  ...['', ' ', '\n', '\u0000', 'x\u0000y', '\ud800', '\udfff', 'x'.repeat(3_000)],
+  ...['__proto__', 'constructor', 'toString', 'name; DROP TABLE topics'],
 ];
 
-/** The same value with fields of odd names in every object, the values of which differ each night. */
-function withOddFields(value: unknown, night: number): unknown {
-  if (Array.isArray(value)) return value.map((one) => withOddFields(one, night));
+/** The same value with fields of odd names in every object. */
+function withOddFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => withOddFields(one));
   if (typeof value !== 'object' || value === null) return value;
-  const odd = oddNames.map((name) => [name, { night, [name]: [null, name] }] as const);
+  const odd = oddNames.map((name) => [name, { [name]: [null, name] }] as const);
   // Object.fromEntries also makes a member __proto__.
   return Object.fromEntries([
-    ...Object.entries(value).map(([name, inner]) => [name, withOddFields(inner, night)] as const),
+    ...Object.entries(value).map(([name, inner]) => [name, withOddFields(inner)] as const),
     ...odd,
   ]);
 }
 
-/** One of everything, with members of every kind. */
-function everything(): Partial<PlainApi> {
+/** One of most things, with members of every kind. */
+function everything() {
+  const topicId = uuid('t', 1);
   const author = {
     id: uuid('a', 1),
     displayName: 'Ada',
     isBot: false,
     sourceAuthorId: 'U1',
-    sourceAvatarUrl: null,
+    sourceName: 'slack',
   };
-  const message = plainMessage(1, {
-    author: { ...author, sourceName: 'slack' },
-    channel: { id: uuid('c', 1), channelName: 'help', serverName: 'acme' },
-    metadata: { any: { thing: 1 } },
-    quoteHighlights: [{ content: 'quote', confidence: 0.5 }],
-    reactions: [{ identifier: 'plus', unicode: null, count: 1, messageId: uuid('m', 1) }],
-    replyTo: plainMessage(2),
-  });
   const company = { id: '7', name: 'Acme', domain: 'acme.example', logoUrl: null };
   const person = {
     id: '1',
@@ -99,124 +61,51 @@ function everything(): Partial<PlainApi> {
     messageCount: 1,
   };
   const identity = { id: 'i1', platform: 'slack', platformId: 'U1', platformUsername: 'ada' };
-  const history = (nth: number) => ({
-    history: [
-      {
-        id: uuid('h', nth),
-        changedAt: '2026-10-01T08:00:00.000Z',
-        changedBy: 'user',
-        operation: 'UPDATE',
-        changes: { priority: 'high' },
-        previousValues: { priority: 'low' },
-        user: { id: 'u', image: null, name: 'Bo' },
-      },
-    ],
-    actions: [],
-    mergedInto: null,
-    merges: [],
-    totalCount: 1,
+  const channel = { id: uuid('c', 1), channelName: 'help', serverName: 'acme' };
+  const message = plainMessage(1, {
+    author,
+    channel,
+    metadata: { any: { thing: 1 } },
+    replyTo: plainMessage(2),
   });
-  const topicId = uuid('t', 1);
-  const group = plainGroup(1, [message]);
-  const listed = {
-    ...group,
-    topic: { topicId, topicTitle: 'T', topicType: 'x', isV2: true, keywords: [], sources: [] },
+  const record = {
+    ...{ changedAt: '2026-10-01T08:00:00.000Z', changedBy: 'user', operation: 'UPDATE' },
+    ...{ changes: { priority: 'high' }, previousValues: { priority: 'low' }, user: { id: 'u', name: 'Bo' } },
   };
-  const layout = { root: 'r', elements: { r: { type: 'Stack', props: {}, children: [] } } };
-  const draft = {
+  const history = (nth: number) => ({
     ...{
-      slug: 'one',
-      title: 'One',
-      summary: 'S',
-      version: 1,
-      sourceRefs: [{ id: topicId, type: 'topic', label: 'T' }],
+      history: [{ id: uuid('h', nth), ...record }],
+      actions: [],
+      mergedInto: null,
+      merges: [],
+      totalCount: 1,
     },
-    ...{ list: layout, detail: { title: 'One', main: layout, sidebar: layout } },
-  };
+  });
   return {
-    topics: [
-      plainTopic(1, {
-        ...{ totalGroupCount: 1, messageCount: 1, authors: [{ ...author, sourceName: 'slack' }] },
-        persons: [{ ...person, isStaff: false, company: { ...company, isOrgCompany: false } }],
-      }),
-    ],
-    people: [
-      plainPerson(1, { company: { ...company, employees: [{ id: '1', name: 'Ada', avatarUrl: null }] } }),
-    ],
+    topics: [plainTopic(1, { totalGroupCount: 1, authors: [author], persons: [{ ...person, company }] })],
+    people: [plainPerson(1, { company: { ...company, employees: [{ id: '1', name: 'Ada' }] } })],
     companies: [plainCompany(7)],
-    channels: [
-      {
-        ...{
-          id: uuid('c', 1),
-          channelName: 'help',
-          context: '',
-          createdAt: null,
-          updatedAt: null,
-          isConnected: true,
-        },
-        ...{
-          lastSeenAt: null,
-          messageCount: 1,
-          serverName: 'acme',
-          sourceChannelId: 'C',
-          sourceName: 'slack',
-        },
-      },
-    ],
-    stories: [
-      { archive: null, createdAt: '2026-10-01T08:00:00.000Z', draft, isRead: true, viewerRelevance: null },
-    ],
-    topicGroups: { [topicId]: [group] },
-    companyGroups: { 7: [listed] },
-    personGroups: { 1: [listed] },
-    topicPeople: {
-      [topicId]: [{ ...person, company, identities: [identity], sources: ['slack'], title: null }],
-    },
-    identities: { 1: [identity], 7: [identity] },
-    sourceStats: { 1: [{ source: 'slack', messageCount: 1 }] },
-    activities: {
-      7: { messageCount: 1, sourceStats: [{ source: 'slack', messageCount: 1 }], weeklyActivity: [1] },
-    },
+    topicGroups: { [topicId]: [plainGroup(1, [message])] },
+    companyGroups: { 7: [{ ...plainGroup(1, [message]), topic: { topicId, topicTitle: 'T' } }] },
+    topicPeople: { [topicId]: [{ ...person, company, identities: [identity], sources: ['slack'] }] },
+    identities: { 1: [identity] },
     histories: { [topicId]: history(1), 1: history(2), 7: history(3) },
-  };
+  } satisfies Partial<PlainApi>;
 }
 
-const lists = [
-  ...['topics', 'people', 'companies', 'channels', 'stories', 'topicGroups', 'companyGroups', 'personGroups'],
-  ...['topicPeople', 'identities', 'sourceStats', 'activities', 'histories'],
-] as const;
-
 describe('fields with odd names', () => {
-  it('in every object of every answer, different each night, harm nothing', async () => {
-    const plain = everything() as unknown as Plain;
-    const odd = (night: number) => {
-      const all = Object.fromEntries(
-        lists.map((name) => {
-          const value = plain[name] as Plain;
-          // What is found by its id is not itself an object of the API.
-          const isMap = !Array.isArray(value);
-          return [
-            name,
-            isMap
-              ? Object.fromEntries(Object.entries(value).map(([id, one]) => [id, withOddFields(one, night)]))
-              : withOddFields(value, night),
-          ];
-        }),
-      );
-      Object.assign(api, all);
-    };
-    api = await PlainApi.start();
-    const also = [
-      { file: 'analysts.duckdb', profile: 'analysts' },
-      { file: 'strict.duckdb', profile: 'strict' },
-    ];
-    const pulling = api.pulling(folders, { publish: { also } });
-    odd(1);
-    expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
-    expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
-    odd(2);
-    await pulling.age();
-    expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
+  it('in every object of every answer harm nothing', async () => {
+    const odd = Object.fromEntries(
+      Object.entries(everything()).map(([name, value]) => {
+        // What is found by its id is not itself an object of the API.
+        const ofIds = () => Object.entries(value).map(([id, one]) => [id, withOddFields(one)] as const);
+        return [name, Array.isArray(value) ? withOddFields(value) : Object.fromEntries(ofIds())];
+      }),
+    );
+    api = await PlainApi.start(odd);
+    const pulling = api.pulling(folders, {
+      publish: { also: [{ file: 'strict.duckdb', profile: 'strict' }] },
+    });
     expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
     const counts = `SELECT (SELECT count(*) FROM topic_people) AS people, (SELECT count(*) FROM messages) AS messages,
       (SELECT count(*) FROM history) AS records, (SELECT count(*) FROM person_identities) AS accounts,
@@ -231,9 +120,6 @@ describe('fields with odd names', () => {
       ['rebuild'],
       ['doctor'],
       ['explain', 'topic', uuid('t', 1)],
-      ['explain', 'person', '1'],
-      ['status'],
-      ['export', '--all', '--format', 'parquet', '--out', folders.make()],
       ['report', '--out', `${folders.make()}/report.html`],
       ['forget', 'person', '1', '--yes'],
     ]) {
@@ -241,9 +127,8 @@ describe('fields with odd names', () => {
       expect([args[0], ran.code, ran.stderr]).toEqual([args[0], 0, expect.anything()]);
     }
     for (const { name } of relations) await rowsOf(pulling, `FROM main."${name}"`);
-    expect(await pulling.sync()).toMatchObject({ code: 0, stderr: '' });
     expect(await rowsOf(pulling, counts)).toEqual(expected);
-  }, 120_000);
+  });
 });
 
 describe('ids', () => {
@@ -251,81 +136,27 @@ describe('ids', () => {
 
   it('that are not text are rejected alone, each night the same, and no row is stored twice', async () => {
     const [a, b] = ['u\ud800', 'u\ud801'];
-    const author = (id: string) => ({
-      id,
-      displayName: 'A',
-      isBot: false,
-      sourceAuthorId: 'U',
-      sourceName: 'slack',
-    });
-    const person = (id: string) => ({
-      id,
-      displayName: `Person ${id}`,
-      isBot: false,
-      isVip: false,
-      messageCount: 1,
-    });
+    const author = (id: string) => ({ id, displayName: 'A', sourceAuthorId: 'U', sourceName: 'slack' });
+    const reaction = (identifier: string) => ({ identifier, count: 1, unicode: null, messageId: 'x' });
     api = await PlainApi.start({
       topics: [
-        plainTopic(1, {
-          totalGroupCount: 3,
-          messageCount: 3,
-          persons: bad.map(person),
-          authors: bad.map(author),
-        }),
+        plainTopic(1, { totalGroupCount: 3, authors: bad.map(author) }),
         ...bad.map((id) => plainTopic(1, { id })),
       ],
       people: [plainPerson(1, { identityCount: 2 }), ...bad.map((id) => plainPerson(1, { id }))],
       companies: [plainCompany(1), ...bad.map((id) => plainCompany(1, { id }))],
-      stories: bad.map((slug) => ({
-        archive: null,
-        createdAt: null,
-        isRead: true,
-        viewerRelevance: null,
-        draft: { slug },
-      })),
       topicGroups: {
         [uuid('t', 1)]: [
           plainGroup(1, [plainMessage(1), ...bad.map((id) => plainMessage(1, { id, author: author(id) }))]),
           plainGroup(2, [
-            plainMessage(2, {
-              author: author(a),
-              reactions: [a, b].map((identifier) => ({
-                identifier,
-                count: 1,
-                unicode: null,
-                messageId: 'x',
-              })),
-            }),
+            plainMessage(2, { author: author(a), reactions: [a, b].map(reaction) }),
             plainMessage(3, { author: author(b) }),
           ]),
           ...bad.map((id) => plainGroup(3, [plainMessage(4)], { id })),
         ],
       },
-      topicPeople: {
-        [uuid('t', 1)]: bad.map((id) => ({ ...person(id), company: null, identities: [], sources: [] })),
-      },
       identities: {
-        1: bad.map((platformId) => ({
-          id: platformId,
-          platform: 'slack',
-          platformId,
-          platformUsername: null,
-        })),
-      },
-      histories: {
-        [uuid('t', 1)]: {
-          ...{ actions: [], mergedInto: null, merges: [], totalCount: 5 },
-          history: bad.map((id) => ({
-            id,
-            changedAt: '2026-10-01T08:00:00.000Z',
-            changedBy: 'user',
-            operation: 'UPDATE',
-            changes: {},
-            previousValues: null,
-            user: null,
-          })),
-        },
+        1: bad.map((id) => ({ id, platform: 'slack', platformId: id, platformUsername: null })),
       },
     });
     const pulling = api.pulling(folders);
@@ -342,65 +173,26 @@ describe('ids', () => {
       );
     const rejected = await rejections();
     expect(rejected.map(({ endpoint }) => endpoint)).toEqual([
-      ...[
-        'authors',
-        'companies',
-        'company_identities',
-        'messages',
-        'people',
-        'person_identities',
-        'stories',
-        'topic_groups',
-      ],
-      ...['topic_history', 'topic_people', 'topic_persons', 'topics'],
+      ...['authors', 'companies', 'company_identities', 'messages', 'people', 'person_identities'],
+      ...['topic_groups', 'topics'],
     ]);
     // Neither is taken for the other.
     expect(await rowsOf(pulling, 'SELECT id, author_id FROM messages WHERE author_id IS NOT NULL')).toEqual(
       [],
     );
-    for (let night = 2; night < 4; night += 1) {
-      await pulling.age();
-      expect([night, (await pulling.sync()).code]).toEqual([night, 0]);
-      expect(await rowsOf(pulling, everyKey)).toEqual(first);
-      expect(await rejections()).toEqual(rejected);
-    }
+    await pulling.age();
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await rowsOf(pulling, everyKey)).toEqual(first);
+    expect(await rejections()).toEqual(rejected);
     expect((await pulling.run(['doctor'])).stdout).not.toContain('more than one row');
-  }, 60_000);
+  });
 
   it('that differ by anything are different ids, also where they mean something in a path', async () => {
     const ids = [
-      ...[
-        'aB-1',
-        'Ab.1',
-        'AB-1',
-        'aB-12',
-        'aB-1-2',
-        'aB 1',
-        ' aB-1',
-        '-1',
-        '1',
-        '11',
-        '---',
-        '--',
-        'é',
-        'e\u0301',
-      ],
-      ...[
-        '..',
-        '.',
-        '../companies',
-        'a/b',
-        'a?b',
-        'a#b',
-        'a%2Fb',
-        'a%b',
-        'a+b',
-        'a b',
-        '*',
-        "a'b",
-        'a"b',
-        '1'.repeat(1_200),
-      ],
+      ...`aB-1 Ab.1 AB-1 aB-12 aB-1-2 -1 1 11 --- -- é e\u0301 .. . ../companies a/b a?b a#b a%2Fb a%b a+b *`.split(
+        ' ',
+      ),
+      ...["a'b", 'a"b', 'a b', 'aB 1', ' aB-1', '1'.repeat(1_200)],
     ];
     const idOf = (id: string) => ({
       id,
@@ -425,14 +217,9 @@ describe('ids', () => {
     );
     expect(api.requests.filter((one) => /people\/\.{1,2}(\/|$)|\/v1/.test(one))).toEqual([]);
     const list = join(folders.make(), 'ids.txt');
-    let gone: string[] = [];
-    for (const id of ['aB-1', '--', 'e\u0301', 'a%2Fb', '1']) {
-      gone = [...gone, id];
-      writeFileSync(list, `${id}\n`);
-      expect(await pulling.run(['forget', 'person', '--yes', '--list', list])).toMatchObject({ code: 0 });
-      const nameless = (await stored()).filter(({ name }) => name === null).map(({ id }) => id);
-      expect(nameless.sort()).toEqual([...gone].sort());
-    }
+    const gone = ['aB-1', '--', 'e\u0301', 'a%2Fb', '1'];
+    writeFileSync(list, gone.map((id) => `${id}\n`).join(''));
+    expect(await pulling.run(['forget', 'person', '--yes', '--list', list])).toMatchObject({ code: 0 });
     const accounts = () =>
       rowsOf<{ id: string }>(
         pulling,
@@ -449,73 +236,116 @@ describe('ids', () => {
         .sort(),
     ).toEqual(gone.sort());
     expect((await pulling.run(['explain', 'person', 'Ab.1'])).stdout).toContain('Somebody 101');
-  }, 60_000);
+  });
 });
 
 describe('what is rejected and what is not documented', () => {
-  it('takes no more room the longer it stays bad', async () => {
+  it('takes no more room the longer it stays bad, and is said once', async () => {
     api = await PlainApi.start();
     const pulling = api.pulling(folders);
-    const nightly: (readonly [number | null, number, number])[] = [];
-    for (let night = 1; night <= 6; night += 1) {
-      const title = { of: night };
+    const nightly: unknown[] = [];
+    for (let night = 1; night <= 3; night += 1) {
+      const title = night === 2 ? [night] : { of: night };
+      const fields = Object.fromEntries(Array.from({ length: 600 }, (_, nth) => [`x${night}_${nth}`, nth]));
       api.topics = [
-        plainTopic(1),
+        plainTopic(1, fields),
         plainTopic(2, { title, updatedAt: `2026-10-0${night}T08:00:00.000Z` }),
         ...[1, 2].map((nth) => ({ ...plainTopic(3, { title, nth, night }), id: undefined })),
-        ...[1, 2].map((nth) => plainTopic(night * 10 + nth, { title })),
       ];
       const { code } = await pulling.sync();
-      const [rows] = await rowsOf<{ same: number; nameless: number }>(
+      const [rows] = await rowsOf<object>(
         pulling,
         `SELECT count(*) FILTER (id = '${uuid('t', 2)}') AS same, count(*) FILTER (id IS NULL) AS nameless
          FROM ops.rejected_records`,
       );
-      nightly.push([code, rows?.same ?? 0, rows?.nameless ?? 0]);
+      nightly.push({ code, ...rows });
     }
-    // Topics that are new each night are newly rejected each night; the others are said once.
-    expect(nightly).toEqual([1, 2, 3, 4, 5, 6].map(() => [3, 1, 1]));
-    api.topics = [plainTopic(1), plainTopic(2)];
-    expect((await pulling.sync()).code).toBe(0);
-    expect(
-      await rowsOf(
-        pulling,
-        `SELECT id FROM ops.rejected_records WHERE resolved_at IS NULL AND (id IS NULL OR id = '${uuid('t', 2)}')`,
-      ),
-    ).toEqual([]);
-  }, 60_000);
-
-  it('an item that stays bad in another way each night is newly rejected once', async () => {
-    api = await PlainApi.start();
-    const pulling = api.pulling(folders);
-    const codes: (number | null)[] = [];
-    for (const fields of [
-      { title: 1 },
-      { title: [2] },
-      { priority: {} },
-      { title: 1, priority: {} },
-      {},
-      { title: 1 },
-    ]) {
-      api.topics = [plainTopic(1), plainTopic(3), plainTopic(2, fields)];
-      codes.push((await pulling.sync()).code);
-    }
-    expect(codes).toEqual([3, 0, 0, 0, 0, 0]);
-  }, 60_000);
-
-  it('keeps few of the fields that have another name each night', async () => {
-    api = await PlainApi.start();
-    const pulling = api.pulling(folders);
-    for (let night = 1; night <= 3; night += 1) {
-      const fields = Object.fromEntries(Array.from({ length: 2_000 }, (_, nth) => [`x${night}_${nth}`, nth]));
-      api.topics = [plainTopic(1, fields)];
-      expect((await pulling.sync()).code).toBe(0);
-    }
-    const [rows] = await rowsOf<{ n: number; latest: number }>(
+    expect(nightly).toEqual([3, 0, 0].map((code) => ({ code, same: 1, nameless: 1 })));
+    const [drift] = await rowsOf<{ n: number; latest: number }>(
       pulling,
       `SELECT count(*) AS n, count(*) FILTER (path LIKE 'x3%') AS latest FROM ops.schema_drift`,
     );
-    expect(rows?.n).toBeLessThan(1_000);
-    expect(rows?.latest).toBeGreaterThan(50);
-  }, 60_000);
+    expect(drift?.n).toBeLessThan(1_000);
+    expect(drift?.latest).toBeGreaterThan(50);
+    api.topics = [plainTopic(1), plainTopic(2)];
+    expect((await pulling.sync()).code).toBe(0);
+    const open = 'SELECT id FROM ops.rejected_records WHERE resolved_at IS NULL';
+    expect(await rowsOf(pulling, open)).toEqual([]);
+  });
+});
+
+describe('times that cannot be', () => {
+  const now = new Date(Date.now() - 3_600_000).toISOString();
+  const talk = (number: number, createdAt: string) =>
+    plainGroup(number, [plainMessage(number, { createdAt })]);
+  const wrong = [
+    '2099-01-01T00:00:00.000Z',
+    '9999-12-31T23:59:59.999Z',
+    '0001-01-01T00:00:00Z',
+    '1970-01-01T00:00:00Z',
+    '0000-00-00T00:00:00Z',
+    '+275760-09-13T00:00:00.000Z',
+    '294246-01-01T00:00:00Z',
+    'infinity',
+    '-infinity',
+    '-62135596800',
+  ];
+  const counts = { totalGroupCount: 1, messageCount: 1 };
+  const bad = (time: string, index: number) => ({
+    topic: plainTopic(index + 2, {
+      ...counts,
+      ...{ updatedAt: time, createdAt: time, timeRangeStart: time, timeRangeEnd: time },
+    }),
+    group: talk(index + 2, time),
+    record: {
+      ...{ id: uuid('h', index), changedAt: time, changedBy: 'user', operation: 'UPDATE', user: null },
+      ...{ changes: { priority: 'high' }, previousValues: { priority: 'low' } },
+    },
+  });
+
+  it('harm only what they belong to, and the report ends', async () => {
+    const all = wrong.map(bad);
+    api = await PlainApi.start({
+      topics: [
+        plainTopic(1, { updatedAt: now, createdAt: '2026-10-01T08:00:00.000Z', ...counts }),
+        ...all.map(({ topic }) => topic),
+      ],
+      topicGroups: {
+        [uuid('t', 1)]: [talk(1, now)],
+        ...Object.fromEntries(all.map(({ topic, group }) => [topic.id, [group]])),
+      },
+      histories: Object.fromEntries(
+        all.map(({ topic, record }) => [
+          topic.id,
+          { history: [record], actions: [], mergedInto: null, merges: [], totalCount: 1 },
+        ]),
+      ),
+    });
+    const pulling = api.pulling(folders);
+    await pulling.sync();
+    expect(await rowsOf(pulling, 'SELECT epoch_ms(as_of) AS ms FROM data_as_of')).toEqual([
+      { ms: Date.parse(now) },
+    ]);
+    expect(
+      await rowsOf(
+        pulling,
+        `SELECT waiting_hours, messages_last_7_days FROM awaiting_reply JOIN topic_momentum USING (topic_id)
+          WHERE topic_id = '${uuid('t', 1)}'`,
+      ),
+    ).toEqual([{ waiting_hours: 0, messages_last_7_days: 1 }]);
+    const [weeks] = await rowsOf<{ n: number; past: boolean }>(
+      pulling,
+      'SELECT count(*) AS n, max(week) <= current_date AS past FROM backlog_weekly',
+    );
+    expect(weeks?.past).toBe(true);
+    expect(weeks?.n).toBeLessThan(5_000);
+    const views = `SELECT view_name AS name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'`;
+    for (const { name } of await rowsOf<{ name: string }>(pulling, views))
+      await rowsOf(pulling, `SELECT count(*) AS n FROM ${name}`);
+    const out = join(folders.make(), 'report.html');
+    expect(await pulling.run(['report', '--out', out])).toMatchObject({ code: 0 });
+    expect(existsSync(out) && readFileSync(out).length).toBeLessThan(2_000_000);
+    for (const args of [['explain', 'topic', uuid('t', 2)], ['status']])
+      expect(await pulling.run(args)).toMatchObject({ code: 0 });
+  });
 });

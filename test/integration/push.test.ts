@@ -181,56 +181,6 @@ describe('push', () => {
     expect(report.failed.byReason).toEqual({ NOT_FOUND: 1, archived_in_v1_to_v2_migration: 1 });
   });
 
-  it('after an answer with only a part of the topic, or nothing, the topic is read and stored', async () => {
-    const [part, nothing] = some(2) as [StoredTopic, StoredTopic];
-    const wanted = new Map([part, nothing].map((one) => [one.id, other(one.priority)]));
-    await enqueue(pulling.dataDir, [part, nothing].map(raise));
-    const answered = (topic: StoredTopic, body: unknown) =>
-      ({ kind: 'replace', match: { route: 'update_topic', path: topic.id }, body }) as const;
-    sandbox.addFaults([
-      answered(part, { id: part.id, priority: wanted.get(part.id) }),
-      answered(nothing, {}),
-    ]);
-    const { report, code } = await push(pulling);
-    expect({ code, applied: report.applied }).toEqual({ code: 0, applied: 2 });
-    expect(report.requests.byEndpoint.topic).toBe(2);
-    const shown = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ id: string; priority: string; title: string }>(
-        `SELECT id, priority, title FROM topics WHERE id IN ('${part.id}', '${nothing.id}')`,
-      ),
-    );
-    for (const row of shown)
-      expect(row).toMatchObject({ priority: wanted.get(row.id), title: of(row).title });
-  });
-
-  it('a refused key ends the push with exit 5, and every change stays in the queue', async () => {
-    const chosen = some(4);
-    await enqueue(pulling.dataDir, chosen.map(raise));
-    sandbox.addFaults([
-      { kind: 'status', status: 401, match: { route: 'update_topic' }, after: 1 },
-      { kind: 'status', status: 401, match: { route: 'whoami' }, after: 1 },
-    ]);
-    const refused = await push(pulling);
-    expect(refused.code).toBe(5);
-    expect(refused.report).toMatchObject({ outcome: 'failed', left: { sending: 0 } });
-    expect(refused.report.applied + refused.report.left.queued).toBe(4);
-    sandbox.clearFaults();
-    const after = await push(pulling);
-    expect(after.code).toBe(0);
-    for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
-  });
-
-  it('stops at its cap, and the next push sends the rest', async () => {
-    const chosen = some(5);
-    await enqueue(pulling.dataDir, chosen.map(raise));
-    const capped = await push(pulling, ['--max-requests', '4']);
-    expect(capped.code).toBe(0);
-    expect(capped.report).toMatchObject({ outcome: 'stopped', applied: 2, left: { queued: 3, sending: 0 } });
-    expect(sandbox.stats().requests).toBe(4);
-    expect((await push(pulling)).report).toMatchObject({ applied: 3, left: { queued: 0 } });
-    for (const one of chosen) expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
-  });
-
   it('a result file that cannot be written is refused before the run starts', async () => {
     const folder = folders.make();
     mkdirSync(join(folder, 'folder.csv'));
@@ -276,33 +226,5 @@ describe('push', () => {
     const { report } = await push(pulling);
     expect(report).toMatchObject({ applied: 1, left: { queued: 0 } });
     expect(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey)).toEqual([change?.idempotencyKey]);
-  });
-
-  it('companies are sent in one request, each with its own result', async () => {
-    const companies = [...sandbox.world.companies.values()].filter(({ isOrgCompany }) => !isOrgCompany);
-    const [vip, gone, named] = companies as [
-      (typeof companies)[0],
-      (typeof companies)[0],
-      (typeof companies)[0],
-    ];
-    await enqueue(pulling.dataDir, [
-      { company: vip.id, wanted: { is_vip: !vip.isVip }, base: { is_vip: vip.isVip } },
-      { company: gone.id, wanted: { is_vip: !gone.isVip }, base: { is_vip: gone.isVip } },
-      {
-        company: named.id,
-        wanted: { name: 'Renamed', connections_email: 'hello@renamed.example' },
-        base: { name: named.name, connections_email: named.connections.email ?? null },
-      },
-    ]);
-    sandbox.change({ kind: 'deleteCompany', companyId: gone.id });
-    const { report, code } = await push(pulling);
-    expect(code).toBe(3);
-    expect(report).toMatchObject({ applied: 2, failed: { total: 1 } });
-    expect(report.requests.byEndpoint.update_companies).toBe(1);
-    expect(sandbox.world.companies.get(named.id)).toMatchObject({ name: 'Renamed' });
-    expect(sandbox.world.companies.get(named.id)?.connections).toMatchObject({
-      ...named.connections,
-      email: 'hello@renamed.example',
-    });
   });
 });

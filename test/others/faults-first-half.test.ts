@@ -1,4 +1,4 @@
-import { allRuns, testRuns } from '../support/fault-matrix.js';
+import { allRuns, testRuns } from './fault-matrix.js';
 
 testRuns(
   'a fault harms only what it hits: each read endpoint, each kind of failure, once, for a while and always',

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { resources } from '../../src/contract/resources.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import { InProcess } from '../support/fault-matrix.js';
-import { Gateway, type Outage, outages, type Request } from '../support/gateway.js';
 import { startTown } from '../support/pulling.js';
 import { changeable, enqueue, type Pushed, queueOf, raise, reportOf, type Wish } from '../support/pushing.js';
 import { type Served, serve, statusOf, terminate, until } from '../support/serving.js';
 import { Folders } from '../support/signalhouse.js';
+import { InProcess } from './fault-matrix.js';
+import { Gateway, type Outage, outages, type Request } from './gateway.js';
 
 /**
  * The API is unavailable from one request on, in each phase of a sync and of a push, shorter and longer than

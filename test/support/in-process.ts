@@ -1,14 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { inject } from 'vitest';
 import type { Ran, RunOptions } from './signalhouse.js';
 import { take } from './taken-output.js';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Whether every command runs as a process of its own, as in the project `processes`. */
-    asProcesses?: boolean;
-  }
-}
 
 interface Program {
   run(argv: readonly string[], commands: unknown): Promise<number>;
@@ -27,7 +19,7 @@ const longLived = ['demo', 'serve', 'sandbox'];
  * of its own, gets a process.
  */
 export function canRunInProcess(args: readonly string[], { stdin, env }: RunOptions): boolean {
-  if (inject('asProcesses') || isBusy || longLived.includes(args[0] ?? '')) return false;
+  if (isBusy || longLived.includes(args[0] ?? '')) return false;
   return stdin === undefined && env?.NODE_OPTIONS === undefined;
 }
 

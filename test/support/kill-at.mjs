@@ -1,10 +1,10 @@
 // Loaded before the program (`node --import`): kills its process with SIGKILL at one point, which KILL_AT names as JSON
-// (see kill-points.ts). Nothing in the program knows of it: calls that it makes anyway are watched from outside.
+// (see killed-at.ts). Nothing in the program knows of it: calls that it makes anyway are watched from outside.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { isMainThread, Worker } from 'node:worker_threads';
 
-/** @type {import('./kill-points.js').Moment} */
+/** @type {import('./killed-at.js').Moment} */
 const { call, match, nth = 1, when, ms = 0, foldsLog } = JSON.parse(process.env.KILL_AT ?? '{}');
 const pattern = new RegExp(match ?? '', 's');
 let met = 0;

@@ -49,21 +49,6 @@ export function busiestPerson(world: World): string {
   return first?.id ?? '';
 }
 
-/** The same of a conversation: what was written in it. */
-export function stringsOfConversation(world: World, groupId: string): string[] {
-  const messages = [...world.messages.values()].filter((one) => one.groupId === groupId);
-  const own = [
-    world.groups.get(groupId)?.title,
-    ...messages.flatMap((one) => [one.content, one.title, one.sourceUrl, one.sourceMessageId]),
-  ];
-  const others = JSON.stringify([
-    [...world.messages.values()].filter((one) => one.groupId !== groupId),
-    [...world.groups.values()].filter(({ id }) => id !== groupId),
-    [...world.topics.values()],
-  ]);
-  return unique(own, others);
-}
-
 /** The same of a company. */
 export function stringsOfCompany(world: World, companyId: string): string[] {
   const company = world.companies.get(companyId);

@@ -1,13 +1,15 @@
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, afterEach, beforeEach, inject } from 'vitest';
+import { inject } from 'vitest';
 import { stringify } from 'yaml';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
 import { type Comparison, differences } from './oracle.js';
-import { Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
+import { type Folders, type Ran, type Running, signalhouse, start } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
 void (() => import('../../src/cli/commands/sync.js'));
@@ -48,32 +50,27 @@ export async function startTown(options: SandboxOptions = {}): Promise<Sandbox> 
   return sandbox;
 }
 
-/** Starts a town for each test of a file, with a data directory that is still empty. */
-export function townForEachTest(
-  options: SandboxOptions,
-  take: (made: { sandbox: Sandbox; pulling: Pulling; folders: Folders }) => void,
-): void {
-  const folders = new Folders();
-  let sandbox: Sandbox | undefined;
-  beforeEach(async () => {
-    sandbox = await startTown(options);
-    take({ sandbox, pulling: Pulling.into(folders, sandbox), folders });
-  });
-  afterEach(() => sandbox?.stop());
-  afterAll(() => folders.remove());
-}
-
 const towns = new WeakMap<Sandbox, SandboxOptions>();
-/** Data directories of this worker of the tests: the complete first pull of a town, by its options. */
-const templates = new Map<string, Promise<string>>();
 
+/** The data directory of a complete first pull of a town, made by the worker that needs it first. */
 async function firstPull(options: SandboxOptions): Promise<string> {
+  const name = createHash('sha256').update(JSON.stringify(options)).digest('hex').slice(0, 16);
+  const folder = join(inject('runFolder'), `pulled-${name}`);
+  const [dataDir, end] = [join(folder, 'data'), join(folder, 'end')];
+  if (mkdirSync(folder, { recursive: true }) === undefined) {
+    while (!existsSync(end)) await delay(100);
+    if (readFileSync(end, 'utf8') !== '') throw new Error(readFileSync(end, 'utf8'));
+    return dataDir;
+  }
   const sandbox = await startTown(options);
   try {
-    const dataDir = join(mkdtempSync(join(inject('runFolder'), 'pulled-')), 'data');
     const { code, stderr } = await new Pulling(sandbox, dataDir).sync();
     if (code !== 0) throw new Error(`the first pull exits ${code}: ${stderr}`);
+    writeFileSync(end, '');
     return dataDir;
+  } catch (error) {
+    writeFileSync(end, String(error));
+    throw error;
   } finally {
     await sandbox.stop();
   }
@@ -136,15 +133,12 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /**
    * A data directory that holds everything of the sandbox, which did not change since it started. The same options give
-   * the same organization, so only the first test of a worker pulls it.
+   * the same organization, so only the first test of a run pulls it.
    */
   static async filled(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Promise<Pulling> {
-    const options = towns.get(sandbox) ?? {};
-    const name = JSON.stringify(options);
-    const template = templates.get(name) ?? firstPull(options);
-    templates.set(name, template);
+    const template = await firstPull(towns.get(sandbox) ?? {});
     const pulling = Pulling.into(folders, sandbox);
-    cpSync(await template, pulling.dataDir, { recursive: true });
+    cpSync(template, pulling.dataDir, { recursive: true });
     return pulling;
   }
 

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
@@ -178,38 +177,3 @@ export function reportOf<T = PushReport>(ran: Ran): Pushed<T> {
     throw new Error(`it printed no JSON: ${ran.stdout}${ran.stderr}`);
   }
 }
-
-/** Runs a command and kills it after so many milliseconds, unless it has ended before. */
-export async function killedAfter(pulling: Pulling, args: readonly string[], ms: number): Promise<void> {
-  const running = pulling.start(args);
-  await Promise.race([delay(ms), running.ended]);
-  running.child.kill('SIGKILL');
-  await running.ended;
-}
-
-/** Pushes until nothing is left, six times at the most; returns the last push. */
-export async function pushToEnd(pulling: Pulling): Promise<Pushed> {
-  for (let round = 1; ; round += 1) {
-    const pushed = await push(pulling);
-    const { queued, sending } = pushed.report.left;
-    if (queued + sending === 0 || round === 6) return pushed;
-  }
-}
-
-/** The keys under which a topic was written. */
-export function keysOf(sandbox: Sandbox, id: string): Set<string | null> {
-  const writes = sandbox.writes().filter(({ touched }) => touched.some((one) => one.id === id));
-  return new Set(writes.map(({ idempotencyKey }) => idempotencyKey));
-}
-
-const match = { route: 'update_topic' };
-
-/** Everything that can go wrong with a request that changes a topic; in some cases it is applied all the same. */
-export const writeFaults = [
-  { kind: 'commit-then-drop', match, probability: 0.05 },
-  { kind: 'status', status: 500, match, probability: 0.05 },
-  { kind: 'status', status: 500, match, probability: 0.03, commit: true },
-  { kind: 'status', status: 429, headers: { 'retry-after': '0' }, match, probability: 0.02 },
-  { kind: 'reset', match, probability: 0.04 },
-  { kind: 'truncate', bytes: 20, match, probability: 0.02 },
-] as const;

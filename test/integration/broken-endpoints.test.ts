@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { FaultRuleInput } from '../../src/sandbox/faults.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown, town } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+let sandbox: Sandbox;
+let pulling: Pulling;
+const folders = new Folders();
+beforeAll(async () => {
+  sandbox = await startTown({ sizes: town });
+});
+beforeEach(() => {
+  sandbox.clearFaults();
+  pulling = Pulling.into(folders, sandbox);
+});
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+const everything = (fault: object) => ({ ...fault, match: {} }) as FaultRuleInput;
+
+describe('one broken endpoint', () => {
+  it('is given up, everything else is fetched, and the next run completes it', async () => {
+    sandbox.addFaults([{ match: { route: 'person_source_stats' }, kind: 'status', status: 403 }]);
+    const { code, report, seen } = await pulling.sync();
+    expect([code, report.outcome]).toEqual([3, 'incomplete']);
+    const failed = report.failures.filter(({ entityId }) => entityId !== null);
+    expect(new Set(report.failures.map(({ endpoint }) => endpoint))).toEqual(
+      new Set(['person_source_stats']),
+    );
+    // Ten in a row, nine that were in flight with them, three samples.
+    expect(failed.length).toBeGreaterThanOrEqual(10);
+    expect(failed.length).toBeLessThanOrEqual(22);
+    expect(seen.person_source_stats).toBeLessThanOrEqual(22 * 3);
+    const [summary, ...more] = report.failures.filter(({ entityId }) => entityId === null);
+    expect(more).toEqual([]);
+    expect(summary?.message).toContain(`${40 - failed.length} more were not asked for`);
+    expect(report.left.due).toBe(40);
+    expect(seen.whoami).toBeLessThanOrEqual(25);
+    const ofPeople = (line: string) => line.startsWith('people') || line.startsWith('person_source_stats');
+    expect((await pulling.differences()).filter((line) => !ofPeople(line))).toEqual([]);
+    const { stdout } = await pulling.run(['status']);
+    expect(stdout).toMatch(new RegExp(`person_source_stats +${failed.length} .* ${failed.length}\\b`));
+    const named = `person_source_stats: ${failed.length} entities \\(.*, …\\), most often: .*/people/\\{id\\}/source-stats`;
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(named));
+
+    sandbox.clearFaults();
+    const next = await pulling.sync();
+    expect([next.code, next.report.failures]).toEqual([0, []]);
+    expect(next.seen.person_source_stats).toBe(40);
+    expect(await pulling.differences()).toEqual([]);
+  });
+
+  it('a key that whoami refuses as well ends the run with exit 5, everything committed', async () => {
+    sandbox.addFaults([{ ...everything({ kind: 'status', status: 401 }), after: 60 }]);
+    const { code, report } = await pulling.sync();
+    expect([code, report.outcome]).toEqual([5, 'failed']);
+    const [row] = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ topics: number }>('SELECT count(*) AS topics FROM topics'),
+    );
+    expect(row?.topics).toBeGreaterThan(20);
+  });
+});
+
+describe('a list that cannot be read', () => {
+  it('is named by a plan, which exits 3', async () => {
+    sandbox.addFaults([{ match: { route: 'channels' }, kind: 'status', status: 500 }]);
+    const { code, stdout } = await pulling.run(['plan', '--json', '--only', 'channels']);
+    expect([code, JSON.parse(stdout).failures]).toMatchObject([
+      3,
+      [{ endpoint: 'channels', entityId: null, message: expect.stringContaining('500') }],
+    ]);
+  });
+});
+
+describe('an outage', () => {
+  it('longer than api.outageMinutes: the run ends in order, and nothing is blamed on what was being fetched', async () => {
+    pulling.set({ api: { outageMinutes: 0.01 } });
+    sandbox.addFaults([{ ...everything({ kind: 'html', status: 502 }), after: 60 }]);
+    const { code, report } = await pulling.sync();
+    expect([code, report.outcome, report.endedByOutage]).toEqual([1, 'failed', true]);
+    expect(report.failures).toEqual([
+      expect.objectContaining({
+        endpoint: 'sync',
+        message: expect.stringContaining('the API has been unavailable for'),
+        hint: expect.stringContaining('api.outageMinutes'),
+      }),
+    ]);
+    expect(report.published).not.toBeNull();
+  });
+});
+
+describe('a run that is limited', () => {
+  it('--max-minutes stops in order, with everything committed', async () => {
+    const slow = await startTown({ sizes: town, latencyMs: [80, 120] });
+    try {
+      const pulling = Pulling.into(folders, slow);
+      const { code, report } = await pulling.sync(['--max-minutes', '0.03']);
+      expect(code).toBe(0);
+      expect(report).toMatchObject({
+        outcome: 'stopped',
+        stoppedBy: expect.stringContaining('--max-minutes 0.03'),
+      });
+      expect(report.left.due).toBeGreaterThan(0);
+      expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  it('a cap that the lists may need is spent on them first', async () => {
+    pulling.set({ api: { paging: { pageSize: 4 } } });
+    const { code, report } = await pulling.sync(['--max-requests', '60']);
+    expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
+    expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
+  });
+
+  it('--only reads a list and its children, or one endpoint of what is known', async () => {
+    const { code, seen } = await pulling.sync(['--only', 'companies']);
+    expect(code).toBe(0);
+    expect(Object.keys(seen).sort()).toEqual(
+      [
+        'whoami',
+        'companies',
+        'company',
+        'company_activity',
+        'groups',
+        'company_identities',
+        'company_history',
+      ].sort(),
+    );
+    // Nothing but companies was asked for: nothing else may be held to be missing.
+    expect((await pulling.sync(['--only', 'channel,stories'])).seen).toMatchObject({ stories: 2, story: 6 });
+    const only = await pulling.sync(['--only', 'company_activity']);
+    expect([only.code, only.seen]).toEqual([0, { whoami: 1 }]);
+  });
+});

@@ -1,0 +1,246 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ImportReport } from '../../src/push/import/report.js';
+import type { TitledChange } from '../../src/push/queue/view.js';
+import type { UndoReport } from '../../src/push/undo/prepare.js';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { read } from '../support/published.js';
+import type { Pulling } from '../support/pulling.js';
+import { dryRun, ImportFolder, other, push, townForPushes } from '../support/pushing.js';
+
+// What npm run test:changed has to know: these tests run the built program, which is made of this.
+void (() => import('../../src/cli/commands/changes/index.js'));
+
+let sandbox: Sandbox;
+let pulling: Pulling;
+/** Topics that the generated organization happens to merge or supersede later have no place here. */
+let topics: StoredTopic[];
+let folder: ImportFolder;
+townForPushes({ sizes: { topics: 60 }, holds: 'everything' }, (made) => {
+  ({ sandbox, pulling, topics } = made);
+  folder = new ImportFolder(pulling, made.folders.make());
+});
+
+const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+const list = async (...args: string[]) =>
+  (await folder.json<{ changes: TitledChange[] }>(['changes', 'list', ...args])).changes;
+
+describe('the preview of an import', () => {
+  it('shows title, values and companies of 20 changes, all with --full and --json, and totals', async () => {
+    const chosen = topics.slice(0, 22);
+    folder.write(
+      'many.csv',
+      chosen.map(({ id, priority }) => `${id},${other(priority)}`),
+    );
+    const short = await folder.run(['changes', 'import', 'many.csv', '--dry-run']);
+    expect(short.code).toBe(0);
+    expect(widest(short.stdout)).toBeLessThanOrEqual(80);
+    expect(flat(short.stdout)).toContain('2 more (--full shows all of them)');
+    const arrow = ({ priority }: StoredTopic) => `priority: ${priority} -> ${other(priority)}`;
+    expect(short.stdout.split('priority: ')).toHaveLength(21);
+    expect(short.stdout).toContain(arrow(chosen[0] as StoredTopic));
+    const full = await folder.run(['changes', 'import', 'many.csv', '--dry-run', '--full']);
+    expect(full.stdout.split('priority: ')).toHaveLength(23);
+
+    const report = await folder.json<ImportReport>(['changes', 'import', 'many.csv', '--dry-run']);
+    const expected = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ topic_id: string; title: string; companies: number; vip_companies: number }>(
+        'SELECT topic_id, title, companies::INT AS companies, vip_companies::INT AS vip_companies FROM backlog',
+      ),
+    );
+    const counts = new Map(expected.map((row) => [row.topic_id, row]));
+    const found = report.changes.flatMap(({ entityId, title, affected }) => {
+      const own = counts.get(entityId);
+      return own ? [[{ title, ...affected }, own] as const] : [];
+    });
+    expect(report.changes).toHaveLength(22);
+    expect(found.length).toBeGreaterThan(5);
+    for (const [shown, { title, companies, vip_companies: vipCompanies }] of found)
+      expect(shown).toMatchObject({ title, companies, vipCompanies });
+    expect(report.preview.affected?.companies).toBeGreaterThan(0);
+  });
+});
+
+describe('a conflict', () => {
+  it('is named by its title, with the commands that decide it, and after a sync with who changed the value', async () => {
+    const [, , first] = topics as [StoredTopic, StoredTopic, StoredTopic];
+    const theirs = first.priority === 'low' ? 'very_low' : 'low';
+    const [late] = mergedLater();
+    folder.write('one.csv', [`${first.id},very_high`, `${late.id},${other(late.priority)}`]);
+    const { queued } = await folder.json<ImportReport>(['changes', 'import', 'one.csv', '--yes']);
+    sandbox.change({ kind: 'patchTopic', topicId: first.id, fields: { priority: theirs } });
+    happened();
+    const planned = await dryRun(pulling);
+    expect(planned.report.conflicts).toMatchObject([{ title: first.title, changedBy: null }]);
+    const pushed = await folder.run(['push']);
+    expect(pushed.code).toBe(3);
+    expect(widest(pushed.stdout)).toBeLessThanOrEqual(80);
+    expect(flat(pushed.stdout)).toContain(`- ${first.title} (topic ${first.id}, one.csv row 2): priority is`);
+    expect(pushed.stdout).toContain(`\n  signalhouse changes retry ${queued[0]} --overwrite\n`);
+    expect((await pulling.sync(['--only', 'topics,topic,topic_history'])).code).toBe(0);
+    const [member] = sandbox.world.members.values();
+    const [conflict] = await list('--status', 'conflict');
+    expect(conflict).toMatchObject({
+      title: first.title,
+      changedBy: { field: 'priority', name: member?.name, by: 'user' },
+    });
+    for (const args of [
+      ['changes', 'list', '--status', 'conflict'],
+      ['changes', 'show', queued[0] ?? ''],
+    ]) {
+      const { stdout } = await folder.run(args, { COLUMNS: '80' });
+      expect(widest(stdout)).toBeLessThanOrEqual(80);
+      expect(flat(stdout)).toContain(`${member?.name} changed priority on `);
+      expect(stdout).toContain(`\n  signalhouse changes cancel ${queued[0]}\n`);
+    }
+    expect((await folder.run(['changes', 'cancel', queued[0] ?? ''])).code).toBe(0);
+  });
+});
+
+/** A topic that is merged between its import and its push, and its survivor. */
+const mergedLater = () => topics.slice(9, 11) as [StoredTopic, StoredTopic];
+
+/** What happens after the sheets of the next tests were written. */
+function happened(): void {
+  const [late, into] = mergedLater();
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [late.id], targetId: into.id });
+  const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [merged.id], targetId: survivor.id });
+  sandbox.change({ kind: 'archiveTopic', topicId: archived.id, reason: 'done' });
+}
+
+describe('a sheet that is older than a merge or an archiving', () => {
+  it('names the survivor, changes it with --follow-merges, and says what was archived', async () => {
+    const [merged, survivor, archived] = topics.slice(5, 8) as [StoredTopic, StoredTopic, StoredTopic];
+    // A value that neither had: what the merged topic had is not carried over.
+    const wanted = (['very_low', 'low', 'high'] as const).find(
+      (value) => value !== survivor.priority && value !== merged.priority,
+    );
+    folder.write('old sheet.csv', [`${merged.id},${wanted}`, `${archived.id},${other(archived.priority)}`]);
+    const refused = await folder.run(['changes', 'import', 'old sheet.csv']);
+    expect(refused.code).toBe(3);
+    expect(flat(refused.stdout)).toContain(`was merged into ${survivor.id} (${survivor.title})`);
+    expect(refused.stdout).toContain("\n  signalhouse changes import 'old sheet.csv' --follow-merges");
+
+    const report = await folder.json<ImportReport>([
+      'changes',
+      'import',
+      'old sheet.csv',
+      '--follow-merges',
+      '--yes',
+    ]);
+    expect(report.changes).toMatchObject([
+      { entityId: survivor.id, title: survivor.title, rows: [2], wanted: { priority: wanted }, note: null },
+      { entityId: archived.id, note: expect.stringMatching(/^was archived on \d{4}-\d\d-\d\d$/) },
+    ]);
+    expect(report.notes[0]).toBe(
+      `Row 2: ${merged.title} (${merged.id}) was merged into ${survivor.title} (${survivor.id}), which is changed instead.`,
+    );
+    const pushed = await folder.run(['push', '--result', 'done.csv']);
+    expect(pushed.code).toBe(0);
+    expect(flat(pushed.stdout)).toContain(`- ${archived.title} (${archived.id}) was archived on `);
+    expect(sandbox.world.topics.get(survivor.id)?.priority).toBe(wanted);
+    expect(readFileSync(join(folder.path, 'done.csv'), 'utf8')).toMatch(/applied,the topic was archived on /);
+    expect((await list('--topic', archived.id))[0]?.note).toMatch(/^was archived on /);
+  });
+
+  it('a sheet is as old as the last reading of the list, not as the last change of a topic', async () => {
+    const { oldest } = await folder.json<{ oldest: string }>(['changes', 'sheet', '--out', 'new.csv']);
+    const [scan] = await read(pulling.dataDir, (reader) =>
+      reader.rows<{ at: string }>(
+        "SELECT strftime(max(started_at), '%Y-%m-%d %H:%M') AS at FROM ops.scans WHERE endpoint = 'topics'",
+      ),
+    );
+    expect(oldest.slice(0, 16).replace('T', ' ')).toBe(scan?.at);
+  });
+});
+
+describe('a change whose topic was merged after the import', () => {
+  it('is listed with the command that changes the survivor instead', async () => {
+    const [late, into] = mergedLater();
+    const [failed] = await list('--status', 'failed');
+    expect(failed).toMatchObject({ entityId: late.id, mergedInto: { id: into.id } });
+    const command = `signalhouse changes retry ${failed?.id} --follow-merges`;
+    expect((await folder.run(['changes', 'list'])).stdout).toContain(`\n  ${command}`);
+    const refused = await folder.run(['changes', 'retry', failed?.id ?? '']);
+    expect(refused).toMatchObject({ code: 3, stdout: expect.stringContaining('--follow-merges') });
+    const retried = await folder.run(command.split(' ').slice(1));
+    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining(`(${into.id})`) });
+    expect((await push(pulling)).report.changes).toMatchObject([
+      { entityId: into.id, status: expect.stringMatching(/^(applied|unchanged)$/) },
+    ]);
+    expect(sandbox.world.topics.get(into.id)?.priority).toBe(other(late.priority));
+  });
+});
+
+const undo = (what: readonly string[], code = 0) =>
+  folder.json<UndoReport>(['changes', 'undo', ...what, '--yes'], code);
+/** A value that only the service can set has its own test of the plan. */
+const unarchived = () => topics.slice(30).filter(({ archivedAt }) => archivedAt === null);
+const states = () =>
+  unarchived().map(({ id }) => {
+    const { priority, lifecycleState, archivedReason, archivedAt } = sandbox.world.topics.get(
+      id,
+    ) as StoredTopic;
+    return { priority, lifecycleState, archivedReason, isArchived: archivedAt !== null };
+  });
+
+describe('changes undo', () => {
+  it('of a file puts back what the API had, once; then a part, an undo of the undo, and a conflict', async () => {
+    const [first, second, third] = unarchived() as [StoredTopic, StoredTopic, StoredTopic];
+    const start = structuredClone(states());
+    const line = ({ id, priority }: StoredTopic, rest: string) => `${id},${other(priority)},${rest}`;
+    folder.write(
+      'plan.csv',
+      [line(first, ','), line(second, 'TRUE,a duplicate'), line(third, ',')],
+      ',archived,archived_reason',
+    );
+    const imported = await folder.json<ImportReport>(['changes', 'import', 'plan.csv', '--yes']);
+    const early = await undo(['plan.csv'], 3);
+    expect(early).toMatchObject({ outcome: 'nothing', queued: [] });
+    expect(early.notUndone.map(({ title, reason }) => [title, reason])).toEqual(
+      [first, second, third].map(({ title }) => [
+        title,
+        'it is still queued: use signalhouse changes cancel',
+      ]),
+    );
+    expect((await push(pulling)).report.applied).toBe(3);
+    const applied = structuredClone(states());
+
+    const preview = await folder.run(['changes', 'undo', 'plan.csv', '--dry-run']);
+    expect(preview.code).toBe(0);
+    expect(Math.max(...preview.stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(preview.stdout).toContain(`priority: ${applied[0]?.priority} -> ${start[0]?.priority}`);
+    expect(preview.stdout).toContain('archived: TRUE -> FALSE');
+    const asked = await folder.run(['changes', 'undo', 'plan.csv']);
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
+
+    // One change of the import, then the rest of it by the name of the file.
+    const [one = ''] = imported.queued;
+    expect((await undo([one])).queued).toHaveLength(1);
+    const rest = await undo(['plan.csv']);
+    expect(rest).toMatchObject({ outcome: 'queued', notUndone: [{ id: one, kind: 'undone' }] });
+    expect(rest.changes.map(({ title, undoes }) => [title, undoes])).toEqual([
+      [second.title, [imported.queued[1]]],
+      [third.title, [imported.queued[2]]],
+    ]);
+    sandbox.resetStats();
+    expect((await push(pulling)).report).toMatchObject({ applied: 3, conflict: 0 });
+    expect(states()).toEqual(start);
+    expect(sandbox.writes()).toHaveLength(3);
+
+    const again = await undo([imported.importId]);
+    expect(again).toMatchObject({ outcome: 'nothing', queued: [], exitCode: 0 });
+    expect(again.notUndone.map(({ kind }) => kind)).toEqual(['undone', 'undone', 'undone']);
+    const undone = await list('--source', 'plan.csv');
+    expect(undone.map(({ undoneBy }) => undoneBy)).not.toContain(null);
+  });
+
+  it('of a name that fits nothing is refused', async () => {
+    const refused = await folder.run(['changes', 'undo', 'nothing.xlsx', '--yes']);
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nothing.xlsx') });
+  });
+});

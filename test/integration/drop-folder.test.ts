@@ -1,0 +1,126 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { strToU8, zipSync } from 'fflate';
+import { describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredTopic } from '../../src/sandbox/world/types.js';
+import { readSheet } from '../../src/sheet/read.js';
+import type { Pulling } from '../support/pulling.js';
+import { DropFolder, lineOf, outcomes, townForPushes } from '../support/pushing.js';
+
+let sandbox: Sandbox;
+let pulling: Pulling;
+let inbox: DropFolder;
+let topics: StoredTopic[];
+townForPushes({ holds: 'nothing' }, (made) => {
+  ({ sandbox, pulling, topics } = made);
+  inbox = new DropFolder(pulling);
+});
+
+const priorityOf = (topic: StoredTopic) => sandbox.world.topics.get(topic.id)?.priority;
+
+/** The cells of a text as an OpenDocument. */
+function openDocument(text: string): Uint8Array {
+  const rows = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(',').map((cell) => `<t:table-cell><x:p>${cell}</x:p></t:table-cell>`))
+    .map((cells) => `<t:table-row>${cells.join('')}</t:table-row>`);
+  const content = `<o:content><o:spreadsheet><t:table>${rows.join('')}</t:table></o:spreadsheet></o:content>`;
+  return zipSync({ 'content.xml': strToU8(content) });
+}
+
+describe('the drop folder', () => {
+  it('of the first night waits for the warehouse to be filled, and is pushed then', async () => {
+    const [topic] = topics as [StoredTopic];
+    const line = lineOf(topic);
+    inbox.drop('first.csv', `topic_id,priority\n${line}`);
+    const { code, report } = await inbox.night();
+    expect(code).toBe(0);
+    expect(outcomes(report)).toEqual({ 'first.csv': 'done' });
+    expect(`${topic.id},${priorityOf(topic)}\n`).toBe(line);
+    expect(readdirSync(join(inbox.path, 'done')).sort()).toEqual(['first.csv', 'first.result.csv']);
+    expect(existsSync(join(inbox.path, 'first.csv'))).toBe(false);
+  });
+
+  it('hands each file back: good ones done, bad ones with their reasons, unfinished ones left alone', async () => {
+    const [, second, third, fourth] = topics as [StoredTopic, StoredTopic, StoredTopic, StoredTopic];
+    const before = third.priority;
+    inbox.drop('open.ods', openDocument(`topic_id,priority\n${lineOf(fourth)}`));
+    inbox.drop('good.csv', `topic_id,priority\n${lineOf(second)}`);
+    inbox.drop('bad.csv', `topic_id,priority\n${lineOf(third)}no-such-topic,high\n`);
+    inbox.drop('photo.xlsx', '\xff\xd8\xff\xe0 not a sheet at all');
+    inbox.drop('notes.txt', 'not ours');
+    inbox.drop('growing.csv', 'topic_id,priority\n');
+    const writing = setInterval(() => appendFileSync(join(inbox.path, 'growing.csv'), lineOf(third)), 50);
+    const { code, report } = await inbox.night().finally(() => clearInterval(writing));
+    expect(code).toBe(3);
+    expect(outcomes(report)).toEqual({
+      'good.csv': 'done',
+      'open.ods': 'done',
+      'bad.csv': 'rejected',
+      'photo.xlsx': 'rejected',
+      'notes.txt': 'rejected',
+      'growing.csv': 'being_written',
+    });
+    expect(report.push?.applied).toBe(2);
+    expect(priorityOf(third)).toBe(before);
+    expect(readdirSync(inbox.path).sort()).toEqual(['done', 'growing.csv', 'rejected']);
+    expect(readdirSync(join(inbox.path, 'rejected')).sort()).toEqual([
+      'bad.csv',
+      'bad.result.csv',
+      'notes.txt',
+      'notes.txt.reason.txt',
+      'photo.xlsx',
+      'photo.xlsx.reason.txt',
+    ]);
+    expect(readFileSync(join(inbox.path, 'rejected', 'photo.xlsx.reason.txt'), 'utf8')).toContain(
+      'photo.xlsx',
+    );
+    const reasons = await readSheet({ path: join(inbox.path, 'rejected', 'bad.result.csv') });
+    expect(reasons.columns).toEqual(['topic_id', 'priority', 'result', 'error', 'remote_value']);
+    expect(reasons.rows[1]?.cells.slice(2, 4)).toEqual(['invalid', expect.stringContaining('no-such-topic')]);
+    // What is read as .ods is written as .xlsx.
+    for (const name of ['good.result.csv', 'open.result.xlsx']) {
+      const results = await readSheet({ path: join(inbox.path, 'done', name) });
+      expect(results.rows.map(({ cells }) => cells[2])).toEqual(['applied']);
+    }
+  });
+
+  it('keeps a file whose changes a cap left in the queue, and hands it back the night after', async () => {
+    const some = topics.slice(4, 9);
+    inbox.drop('capped.csv', `topic_id,priority\n${some.map(lineOf).join('')}`);
+    const first = await inbox.night(['--max-requests', '5']);
+    expect(first.code).toBe(0);
+    expect(outcomes(first.report)['capped.csv']).toBe('waiting');
+    expect(first.report.push?.left.queued).toBeGreaterThan(0);
+    const second = await inbox.night();
+    expect(outcomes(second.report)).toEqual({ 'capped.csv': 'done', 'growing.csv': 'done' });
+    for (const topic of some) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
+    const results = await readSheet({ path: join(inbox.path, 'done', 'capped.result.csv') });
+    expect(results.rows.map(({ cells }) => cells[2])).toEqual(some.map(() => 'applied'));
+  });
+});
+
+describe('push --result', () => {
+  it('hands the imported file back with what became of each row', async () => {
+    const [one, two] = topics.slice(12, 14) as [StoredTopic, StoredTopic];
+    const file = join(pulling.dataDir, 'mine.csv');
+    writeFileSync(file, `Topic ID;Comment;Priority\n${one.id};keep me;high\n${two.id};;${two.priority}\n`);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'low' } });
+    expect((await pulling.sync(['--only', 'topics'])).code).toBe(0);
+    expect((await pulling.run(['changes', 'import', file, '--yes'])).code).toBe(0);
+    sandbox.change({ kind: 'patchTopic', topicId: one.id, fields: { priority: 'very_low' } });
+    const out = join(pulling.dataDir, 'back.csv');
+    const pushed = await pulling.run(['push', '--result', out]);
+    expect(pushed.code).toBe(3);
+    expect(pushed.stdout).toContain(out);
+    const { columns, rows } = await readSheet({ path: out });
+    expect(columns).toEqual(['Topic ID', 'Comment', 'Priority', 'result', 'error', 'remote_value']);
+    expect(rows.map(({ cells }) => [cells[1] ?? null, cells[3]])).toEqual([
+      ['keep me', 'conflict'],
+      [null, 'unchanged'],
+    ]);
+    expect(rows[0]?.cells[5]).toBe('priority: very_low');
+  });
+});

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import type { StoredMessage } from '../../src/sandbox/world/types.js';
+import type { SyncReport } from '../../src/sync/report.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders } from '../support/signalhouse.js';
+
+const folders = new Folders();
+afterAll(() => folders.remove());
+
+let sandbox: Sandbox;
+let pulling: Pulling;
+beforeEach(async () => {
+  sandbox = await startTown();
+  pulling = Pulling.into(folders, sandbox);
+});
+afterEach(() => sandbox.stop());
+
+/** Text that does not compress, of so many bytes. */
+const text = (bytes: number) =>
+  randomBytes(Math.ceil((bytes * 3) / 4))
+    .toString('base64')
+    .slice(0, bytes);
+
+/** Makes messages of the organization large: `count` of those from number `from` on, spread over all conversations. */
+function enlarge(from: number, count: number, bytes: number): StoredMessage[] {
+  const all = [...sandbox.world.messages.values()];
+  const step = Math.floor(all.length / 130);
+  const chosen = Array.from(
+    { length: count },
+    (_, n) => all[((from + n) * step) % all.length] as StoredMessage,
+  );
+  for (const message of chosen) message.content = text(bytes);
+  sandbox.changed();
+  return chosen;
+}
+
+/** A sync as a process of its own, which ends by itself: to end takes no longer than all that came before. */
+async function night(): Promise<SyncReport> {
+  const started = performance.now();
+  const { child, ended } = pulling.start(['sync', '--json']);
+  let lastOutput = started;
+  const note = () => {
+    lastOutput = performance.now();
+  };
+  child.stdout?.on('data', note);
+  child.stderr?.on('data', note);
+  const { code, stdout } = await ended;
+  expect(performance.now() - lastOutput).toBeLessThan(lastOutput - started);
+  expect(readdirSync(pulling.dataDir).filter((name) => name.includes('broken'))).toEqual([]);
+  const report = JSON.parse(stdout) as SyncReport;
+  expect(report.exitCode).toBe(code);
+  return report;
+}
+
+it('messages of 1 MB are loaded whole', async () => {
+  enlarge(0, 12, 1_000_000);
+  expect(await night()).toMatchObject({ failures: [], exitCode: 0 });
+  expect(await pulling.differences()).toEqual([]);
+});
+
+it('a message of 20 MB is rejected with its size, and everything else is loaded', async () => {
+  const [large] = enlarge(0, 1, 20_000_000);
+  expect(await night()).toMatchObject({ failures: [], exitCode: 3 });
+  const query = 'SELECT DISTINCT id, path, reason, strlen(body) < 100000 AS is_cut FROM ops.rejected_records';
+  const { stdout } = await pulling.run(['sql', '--json', query]);
+  const reason = expect.stringMatching(/^has 2000\d{4} bytes; at most 16777216 are stored/);
+  expect(JSON.parse(stdout)).toEqual([{ id: large?.id, path: 'content', reason, is_cut: true }]);
+  const differences = await pulling.differences();
+  // Its author may be seen in the conversation through this message alone.
+  const isAbout = (one: string) => [large?.id, large?.groupId].some((id) => one.includes(id ?? '-'));
+  expect(differences.filter((one) => !isAbout(one))).toEqual([]);
+  expect(differences).not.toEqual([]);
+  // The next night rejects it again, which is nothing new.
+  expect(await night()).toMatchObject({ exitCode: 0 });
+});
+
+it('a page of conversations above api.maxAnswerBytes is read in smaller pages', async () => {
+  pulling.set({ api: { maxAnswerBytes: 1_000_000 } });
+  const { topics, groups, messages } = sandbox.world;
+  // The conversations of one topic fit into an answer, since they have no pages; those of a company do not.
+  for (const { id } of topics.values()) {
+    const ofTopic = [...groups.values()].filter(({ topicId }) => topicId === id).slice(0, 3);
+    for (const { messageIds } of ofTopic) {
+      const message = messages.get(messageIds.at(-1) ?? '');
+      if (message) message.content = text(200_000);
+    }
+  }
+  sandbox.changed();
+  expect(await night()).toMatchObject({ failures: [], exitCode: 0 });
+  const query = "SELECT DISTINCT error FROM ops.requests WHERE endpoint = 'groups' AND error IS NOT NULL";
+  const { stdout } = await pulling.run(['sql', '--json', query]);
+  expect(JSON.parse(stdout)).toEqual([{ error: 'too_large' }]);
+  expect(await pulling.differences()).toEqual([]);
+});
+
+/** Where the conversations of a company are not whole, its people are asked for their own, which stay until it is read again. */
+const isListed = (line: string) => line.includes('via is "listed", should be "author"');
+
+describe('an answer above api.maxAnswerBytes', () => {
+  const limit = 300_000;
+  const rejected = async () => {
+    const { stdout } = await pulling.run([
+      ...['sql', '--json'],
+      'SELECT DISTINCT endpoint, id, parent_id, path, reason FROM ops.rejected_records WHERE resolved_at IS NULL',
+    ]);
+    return JSON.parse(stdout) as { endpoint: string; id: string | null; reason: string }[];
+  };
+  const reason = expect.stringMatching(
+    /^the answer has \d{6,} bytes; at most 300000 are read \(api\.maxAnswerBytes\)$/,
+  );
+  beforeEach(() => pulling.set({ api: { maxAnswerBytes: limit } }));
+
+  /** Makes a conversation of a topic too large. Returns the topic's id, and the ids of all that its answer holds. */
+  function enlargeTopic() {
+    const { groups, messages } = sandbox.world;
+    const group = [...groups.values()].find(({ topicId }) => topicId !== null);
+    const message = messages.get(group?.messageIds.at(-1) ?? '');
+    if (!group?.topicId || !message) throw new Error('the town has no conversation about a topic');
+    message.content = text(400_000);
+    sandbox.changed();
+    const { topicId } = group;
+    const ofTopic = [...groups.values()].filter((one) => one.topicId === topicId);
+    return { topicId, message, ids: ofTopic.flatMap(({ id, messageIds }) => [id, ...messageIds]) };
+  }
+
+  it('harms only itself, is rejected with its size, costs nothing while nothing changes, and comes with a larger limit', async () => {
+    const { topicId, ids } = enlargeTopic();
+    const { code, report } = await pulling.sync();
+    expect([code, report.outcome, report.failures]).toEqual([3, 'incomplete', []]);
+    expect(report.left.due).toBe(0);
+    expect(report.rejected.examples).toContainEqual(
+      expect.objectContaining({ endpoint: 'topic_groups', entityId: topicId }),
+    );
+    const row = { endpoint: 'topic_groups', id: topicId, parent_id: null, path: '', reason };
+    expect(await rejected()).toContainEqual(row);
+    // The same conversation comes with companies, on one page of many.
+    const isAbout = (line: string) => [topicId, ...ids].some((id) => line.includes(id));
+    const differences = await pulling.differences({ most: 1_000 });
+    expect(differences.filter((line) => !isAbout(line) && !isListed(line))).toEqual([]);
+    expect(differences).not.toEqual([]);
+    const { stdout } = await pulling.run(['status']);
+    const status = stdout.replaceAll(/\s+/g, ' ');
+    expect(status).toMatch(new RegExp(`topic_groups ${topicId}: .* \\d{6,} bytes; at most ${limit}`));
+    const explained = await pulling.run(['explain', 'topic', topicId, '--json']);
+    expect(JSON.parse(explained.stdout).children).toContainEqual(
+      expect.objectContaining({ resource: 'topic_groups', isDue: false, why: 'too_large' }),
+    );
+
+    const next = await pulling.sync();
+    expect([next.code, next.report.failures, next.report.rejected.new]).toEqual([0, [], 0]);
+    expect([next.seen.topic_groups, next.seen.groups]).toEqual([undefined, undefined]);
+
+    pulling.set({ api: { maxAnswerBytes: 3_000_000 } });
+    const raised = await pulling.sync();
+    expect([raised.code, raised.report.failures, raised.seen.topic_groups]).toEqual([0, [], 1]);
+    expect((await pulling.differences({ most: 1_000 })).filter((line) => !isListed(line))).toEqual([]);
+    expect(await rejected()).toEqual([]);
+  });
+
+  it('with one item of a list leaves out that item, and takes nothing for gone', async () => {
+    await pulling.sync();
+    const [first] = sandbox.world.topics.values();
+    if (!first) throw new Error('the town has no topics');
+    const { summary } = first;
+    first.summary = text(400_000);
+    sandbox.changed();
+    const { code, report } = await pulling.sync();
+    expect([code, report.failures]).toEqual([3, []]);
+    const scan = report.scans.find(({ endpoint }) => endpoint === 'topics');
+    expect(scan).toMatchObject({ verified: false, complete: true, missing: 0, tombstoned: 0 });
+    expect(scan?.note).toContain('1 item of it is larger than api.maxAnswerBytes');
+    expect(await rejected()).toContainEqual({
+      endpoint: 'topics',
+      id: null,
+      parent_id: null,
+      path: '',
+      reason,
+    });
+    const next = await pulling.sync();
+    expect([next.code, next.report.rejected.new]).toEqual([0, 0]);
+    first.summary = summary;
+    sandbox.changed();
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await rejected()).toEqual([]);
+    expect(await pulling.differences()).toEqual([]);
+  });
+});

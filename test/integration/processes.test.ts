@@ -1,0 +1,172 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/start.js';
+import { read } from '../support/published.js';
+import { Pulling, startTown } from '../support/pulling.js';
+import { Folders, type Running } from '../support/signalhouse.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
+
+// What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
+// shown by the simulation, and what each costs by test/others/recovery-matrix.test.ts.
+
+const folders = new Folders();
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startTown();
+});
+afterEach(() => sandbox.clearFaults());
+afterAll(async () => {
+  await sandbox.stop();
+  folders.remove();
+});
+
+/** Settings with which nothing but a signal ends a request that hangs. */
+const patient = {
+  api: { timeouts: { firstByteMs: 600_000, totalMs: 600_000 } },
+  sync: { shutdownSeconds: 600 },
+};
+const hang = { kind: 'hang', match: { route: 'companies' } } as const;
+
+/** Until the program has said this. */
+function said({ child, ended }: Running, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let printed = '';
+    child.stderr?.on('data', (part: string) => {
+      printed += part;
+      if (printed.includes(text)) resolve();
+    });
+    void ended.then(({ stderr }) => reject(new Error(`it ended without "${text}": ${stderr}`)));
+  });
+}
+
+/** Until the sandbox has seen so many requests more, or the run has ended before. */
+async function requestsOf(running: Running, count: number): Promise<void> {
+  const target = sandbox.stats().requests + count;
+  while (sandbox.stats().requests < target && running.child.exitCode === null) await delay(1);
+}
+
+describe('signals', () => {
+  it('SIGTERM ends a run in order: committed, published, summed up', async () => {
+    const pulling = Pulling.into(folders, sandbox);
+    const slow = { SIGNALHOUSE_RATE_LIMIT_REQUESTS: '20', SIGNALHOUSE_LOG_LEVEL: 'info' };
+    const running = pulling.start(['sync', '--json'], slow);
+    await said(running, 'topic (new)');
+    running.child.kill('SIGTERM');
+    const { code, signal, stdout } = await running.ended;
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({ outcome: 'stopped', published: { bytes: expect.any(Number) } });
+    expect(report.left.due).toBeGreaterThan(0);
+    const [count] = await read(pulling.dataDir, ({ rows }) =>
+      rows<{ n: number }>('SELECT count(*) AS n FROM topics'),
+    );
+    expect(count?.n).toBeGreaterThan(0);
+  });
+
+  it('the second one gives up what is in flight', async () => {
+    sandbox.addFaults([hang]);
+    const pulling = Pulling.into(folders, sandbox, patient);
+    const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
+    await said(running, '"phase":"companies"');
+    running.child.kill('SIGINT');
+    await said(running, 'finishing what is in flight');
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'stopped', exitCode: 0 }]);
+  });
+
+  it('while a sync runs, others are told its pid, --wait waits, and the published file can be read', async () => {
+    const pulling = await Pulling.filled(folders, sandbox);
+    pulling.set(patient);
+    sandbox.addFaults([hang]);
+    const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
+    const { child } = running;
+    await said(running, '"phase":"companies"');
+    const second = await pulling.run(['sync']);
+    expect(second.code).toBe(4);
+    expect(second.stderr.replaceAll('\n', ' ')).toContain(`process ${child.pid}`);
+    expect(second.stderr).toContain('--wait');
+    expect((await pulling.run(['doctor', '--json'])).code).toBe(4);
+    const status = JSON.parse((await pulling.run(['status', '--json'])).stdout);
+    expect(status.holder).toMatchObject({ pid: child.pid, command: 'signalhouse sync' });
+    expect((await pulling.run(['sql', 'SELECT count(*) FROM topics', '--json'])).code).toBe(0);
+    const waiting = pulling.start(['rebuild', '--wait', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
+    await said(waiting, '; waiting');
+    child.kill('SIGINT');
+    await said(running, 'again to stop at once');
+    child.kill('SIGINT');
+    expect((await running.ended).code).toBe(0);
+    expect((await waiting.ended).code).toBe(0);
+  });
+});
+
+describe('kill -9 in the middle of a pull', () => {
+  it('loses nothing that was committed, and the next run goes on from there', async () => {
+    const pulling = Pulling.into(folders, sandbox);
+    const whole = (await pulling.plan()).requests.total;
+    // In the lists, and between batches.
+    for (const moment of [4, 150]) {
+      const running = pulling.start(['sync']);
+      await requestsOf(running, moment);
+      running.child.kill('SIGKILL');
+      expect(await running.ended).toMatchObject({ signal: 'SIGKILL' });
+    }
+    const last = await pulling.sync();
+    expect({ code: last.code, stderr: last.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(last.requests).toBeLessThan(whole - 50);
+    expect(await pulling.differences()).toEqual([]);
+    const outcomes = await read(pulling.dataDir, ({ rows }) =>
+      rows<{ outcome: string }>('SELECT DISTINCT outcome FROM ops.runs ORDER BY outcome'),
+    );
+    expect(outcomes).toEqual([{ outcome: 'done' }, { outcome: 'interrupted' }]);
+  });
+});
+
+it('a live file that does not open is moved aside and restored, and the run goes on and says so', async () => {
+  const pulling = await Pulling.filled(folders, sandbox);
+  const path = join(pulling.dataDir, 'worker.duckdb');
+  const broken = Buffer.alloc(300_000, 'not a database ');
+  writeFileSync(path, broken);
+  pulling.isBroken = true;
+  const { code, report, stderr, requests } = await pulling.sync();
+  expect(code).toBe(0);
+  expect(stderr).toContain('restored from the snapshot');
+  const note = report.notes.find((one) => one.includes('worker.duckdb could not be opened'));
+  expect(readFileSync(/is now (\S+);/.exec(note ?? '')?.[1] ?? '').equals(broken)).toBe(true);
+  // The snapshot is as new as the end of the last run: the lists are read, and nothing is fetched again.
+  expect(requests).toBeLessThan(20);
+  expect(await pulling.differences()).toEqual([]);
+});
+
+describe.runIf(canMount)('a full disk', () => {
+  it.each([
+    ['loading', 60_000],
+    ['publishing', 3_000_000],
+  ])('while %s: it is said, no file breaks, and with room the next run goes on', async (_, free) => {
+    const filled = await Pulling.filled(folders, sandbox);
+    await filled.age();
+    const disk = new SmallDisk(128);
+    try {
+      const pulling = Pulling.into({ make: () => disk.path }, sandbox);
+      cpSync(filled.dataDir, pulling.dataDir, { recursive: true });
+      const published = () => readFileSync(join(pulling.dataDir, 'signals.duckdb'));
+      const before = published();
+      disk.fill(free);
+      const { code, stdout } = await pulling.start(['sync', '--json']).ended;
+      expect(JSON.parse(stdout).error).toMatchObject({
+        name: 'StorageError',
+        message: expect.stringMatching(/^the disk that holds .* is full/),
+        hint: expect.stringContaining('Free some space'),
+      });
+      expect(code).toBe(1);
+      expect(published().equals(before)).toBe(true);
+      disk.empty();
+      expect(await pulling.sync()).toMatchObject({ code: 0 });
+      expect(await pulling.differences()).toEqual([]);
+    } finally {
+      disk.remove();
+    }
+  });
+});

@@ -1,0 +1,287 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.js';
+import { Queue } from '../../src/push/queue/queue.js';
+import { openWarehouse } from '../../src/warehouse/store/open.js';
+import { type PlainAnswer, PlainApi, plainCompany, plainTopic, uuid } from '../support/plain-api.js';
+import type { Pulling } from '../support/pulling.js';
+import { enqueue, type Pushed, push, type Wish } from '../support/pushing.js';
+import { Folders } from '../support/signalhouse.js';
+
+/** Requests whose outcome the program cannot know, and what it does until it has read it. */
+
+type Plain = Record<string, unknown>;
+/** What one attempt meets: an answer instead of the API's, or the API, whose answer is lost or changed on the way. */
+type Step = PlainAnswer | 'never arrives' | 'answer is lost' | 'answer';
+
+const folders = new Folders();
+let api: PlainApi;
+let pulling: Pulling<PlainApi>;
+/** What the API applied, in order. */
+let applied: Plain[];
+/** The answers that the API stored, by their keys. */
+let answers: Map<unknown, PlainAnswer>;
+let script: Step[];
+/** What somebody does right after the first request was applied. */
+let meanwhile: () => void;
+
+beforeEach(async () => {
+  api = await PlainApi.start({
+    topics: [plainTopic(1), plainTopic(2)],
+    companies: [plainCompany(1), plainCompany(2)],
+  });
+  pulling = api.pulling(folders, { api: { retry: { attempts: 2, baseMs: 1, maxMs: 2 } } });
+  applied = [];
+  answers = new Map();
+  script = [];
+  meanwhile = () => undefined;
+  api.at(
+    /^\/(topics\/|companies\/bulk)/,
+    ({ url, body, headers }) => {
+      const step = script.length > 1 ? script.shift() : (script[0] ?? 'answer');
+      if (step === 'never arrives') return { destroy: true };
+      if (typeof step === 'object') return step;
+      const key = headers['idempotency-key'];
+      const stored = answers.get(key);
+      const answer = stored ?? apply(url.pathname.slice('/v1'.length), JSON.parse(body));
+      answers.set(key, answer);
+      if (!stored && applied.length === 1) meanwhile();
+      if (step === 'answer is lost') return { destroy: true };
+      return answer;
+    },
+    'PATCH',
+  );
+});
+afterEach(() => api.stop());
+afterAll(() => folders.remove());
+
+function apply(path: string, body: Plain): PlainAnswer {
+  applied.push(body);
+  if (path !== '/companies/bulk') return { body: structuredClone(set(topic(path.split('/')[2]), body)) };
+  const results = (body.companies as Plain[]).map(({ companyId, ...fields }) => ({
+    companyId,
+    success: true,
+    data: structuredClone(Object.assign(company(companyId), fields)),
+  }));
+  return { body: { results } };
+}
+
+const topic = (id: unknown = uuid('t', 1)) => api.topics.find((one) => one.id === id) as Plain;
+const company = (id: unknown = '1') => api.companies.find((one) => one.id === id) as Plain;
+function set(one: Plain, { archived, ...fields }: Plain): Plain {
+  const archiving = archived === undefined ? {} : { archivedAt: archived ? '2026-10-03T00:00:00Z' : null };
+  const isDated = one.updatedAt !== undefined && { updatedAt: new Date().toISOString() };
+  return Object.assign(one, fields, archiving, isDated);
+}
+
+const refusal = (status: number, headers: Record<string, string> = {}): PlainAnswer => ({
+  status,
+  body: { code: `C${status}`, message: 'no', status, defined: true },
+  headers,
+});
+const raise: Wish = { topic: uuid('t', 1), wanted: { priority: 'high' }, base: { priority: 'default' } };
+const rename: Wish = { company: '1', wanted: { name: 'New' }, base: { name: 'Company 1' } };
+const revert = () => set(topic(), { priority: 'default' });
+const statusOf = ({ report }: Pushed) => report.changes.at(-1)?.status;
+const errorOf = ({ report }: Pushed) => report.changes.at(-1)?.error ?? '';
+
+/** Makes what was sent older, as if the next push came so many hours later; the API has forgotten its keys by then. */
+async function hoursLater(hours: number): Promise<void> {
+  const warehouse = await openWarehouse({ dataDir: pulling.dataDir, memoryLimit: '256MB', threads: 1 });
+  const queue = await Queue.open(warehouse, pulling, systemClock);
+  const earlier = (at: string | null) => new Date(Date.parse(at ?? '') - hours * 3_600_000).toISOString();
+  queue.update(queue.withStatus('sending'), ({ firstSentAt, sentAt }) => ({
+    firstSentAt: earlier(firstSentAt),
+    sentAt: earlier(sentAt),
+  }));
+  await queue.flush();
+  queue.close();
+  await warehouse.close();
+  if (hours > 24) answers.clear();
+}
+
+const unauthorized = refusal(401);
+/** The key is refused from now on, for whatever is asked. */
+function refuseKey(): PlainAnswer {
+  for (const method of ['GET', 'PATCH']) api.at(/./, unauthorized, method);
+  return unauthorized;
+}
+
+describe('a request that was applied, and whose answer was lost', () => {
+  it.each<[string, Step]>([
+    ['400', refusal(400)],
+    ['200 with something else', { body: { ok: true } }],
+  ])('is applied, or in doubt until it is read, when the next attempt is answered %s', async (_, step) => {
+    await enqueue(pulling.dataDir, [raise, rename]);
+    script = ['answer is lost', step, 'answer is lost', step];
+    const first = await push(pulling);
+    for (const { status } of first.report.changes) expect(['applied', 'sending']).toContain(status);
+    script = [];
+    const second = await push(pulling);
+    expect(second).toMatchObject({ code: 0, report: { left: { sending: 0, queued: 0 } } });
+    for (const { status } of [...first.report.changes, ...second.report.changes])
+      expect(['applied', 'sending']).toContain(status);
+    expect(applied).toEqual([{ priority: 'high' }, { companies: [{ companyId: '1', name: 'New' }] }]);
+    const undone = await pulling.run(['changes', 'undo', 'wishes.csv', '--yes', '--json']);
+    expect(JSON.parse(undone.stdout)).toMatchObject({ outcome: 'queued', notUndone: [] });
+  });
+
+  it('is not called unsent when the key is refused after that', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['answer is lost'];
+    meanwhile = () => void refuseKey();
+    const refused = await push(pulling);
+    expect({ code: refused.code, status: statusOf(refused) }).toEqual({ code: 5, status: 'sending' });
+    expect(errorOf(refused)).toContain('may have been applied');
+    api.clear();
+    const next = await push(pulling);
+    expect({ code: next.code, status: statusOf(next) }).toEqual({ code: 0, status: 'applied' });
+    expect(applied).toHaveLength(1);
+  });
+
+  it('fails when a read shows that it never arrived, and the next attempt was refused', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['never arrives', refusal(400)];
+    const failed = await push(pulling);
+    expect({ code: failed.code, status: statusOf(failed) }).toEqual({ code: 3, status: 'failed' });
+    expect(failed.report.failed.byReason).toEqual({ C400: 1 });
+    expect(applied).toEqual([]);
+  });
+});
+
+/** Ways in which the API may, or may not, show that somebody changed the entity back. */
+const traces: [string, () => void][] = [
+  ['updatedAt', revert],
+  ['nothing', () => Object.assign(topic(), { priority: 'default', updatedAt: undefined })],
+];
+
+describe('a request that was applied, and that somebody changed back before it was read', () => {
+  it.each(traces)('is a conflict, and not sent again: %s shows it', async (shown, change) => {
+    if (shown === 'nothing') topic().updatedAt = undefined;
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['answer is lost'];
+    meanwhile = change;
+    const pushes = [await push(pulling)];
+    script = [];
+    pushes.push(await push(pulling));
+    const [last] = pushes.filter(({ report }) => report.changes.length > 0).slice(-1) as [Pushed];
+    expect(statusOf(last)).toBe('conflict');
+    expect(errorOf(last)).toMatch(/changed it back|may repeat the first/);
+    expect(applied).toHaveLength(1);
+    expect(topic().priority).toBe('default');
+  });
+
+  it('is a conflict a day after a kill -9, too', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['answer is lost'];
+    const running = pulling.start(['push']);
+    meanwhile = () => void running.child.kill('SIGKILL');
+    await running.ended;
+    script = [];
+    revert();
+    await hoursLater(25);
+    const later = await push(pulling);
+    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 3, status: 'conflict' });
+    expect(applied).toHaveLength(1);
+    expect(topic().priority).toBe('default');
+  });
+
+  it('each company of a request by itself', async () => {
+    await enqueue(pulling.dataDir, [
+      rename,
+      { company: '2', wanted: { is_vip: true }, base: { is_vip: false } },
+    ]);
+    script = ['answer is lost'];
+    meanwhile = () => Object.assign(company(), { name: 'Company 1' });
+    await push(pulling);
+    script = [];
+    await push(pulling);
+    const { stdout } = await pulling.run(['changes', 'list', '--json']);
+    const states = Object.fromEntries(
+      (JSON.parse(stdout).changes as { entityId: string; status: string }[]).map((one) => [
+        one.entityId,
+        one.status,
+      ]),
+    );
+    expect(states).toEqual({ 1: 'conflict', 2: 'applied' });
+    expect(company()).toMatchObject({ name: 'Company 1' });
+    expect(applied).toHaveLength(1);
+  });
+});
+
+describe('a request that never arrived', () => {
+  it('is sent a day later, when nothing happened since', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    script = ['never arrives'];
+    expect(statusOf(await push(pulling))).toBe('sending');
+    await hoursLater(25);
+    script = [];
+    const later = await push(pulling);
+    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 0, status: 'applied' });
+    expect(applied).toEqual([{ priority: 'high' }]);
+  });
+});
+
+describe('an API that leaves archivedAt out', () => {
+  const strip = (body: unknown) => ({ body: { ...(body as Plain), archivedAt: undefined } });
+  beforeEach(() => {
+    const hide = (id: string) => strip(topic(id));
+    for (const number of [1, 2]) api.at(`/topics/${uuid('t', number)}`, () => hide(uuid('t', number)));
+    api.at('/topics', () => ({
+      body: {
+        data: api.topics.map((one) => strip(one).body),
+        ...{ limit: 100, page: 1, totalCount: api.topics.length },
+      },
+    }));
+    api.at(
+      /^\/topics\/./,
+      ({ url, body }) => strip((apply(url.pathname.slice('/v1'.length), JSON.parse(body)) as Plain).body),
+      'PATCH',
+    );
+  });
+
+  async function imported(lines: string): Promise<void> {
+    const file = join(folders.make(), 'list.csv');
+    writeFileSync(file, `topic_id,archived,archived_reason\n${lines}\n`);
+    expect(await pulling.run(['changes', 'import', file, '--yes'])).toMatchObject({ code: 0 });
+  }
+
+  it('topics are archived, put back by an undo, and unarchived, each with one request; the change says so', async () => {
+    expect(await pulling.sync()).toMatchObject({ code: 0 });
+    await imported(`${uuid('t', 1)},TRUE,dup\n${uuid('t', 2)},FALSE,`);
+    const pushed = await push(pulling);
+    expect({ code: pushed.code, applied: pushed.report.applied }).toEqual({ code: 0, applied: 2 });
+    expect(pushed.report.changes[0]).toMatchObject({ errorCode: 'not_shown' });
+    expect(errorOf(pushed)).toContain('shows archived');
+    expect(applied).toEqual(
+      expect.arrayContaining([{ archived: true, archivedReason: 'dup' }, { archived: false }]),
+    );
+    const { stdout } = await pulling.run(['changes', 'undo', 'list.csv', '--yes', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      changes: [{ entityId: uuid('t', 1), wanted: { archived: false } }],
+      notUndone: [{ entityId: uuid('t', 2), reason: expect.stringContaining('is not known') }],
+    });
+    expect((await push(pulling)).report).toMatchObject({ applied: 1, conflict: 0 });
+    expect(applied.at(-1)).toEqual({ archived: false });
+  });
+});
+
+describe('changes retry --overwrite', () => {
+  it('replaces exactly the value that the conflict showed', async () => {
+    await enqueue(pulling.dataDir, [raise]);
+    set(topic(), { priority: 'very_low' });
+    const conflict = await push(pulling);
+    expect(statusOf(conflict)).toBe('conflict');
+    const id = conflict.report.changes[0]?.id ?? '';
+    await pulling.run(['changes', 'retry', id, '--overwrite']);
+    set(topic(), { priority: 'low' });
+    const again = await push(pulling);
+    expect({ code: again.code, status: statusOf(again) }).toEqual({ code: 3, status: 'conflict' });
+    expect(errorOf(again)).toContain('priority is low in the API, was very_low');
+    expect(applied).toEqual([]);
+    await pulling.run(['changes', 'retry', id, '--overwrite']);
+    expect(statusOf(await push(pulling))).toBe('applied');
+    expect(topic().priority).toBe('high');
+  });
+});

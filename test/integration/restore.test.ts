@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { batchOf } from '../../src/warehouse/load/batch.js';
+import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
+
+const worker = (dir: string) => join(dir, 'worker.duckdb');
+const broken = (dir: string) => readdirSync(dir).filter((name) => name.includes('.broken-'));
+
+/** A warehouse with a published topic, and one that came later. */
+async function filled(): Promise<string> {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  await warehouse.load(
+    batchOf(runId, { documents: [doc('topics', 'published', 0, { title: 'x'.repeat(2000) })] }),
+  );
+  await warehouse.publish();
+  await warehouse.load(batchOf(runId, { documents: [doc('topics', 'later', 1)] }));
+  await warehouse.close();
+  return dir;
+}
+
+async function topicsOf(dir: string) {
+  const warehouse = await open(dir);
+  try {
+    const topics = await warehouse.all<{ id: string }>('SELECT id FROM topics ORDER BY id');
+    // And it takes the next batch.
+    await warehouse.load(batchOf(runId, { documents: [doc('topics', 'next', 2)] }));
+    return { topics: topics.map(({ id }) => id), restored: warehouse.restored };
+  } finally {
+    await warehouse.close();
+  }
+}
+
+test.each([
+  ['garbage', (path: string) => writeFileSync(path, 'not a database '.repeat(1000))],
+  ['a file that lost its end', (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2))],
+])('%s in place of the live file is moved aside, and the snapshot takes its place', async (_, spoil) => {
+  const dir = await filled();
+  spoil(worker(dir));
+  const spoiled = readFileSync(worker(dir));
+  const { topics, restored } = await topicsOf(dir);
+  expect(topics).toEqual(['published']);
+  expect(restored?.snapshotFrom).toBeInstanceOf(Date);
+  expect(restored?.reason).not.toBe('');
+  expect(broken(dir)).toHaveLength(1);
+  expect(readFileSync(restored?.movedTo ?? '').equals(spoiled)).toBe(true);
+  expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([]);
+  // The next start has nothing to repair.
+  expect((await topicsOf(dir)).restored).toBeNull();
+});
+
+test('without a snapshot, or with a broken one, the warehouse starts empty and reports it', async () => {
+  const dir = await filled();
+  writeFileSync(worker(dir), 'garbage');
+  writeFileSync(join(dir, 'signals.duckdb'), 'garbage');
+  const { topics, restored } = await topicsOf(dir);
+  expect(topics).toEqual([]);
+  expect(restored).toMatchObject({
+    snapshotFrom: null,
+    movedTo: expect.stringContaining('worker.duckdb.broken-'),
+  });
+});
+
+test('a write-ahead log that does not replay is moved aside with its file', async () => {
+  const dir = await filled();
+  writeFileSync(`${worker(dir)}.wal`, await logOfAnotherDatabase());
+  const { topics, restored } = await topicsOf(dir);
+  expect(topics).toContain('published');
+  expect(restored).not.toBeNull();
+  expect(broken(dir).some((name) => name.endsWith('.wal'))).toBe(true);
+});
+
+test('after a kill between moving the file aside and replacing it, the snapshot is restored', async () => {
+  const dir = await filled();
+  const log = await logOfAnotherDatabase();
+  renameSync(worker(dir), `${worker(dir)}.broken-20260101T000000Z`);
+  // The log of the missing file belongs to no other file.
+  writeFileSync(`${worker(dir)}.wal`, log);
+  const { topics, restored } = await topicsOf(dir);
+  expect(topics).toEqual(['published']);
+  expect(restored).toMatchObject({
+    movedTo: null,
+    snapshotFrom: expect.any(Date),
+    reason: 'the file is missing',
+  });
+  expect(broken(dir).filter((name) => name.endsWith('.wal'))).toHaveLength(1);
+  expect((await topicsOf(dir)).restored).toBeNull();
+});
+
+/** What a killed process leaves beside its file: a log, here of a table that the file above does not have. */
+async function logOfAnotherDatabase(): Promise<Buffer> {
+  const path = join(emptyDir(), 'other.duckdb');
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run('CREATE TABLE elsewhere (id VARCHAR); CHECKPOINT');
+  await connection.run("PRAGMA disable_checkpoint_on_shutdown; INSERT INTO elsewhere VALUES ('x')");
+  connection.closeSync();
+  instance.closeSync();
+  return readFileSync(`${path}.wal`);
+}
+
+test('a file of a newer DuckDB is not touched', async () => {
+  const dir = await filled();
+  const bytes = readFileSync(worker(dir));
+  bytes.writeBigUInt64LE(900n, 12);
+  writeFileSync(worker(dir), bytes);
+  await expect(open(dir)).rejects.toMatchObject({
+    name: 'StorageError',
+    message: expect.stringContaining('newer DuckDB'),
+  });
+  expect(readFileSync(worker(dir)).equals(bytes)).toBe(true);
+  expect(broken(dir)).toEqual([]);
+});
