@@ -122,7 +122,7 @@ export async function openStand() {
 export type Stand = Awaited<ReturnType<typeof openStand>>;
 
 /** A model's SELECT over every stored document of its kinds. */
-export function projection(name: string): string {
+function projection(name: string): string {
   const model = models.find((it) => it.name === name);
   if (!model) throw new Error(`there is no model ${name}`);
   const kinds = (model.documents ?? []).map((kind) => `'${kind}'`).join(', ');
