@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/api/json-text.js';
+import { ContractError } from '../../../../src/base/errors.js';
 import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { isHistory } from '../../../../src/sync/histories.js';
@@ -166,6 +167,30 @@ describe('landGroups', () => {
       { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'createdAt' },
     ]);
     expect(landing.sets[0]?.ids).toEqual(['m1', 'm2']);
+  });
+});
+
+describe('a conversation whose messages are still text', () => {
+  const items = (...lists: string[]) => {
+    const texts = lists.map((list, index) => `{"group":{"id":"g${index + 1}"},"messages":${list}}`);
+    return parseJson(Buffer.from(`[${texts.join()}]`), 'messages') as Record<string, unknown>[];
+  };
+  const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
+  const landed = (some: unknown[]) => {
+    const landing = new Landing({ at, no: 1 });
+    landGroups(landing, topicGroups, 't', some);
+    return landing;
+  };
+
+  test('lands as parsed messages do, and is rejected as the JSON that it is', () => {
+    const parsed = { group: { id: 'g1' }, messages: JSON.parse(good) };
+    expect(landed(items(good)).documents).toEqual(landed([parsed]).documents);
+    const [rejection] = landed([{ ...items(good)[0], group: { id: 5 } }]).rejections;
+    expect(JSON.parse(rejection?.body ?? '').messages).toEqual(JSON.parse(good));
+  });
+
+  test('is an error when it is malformed inside', () => {
+    expect(() => landed(items(good, '[nothing]'))).toThrow(ContractError);
   });
 });
 
