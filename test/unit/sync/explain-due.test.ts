@@ -121,14 +121,6 @@ const cases: Readonly<Record<string, Case>> = {
     asked: { status: 404, error: 'there is no such topic', reason: 'NOT_FOUND' },
     text: /^not due: refused 24 h 00 min ago \(404, NOT_FOUND\); requested again when it changes; again at the latest/,
   },
-  'refused with 400, then changed': {
-    ...{ child: 'topic_people', item: { ...topic, messageCount: 4 }, before: topic, why: 'changed' },
-    ...{
-      asked: { status: 400, error: 'no' },
-      changes: [['messageCount', '3', '4']],
-      text: /^DUE: messageCount 3 -> 4/,
-    },
-  },
   'an id that cannot be sent': {
     ...{ child: 'topic', item: topic, why: 'id_not_valid' },
     asked: { status: null, error: null, reason: 'not fetchable: the id is not valid in a path' },
@@ -184,9 +176,6 @@ const cases: Readonly<Record<string, Case>> = {
       why: 'company_unknown',
       text: /^not requested: the detail has to say/,
     },
-  },
-  'a person without a company': {
-    ...{ child: 'person_groups', item: { company: null }, why: 'never_requested', text: /^DUE/ },
   },
   'conversations of people are switched off': {
     ...{

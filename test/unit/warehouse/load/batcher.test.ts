@@ -134,19 +134,6 @@ describe('Batcher', () => {
     expect(sizes).toEqual([1, 1, 1]);
   });
 
-  test('the error of a failed commit is thrown by later adds and by flush', async () => {
-    const subject = batcher(() => Promise.reject(new Error('disk full')), {
-      megabytes: 1,
-      documents: 1,
-      answers: 1,
-      seconds: 60,
-    });
-    await subject.add({ documents: [document('a')] });
-    await turn();
-    await expect(subject.add({ documents: [document('b')] })).rejects.toThrow('disk full');
-    await expect(subject.flush()).rejects.toThrow('disk full');
-  });
-
   test('flush commits what was added before it, and does not wait for what is added meanwhile', async () => {
     const committed: string[][] = [];
     let rounds = 0;
