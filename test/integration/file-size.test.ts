@@ -4,12 +4,18 @@ import { copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { batchOf } from '../../../../src/warehouse/load/batch.js';
-import { compact, memoryHeld } from '../../../../src/warehouse/store/compact.js';
-import { openFile, rowGroup } from '../../../../src/warehouse/store/engine.js';
-import { contents, doc, emptyDir, limits, open, ready, runId } from '../support.js';
+import { batchOf } from '../../src/warehouse/load/batch.js';
+import { compact, memoryHeld } from '../../src/warehouse/store/compact.js';
+import { openFile, rowGroup } from '../../src/warehouse/store/engine.js';
+import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { contents, doc, emptyDir, limits, open, ready, runId } from '../unit/warehouse/support.js';
+
+// How large the files of a warehouse become: what is compacted and when, and how rows lie in a file. It takes files that are
+// large enough for DuckDB to care.
 
 const always = { freeShare: 0, freeMegabytes: 0 };
+/** Also where nothing is unused. */
+const anyway = { freeShare: -1, freeMegabytes: -1 };
 const requests = 100_000;
 
 let template: Promise<string> | undefined;
@@ -150,7 +156,7 @@ test('no other process can lock the old or the new file in between', async () =>
   expect(await compact(session, dir, always)).toMatchObject({ after: statSync(worker(dir)).size });
   expect(statSync(worker(dir)).ino).not.toBe(ino);
   // The new file has its name, and this process still has it open.
-  const holder = fileURLToPath(new URL('lock-tried.mjs', import.meta.url));
+  const holder = fileURLToPath(new URL('../unit/warehouse/store/lock-tried.mjs', import.meta.url));
   const tried = () => execFileSync(process.execPath, [holder, worker(dir)], { encoding: 'utf8' }).trim();
   expect(tried()).toContain('Could not set lock');
   await session.close();
@@ -233,4 +239,148 @@ test('a file is compacted before it is published, and when it is closed only if 
   await again.run('DELETE FROM raw.documents');
   await again.close({ compactWhen: always });
   expect(statSync(worker(dir)).ino).not.toBe(published);
+});
+
+/** The most rows that a row group of `messages` has. */
+async function largestRowGroup(warehouse: Pick<Warehouse, 'all'>): Promise<number> {
+  const [row] = await warehouse.all<{ most: number }>(
+    `SELECT max(rows) AS most FROM (SELECT sum(count) AS rows FROM pragma_storage_info('messages')
+      WHERE column_name = 'content' AND segment_type = 'VARCHAR' GROUP BY row_group_id)`,
+  );
+  return row?.most ?? 0;
+}
+
+const stored = (warehouse: Warehouse) =>
+  warehouse.all(
+    'SELECT id, md5(body) AS body, (SELECT md5(content) FROM messages m WHERE m.id = d.id) AS content FROM raw.documents d ORDER BY id',
+  );
+
+test('a row group has 8 MB of long texts: in the live file, in the published one and after compacting', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  for (let night = 0; night < 3; night += 1) {
+    const documents = Array.from({ length: 20 }, (_, n) =>
+      doc('messages', `m${night}-${n}`, night, { content: randomBytes(150_000).toString('base64') }, 'g1'),
+    );
+    await warehouse.load(batchOf(runId, { documents }));
+  }
+  const found = await stored(warehouse);
+  expect(found).toHaveLength(60);
+  expect(await largestRowGroup(warehouse)).toBe(40);
+  await warehouse.publish();
+  const { ino } = statSync(worker(dir));
+  await warehouse.close({ compactWhen: anyway });
+  const snapshot = await openFile(published(dir), { ...limits, access: 'read', dataDir: dir });
+  expect(await largestRowGroup(snapshot)).toBe(40);
+  await snapshot.close();
+  expect(statSync(worker(dir)).ino).not.toBe(ino);
+  const again = await open(dir);
+  expect(await largestRowGroup(again)).toBe(39);
+  expect(await stored(again)).toEqual(found);
+  await again.close();
+});
+
+test('a copy has each large kind of documents together, in the order in which they were stored', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  await warehouse.run(
+    `INSERT INTO raw.documents BY NAME
+       SELECT CASE WHEN i % 500 = 0 THEN 'topics' WHEN i % 2 = 0 THEN 'messages' ELSE 'topic_groups' END AS endpoint, i::VARCHAR AS id, '{}' AS body,
+              '' AS body_hash, TIMESTAMPTZ '2026-01-01' AS fetched_at, i AS answer_no, 'r' AS run_id
+         FROM range(220000) t(i)`,
+  );
+  await warehouse.close({ compactWhen: anyway });
+  const again = await open(dir);
+  const found = await again.all(
+    `SELECT endpoint, count(*) AS n, max(rowid) - min(rowid) + 1 AS room,
+            bool_and(in_order) AS in_order FROM (
+       SELECT endpoint, rowid, coalesce(lag(answer_no) OVER (PARTITION BY endpoint ORDER BY rowid) < answer_no, true) AS in_order
+         FROM raw.documents) GROUP BY endpoint ORDER BY endpoint`,
+  );
+  expect(found).toEqual([
+    { endpoint: 'messages', n: 109_560, room: 109_560, in_order: true },
+    { endpoint: 'topic_groups', n: 110_000, room: 110_000, in_order: true },
+    { endpoint: 'topics', n: 440, room: 440, in_order: true },
+  ]);
+  await again.close();
+});
+
+test('texts are compressed in a copy, although one in a hundred is too long for that', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  const documents = Array.from({ length: 4_000 }, (_, n) =>
+    doc(
+      'messages',
+      `m${n}`,
+      0,
+      { content: `The export of ${n} rows fails. `.repeat(n % 100 === 0 ? 200 : 10) },
+      'g1',
+    ),
+  );
+  await warehouse.load(batchOf(runId, { documents }));
+  const uncompressed = async (of: Pick<Warehouse, 'all'>) => {
+    const found = await of.all<{ rows: number }>(
+      `SELECT sum(count) FILTER (compression = 'Uncompressed')::INTEGER AS rows FROM
+        (FROM pragma_storage_info('raw.documents') WHERE column_name = 'body' AND segment_type <> 'VALIDITY'
+         UNION ALL FROM pragma_storage_info('messages') WHERE column_name = 'content' AND segment_type <> 'VALIDITY')`,
+    );
+    return found[0]?.rows;
+  };
+  await warehouse.run('CHECKPOINT');
+  expect(await uncompressed(warehouse)).toBe(8_000);
+  const found = await stored(warehouse);
+  await warehouse.close({ compactWhen: anyway });
+  const again = await open(dir);
+  expect(await uncompressed(again)).toBe(80);
+  expect(await stored(again)).toEqual(found);
+  await again.close();
+});
+
+/** One text in a hundred is so long that DuckDB compresses those around it with zstd or not at all. */
+const described = Array.from({ length: 1_500 }, (_, n) =>
+  doc('topics', `t${n}`, 0, {
+    title: `Topic ${n}`,
+    summary: `What somebody said about topic ${n}. `.repeat(n % 100 === 0 ? 200 : 15),
+    keywords: ['one', 'two', 'three'],
+    graphStatus: 'active',
+    lifecycleState: 'open',
+    priority: 'default',
+    timeRangeStart: '2026-01-01T00:00:00.000Z',
+  }),
+);
+
+async function howCompressed(path: string, dataDir: string) {
+  const session = await openFile(path, { ...limits, dataDir, access: 'read' });
+  const [format] = await session.all<{ version: string }>(
+    `SELECT tags['storage_version'] AS version FROM duckdb_databases() WHERE NOT internal`,
+  );
+  const [bodies] = await session.all<{ zstd: boolean }>(
+    `SELECT bool_and(compression = 'ZSTD') AS zstd FROM pragma_storage_info('raw.documents')
+      WHERE column_name = 'body' AND segment_type <> 'VALIDITY'`,
+  );
+  await session.close();
+  return [format?.version, bodies?.zstd];
+}
+
+test('with zstd the files are smaller and have the same rows; without, older versions of DuckDB can read them; either may become the other', async () => {
+  const dir = await ready();
+  const files = [published(dir), worker(dir)];
+  const plain = await open(dir);
+  await plain.load(batchOf(runId, { documents: described }));
+  const expected = await contents(plain);
+  await plain.publish();
+  await plain.close();
+  for (const path of files) expect(await howCompressed(path, dir)).toEqual(['v1.0.0+', false]);
+  const before = statSync(published(dir)).size;
+
+  const small = await open(dir, { compression: 'zstd' });
+  await small.publish({ compactWhen: anyway });
+  await small.close();
+  for (const path of files) expect(await howCompressed(path, dir)).toEqual(['v1.2.0+', true]);
+  expect(statSync(published(dir)).size).toBeLessThan(before / 2);
+
+  const back = await open(dir);
+  expect([back.restored, await contents(back)]).toEqual([null, expected]);
+  await back.close({ compactWhen: anyway });
+  expect(await howCompressed(worker(dir), dir)).toEqual(['v1.0.0+', false]);
 });
