@@ -97,6 +97,26 @@ const cases: Readonly<Record<string, Case>> = {
     changes: [['updatedAt', topic.updatedAt, '2026-02-03T00:00:00Z']],
     text: /^not due: updatedAt .* but the last message explains that/,
   },
+  'what is larger than one may be now, and was not then': {
+    ...{ child: 'topic', item: topic, why: 'may_fit' },
+    asked: { status: 200, reason: 'answer larger than 1000 bytes' },
+    text: /^DUE: the answer was too large for api.maxAnswerBytes, which is larger now/,
+  },
+  'what is still larger than it may be': {
+    ...{ child: 'topic', item: topic, why: 'unchanged' },
+    asked: { status: 200, reason: 'answer larger than 1000000 bytes' },
+    text: /^not due/,
+  },
+  'a company that somebody joined since': {
+    ...{ child: 'company_groups', item: { messageCount: 2 }, asked: {}, why: 'touched' },
+    more: (id) => [{ ...item('person_companies', id), parentId: 'p', answerNo: 2 }],
+    text: /^DUE: a merge, a move or a deletion concerns it since it was fetched/,
+  },
+  'an answer that was in doubt': {
+    ...{ child: 'topic_groups', item: topic, why: 'asked_again' },
+    asked: { reason: 'again: incomplete' },
+    text: /^DUE: the last answer was in doubt, .* \(incomplete\)/,
+  },
   'fetched by an older version': {
     ...{
       child: 'topic',
