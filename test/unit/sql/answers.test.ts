@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { withBusinessHours } from '../../../src/warehouse/business-hours.js';
 import { sqlFile } from '../../../src/warehouse/sql.js';
 import { openStand, type Row, type Stand } from './stand.js';
@@ -9,7 +9,6 @@ beforeAll(async () => {
   stand = await openStand();
 });
 beforeEach(() => settle(stand));
-afterAll(() => stand.close());
 
 const all = (sql: string) => stand.all(sql);
 

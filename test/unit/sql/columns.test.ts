@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import * as automations from '../../../src/contract/automations.js';
 import * as companies from '../../../src/contract/companies.js';
@@ -70,7 +70,6 @@ let stand: Stand;
 beforeAll(async () => {
   stand = await openStand();
 });
-afterAll(() => stand.close());
 
 test('each table, each view and each column has a comment', async () => {
   const silent = await stand.all(`

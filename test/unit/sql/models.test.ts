@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Doc, instant, openStand, type Stand } from './stand.js';
 
 // Which of several documents decides. That every field arrives in its column, the tests against the sandbox show, which
@@ -9,7 +9,6 @@ beforeAll(async () => {
   stand = await openStand();
 });
 beforeEach(() => stand.clear());
-afterAll(() => stand.close());
 
 const doc = (endpoint: string, id: string, at: number, body: object, parent?: string): Doc => ({
   ...{ endpoint, id, at, body },

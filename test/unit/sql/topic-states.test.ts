@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStand, type Row, type Stand } from './stand.js';
 import { day, lines, present, settle, topic } from './town.js';
 
@@ -8,9 +8,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await settle(stand);
-  await stand.run('DELETE FROM topic_versions; DELETE FROM topics');
+  await stand.run('DELETE FROM topics');
 });
-afterAll(() => stand.close());
 
 let records = 0;
 /** A record of the history of topic `t`, `ago` days before the present. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openStand, type Row, type Stand } from './stand.js';
 import { day, lines, present, settle, talk, topic } from './town.js';
 
@@ -7,7 +7,6 @@ beforeAll(async () => {
   stand = await openStand();
 });
 beforeEach(() => settle(stand));
-afterAll(() => stand.close());
 
 const all = (sql: string) => stand.all(sql);
 const one = async (sql: string): Promise<Row> => (await all(sql))[0] ?? {};

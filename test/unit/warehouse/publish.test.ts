@@ -124,47 +124,40 @@ describe('the log of a program that opened a published file for writing', () => 
     }
   };
 
-  test('is not read, is reported, and is gone with the next publication', async () => {
-    const dir = await ready();
-    const warehouse = await filled(dir);
-    await warehouse.publish();
-    await plant(published(dir));
-    writeFileSync(`${published(dir)}.wal.checkpoint`, 'x');
-    expect(await titles(dir)).toEqual(['One']);
-    expect(readFiles(dir).foreignLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
-    const { removedLogs } = await warehouse.publish();
-    expect(removedLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
-    expect(readdirSync(dir).filter((name) => name.includes('signals'))).toEqual(['signals.duckdb']);
-    expect(readFiles(dir).foreignLogs).toBeUndefined();
-    expect(await titles(dir)).toEqual(['One']);
-    await warehouse.close();
-  });
-
-  test('goes beside every published file', async () => {
-    const dir = await ready();
-    const masked = { profile: 'analysts', exclude: [], mask: {} } as const;
-    const publications = { main: masked, also: [{ ...masked, file: 'more.duckdb' }] };
-    const warehouse = await open(dir, { publications });
-    const logs = ['more', 'recovery', 'signals'].map((name) => `${name}.duckdb.wal`);
-    for (const name of logs) writeFileSync(join(dir, name), 'x');
-    expect((await warehouse.publish()).removedLogs.toSorted()).toEqual(logs);
-    await warehouse.close();
-    expect(readdirSync(dir).filter((name) => name.endsWith('.wal'))).toEqual([]);
-  });
-
-  test('never becomes a part of what is restored', async () => {
+  test('is not read, is reported, never becomes a part of what is restored, and is gone with the next publication', async () => {
     const dir = await ready();
     const warehouse = await open(dir, { publishMode: 0o400 });
     await warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' })] }));
     await warehouse.publish();
-    expect(statSync(published(dir)).mode & 0o777).toBe(0o400);
     await warehouse.close();
+    expect(statSync(published(dir)).mode & 0o777).toBe(0o400);
     await plant(published(dir));
+    writeFileSync(`${published(dir)}.wal.checkpoint`, 'x');
+    expect(await titles(dir)).toEqual(['One']);
+    expect(readFiles(dir).foreignLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
+
     rmSync(join(dir, 'worker.duckdb'));
     const restored = await open(dir);
     expect(await restored.all('SELECT title FROM topics')).toEqual([{ title: 'One' }]);
     expect(statSync(join(dir, 'worker.duckdb')).mode & 0o777).toBe(0o600);
+    const { removedLogs } = await restored.publish();
     await restored.close();
+    expect(removedLogs).toEqual(['signals.duckdb.wal', 'signals.duckdb.wal.checkpoint']);
+    expect(readdirSync(dir).filter((name) => name.includes('signals'))).toEqual(['signals.duckdb']);
+    expect(readFiles(dir).foreignLogs).toBeUndefined();
+    expect(await titles(dir)).toEqual(['One']);
+  });
+
+  test('goes beside every published file', async () => {
+    const dir = await ready();
+    const all = { profile: 'none', exclude: [], mask: {} } as const;
+    const publications = { main: all, also: [{ ...all, file: 'more.duckdb' }] };
+    const warehouse = await open(dir, { publications });
+    const logs = ['more', 'signals'].map((name) => `${name}.duckdb.wal`);
+    for (const name of logs) writeFileSync(join(dir, name), 'x');
+    expect((await warehouse.publish()).removedLogs.toSorted()).toEqual(logs);
+    await warehouse.close();
+    expect(readdirSync(dir).filter((name) => name.endsWith('.wal'))).toEqual([]);
   });
 });
 

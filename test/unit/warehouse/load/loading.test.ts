@@ -56,7 +56,10 @@ const answer = fc
         // An account is one document, as the landing names it.
         doc(kind, id, second, { ...said, platformId: `U${id}` }, hasParent(kind) ? parent : undefined),
   );
-const days = fc.array(fc.array(answer, { minLength: 10, maxLength: 20 }), { minLength: 2, maxLength: 3 });
+const days = fc.array(fc.array(answer, { minLength: 6, maxLength: propertyRuns(10, 30) }), {
+  minLength: 2,
+  maxLength: propertyRuns(2, 4),
+});
 
 let warehouse: Warehouse;
 oneWarehouse((made) => {
