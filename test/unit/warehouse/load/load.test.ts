@@ -164,7 +164,9 @@ test('rows that are recomputed from many documents are so in parts, and come out
   );
   const loaded = await warehouse.load(batchOf(runId, { documents: changed }));
   expect(loaded.rows).toEqual({ topic_people: { new: 0, changed: 30, removed: 0 } });
-  const before = await contents(warehouse);
-  await warehouse.rebuild();
-  expect(await contents(warehouse)).toEqual(before);
+  const titles = 'SELECT title, count(*) AS n FROM topic_people GROUP BY title ORDER BY title';
+  expect(await warehouse.all(titles)).toEqual([
+    { title: 'One', n: 5_970 },
+    { title: 'Two', n: 30 },
+  ]);
 });
