@@ -56,23 +56,6 @@ describe('RunTally', () => {
     expect(Object.keys(tally.requests.byEndpoint)).toEqual(['topic', 'topics']);
   });
 
-  test('adds up rows by table and over all', () => {
-    const tally = new RunTally();
-    const batch = batchOf('r');
-    tally.loaded(loaded({ rows: { topics: { new: 2, changed: 1, removed: 0 } } }), batch);
-    tally.loaded(
-      loaded({
-        rows: { topics: { new: 1, changed: 0, removed: 3 }, people: { new: 1, changed: 1, removed: 1 } },
-      }),
-      batch,
-    );
-    expect(tally.rows).toEqual({
-      people: { new: 1, changed: 1, removed: 1 },
-      topics: { new: 3, changed: 1, removed: 3 },
-    });
-    expect(tally.rowTotals).toEqual({ rowsNew: 4, rowsChanged: 2, rowsRemoved: 4 });
-  });
-
   test('tells rejections that are news from those that are not, with ten examples at most', () => {
     const tally = new RunTally();
     tally.loaded(loaded({ newRejections: 0 }), batchOf('r', { rejections: [rejection('known')] }));
@@ -87,13 +70,6 @@ describe('RunTally', () => {
       { endpoint: 'topics', entityId: 't0', message: 'the item: is wrong', hint: null },
       { endpoint: 'topics', entityId: 't1', message: 'title: is wrong', hint: null },
     ]);
-  });
-
-  test('keeps drift that is news', () => {
-    const tally = new RunTally();
-    const drift = { endpoint: 'topics', path: 'mood', kind: 'unknown_field' as const, example: '"x"' };
-    tally.loaded(loaded({ newDrift: [{ ...drift, count: 3, seenAt: new Date(0) }] }), batchOf('r'));
-    expect(tally.drift).toEqual([drift]);
   });
 
   test('an attempt as a row: what did not come is null', () => {

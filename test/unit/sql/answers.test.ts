@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { withBusinessHours } from '../../../src/warehouse/business-hours.js';
 import { sqlFile } from '../../../src/warehouse/sql.js';
 import { openStand, type Row, type Stand } from './stand.js';
-import { day, present, settle, talk, topic } from './town.js';
+import { day, lines, present, settle, talk, topic } from './town.js';
 
 let stand: Stand;
 beforeAll(async () => {
   stand = await openStand();
 });
 beforeEach(() => settle(stand));
-afterAll(() => stand.close());
 
 const all = (sql: string) => stand.all(sql);
 
@@ -87,53 +86,12 @@ describe('how fast staff answers', () => {
       { by: 'staff', at: day(6) },
       { by: 'bob', at: day(5) },
     ]);
-    const columns =
-      'turn, side, answer, messages, is_vip, first_message_id, last_message_id, hours_to_answer, ended_at';
-    expect(await all(`SELECT ${columns} FROM conversation_turns ORDER BY turn`)).toEqual([
-      {
-        turn: 1,
-        side: 'staff',
-        answer: null,
-        messages: 1,
-        is_vip: false,
-        first_message_id: 'g1',
-        last_message_id: 'g1',
-        hours_to_answer: 24,
-        ended_at: new Date(day(9)),
-      },
-      {
-        turn: 2,
-        side: 'external',
-        answer: 'first',
-        messages: 3,
-        is_vip: true,
-        first_message_id: 'g2',
-        last_message_id: 'g4',
-        hours_to_answer: 48,
-        ended_at: new Date(day(7, 1)),
-      },
-      {
-        turn: 3,
-        side: 'staff',
-        answer: null,
-        messages: 1,
-        is_vip: false,
-        first_message_id: 'g5',
-        last_message_id: 'g5',
-        hours_to_answer: 24,
-        ended_at: new Date(day(6)),
-      },
-      {
-        turn: 4,
-        side: 'external',
-        answer: 'next',
-        messages: 1,
-        is_vip: false,
-        first_message_id: 'g6',
-        last_message_id: 'g6',
-        hours_to_answer: null,
-        ended_at: new Date(day(5)),
-      },
+    const columns = `turn, side, answer, messages, is_vip, first_message_id, last_message_id, hours_to_answer, ended_at`;
+    expect(await lines(stand, `SELECT ${columns} FROM conversation_turns ORDER BY turn`)).toEqual([
+      '1 | staff | - | 1 | false | g1 | g1 | 24 | 2026-03-06T12:00',
+      '2 | external | first | 3 | true | g2 | g4 | 48 | 2026-03-08T13:00',
+      '3 | staff | - | 1 | false | g5 | g5 | 24 | 2026-03-09T12:00',
+      '4 | external | next | 1 | false | g6 | g6 | - | 2026-03-10T12:00',
     ]);
   });
 
@@ -154,43 +112,11 @@ describe('how fast staff answers', () => {
     ]);
     const columns =
       'month::VARCHAR AS month, priority, answer, questions, answered, median_hours, average_hours';
-    expect(await all(`SELECT ${columns} FROM response_times ORDER BY ALL`)).toEqual([
-      {
-        month: '2026-02-01',
-        priority: 'default',
-        answer: 'first',
-        questions: 2,
-        answered: 2,
-        median_hours: 1.75,
-        average_hours: 1.75,
-      },
-      {
-        month: '2026-03-01',
-        priority: 'default',
-        answer: 'first',
-        questions: 1,
-        answered: 1,
-        median_hours: 1,
-        average_hours: 1,
-      },
-      {
-        month: '2026-03-01',
-        priority: 'default',
-        answer: 'next',
-        questions: 1,
-        answered: 1,
-        median_hours: 0.5,
-        average_hours: 0.5,
-      },
-      {
-        month: '2026-03-01',
-        priority: null,
-        answer: 'first',
-        questions: 1,
-        answered: 0,
-        median_hours: null,
-        average_hours: null,
-      },
+    expect(await lines(stand, `SELECT ${columns} FROM response_times ORDER BY ALL`)).toEqual([
+      '2026-02-01 | default | first | 2 | 2 | 1.75 | 1.75',
+      '2026-03-01 | default | first | 1 | 1 | 1 | 1',
+      '2026-03-01 | default | next | 1 | 1 | 0.5 | 0.5',
+      '2026-03-01 | - | first | 1 | 0 | - | -',
     ]);
   });
 
@@ -252,80 +178,24 @@ describe('topics', () => {
       topic('done', { lifecycle_state: 'completed' }),
       topic('deleted', { deleted_at: day(1) }),
     ]);
-    const lines = (ages: readonly number[], by = 'ann') => ages.map((ago) => ({ by, at: day(ago) }));
+    const said = (ages: readonly number[], by = 'ann') => ages.map((ago) => ({ by, at: day(ago) }));
     await talk(stand, 'a', 't', [
-      ...lines([1, 2, 8, 20, 40, 50, 60]),
-      ...lines([3], 'bob'),
-      ...lines([3], 'staff'),
-      ...lines([3], 'bot'),
+      ...said([1, 2, 8, 20, 40, 50, 60]),
+      ...said([3], 'bob'),
+      ...said([3], 'staff'),
+      ...said([3], 'bot'),
     ]);
-    await talk(stand, 'b', 'new', lines([10]));
-    await talk(stand, 'c', 'done', lines([5, 40]));
-    await talk(stand, 'd', 'deleted', lines([5]));
-    const none = {
-      messages_last_7_days: 0,
-      messages_7_days_before: 0,
-      growth_7_days: null,
-      messages_last_28_days: 0,
-      messages_28_days_before: 0,
-      growth_28_days: null,
-    };
-    const nobody = {
-      people_last_28_days: 0,
-      people_28_days_before: 0,
-      companies_last_28_days: 0,
-      companies_28_days_before: 0,
-    };
-    const rows = await all(
-      'SELECT * EXCLUDE (title, priority, lifecycle_state) FROM topic_momentum ORDER BY topic_id',
-    );
-    expect(rows).toEqual([
-      {
-        ...none,
-        ...nobody,
-        topic_id: 'done',
-        is_open: false,
-        messages_last_7_days: 1,
-        messages_last_28_days: 1,
-        messages_28_days_before: 1,
-        growth_28_days: 1,
-        has_doubled: false,
-        is_new: false,
-        people_last_28_days: 1,
-        people_28_days_before: 1,
-        companies_last_28_days: 1,
-        companies_28_days_before: 1,
-      },
-      {
-        ...none,
-        ...nobody,
-        topic_id: 'new',
-        is_open: true,
-        messages_7_days_before: 1,
-        growth_7_days: 0,
-        messages_last_28_days: 1,
-        has_doubled: false,
-        is_new: true,
-        people_last_28_days: 1,
-        companies_last_28_days: 1,
-      },
-      { ...none, ...nobody, topic_id: 'quiet', is_open: true, has_doubled: false, is_new: false },
-      {
-        topic_id: 't',
-        is_open: true,
-        messages_last_7_days: 3,
-        messages_7_days_before: 1,
-        growth_7_days: 3,
-        messages_last_28_days: 5,
-        messages_28_days_before: 2,
-        growth_28_days: 2.5,
-        has_doubled: true,
-        is_new: false,
-        people_last_28_days: 2,
-        people_28_days_before: 1,
-        companies_last_28_days: 2,
-        companies_28_days_before: 1,
-      },
+    await talk(stand, 'b', 'new', said([10]));
+    await talk(stand, 'c', 'done', said([5, 40]));
+    await talk(stand, 'd', 'deleted', said([5]));
+    const columns = `topic_id, is_open, messages_last_7_days, messages_7_days_before, growth_7_days, messages_last_28_days,
+      messages_28_days_before, growth_28_days, has_doubled, is_new, people_last_28_days, people_28_days_before,
+      companies_last_28_days, companies_28_days_before`;
+    expect(await lines(stand, `SELECT ${columns} FROM topic_momentum ORDER BY topic_id`)).toEqual([
+      'done | false | 1 | 0 | - | 1 | 1 | 1 | false | false | 1 | 1 | 1 | 1',
+      'new | true | 0 | 1 | 0 | 1 | 0 | - | false | true | 1 | 0 | 1 | 0',
+      'quiet | true | 0 | 0 | - | 0 | 0 | - | false | false | 0 | 0 | 0 | 0',
+      't | true | 3 | 1 | 3 | 5 | 2 | 2.5 | true | false | 2 | 1 | 2 | 1',
     ]);
   });
 
@@ -354,59 +224,13 @@ describe('topics', () => {
       { by: 'bob', at: day(2) },
       { by: 'staff', at: day(1) },
     ]);
-    expect(
-      await all(
-        'SELECT * EXCLUDE (title, lifecycle_state, company_name) FROM company_topics ORDER BY topic_id, company_id',
-      ),
-    ).toEqual([
-      {
-        company_id: 'beta',
-        is_vip: false,
-        employees: 1,
-        topic_id: 'done',
-        priority: 'high',
-        is_open: false,
-        people: 0,
-        share_of_employees: 0,
-        messages: 2,
-        last_message_at: new Date(day(2)),
-      },
-      {
-        company_id: 'uncounted',
-        is_vip: false,
-        employees: 2,
-        topic_id: 'done',
-        priority: 'high',
-        is_open: false,
-        people: 1,
-        share_of_employees: 0.5,
-        messages: 0,
-        last_message_at: null,
-      },
-      {
-        company_id: 'acme',
-        is_vip: true,
-        employees: 2,
-        topic_id: 't',
-        priority: 'default',
-        is_open: true,
-        people: 2,
-        share_of_employees: 1,
-        messages: 0,
-        last_message_at: null,
-      },
-      {
-        company_id: 'beta',
-        is_vip: false,
-        employees: 1,
-        topic_id: 't',
-        priority: 'default',
-        is_open: true,
-        people: 1,
-        share_of_employees: 1,
-        messages: 0,
-        last_message_at: null,
-      },
+    const columns = `topic_id, company_id, is_vip, employees, priority, is_open, people, share_of_employees, messages,
+      last_message_at`;
+    expect(await lines(stand, `SELECT ${columns} FROM company_topics ORDER BY 1, 2`)).toEqual([
+      'done | beta | false | 1 | high | false | 0 | 0 | 2 | 2026-03-13T12:00',
+      'done | uncounted | false | 2 | high | false | 1 | 0.5 | 0 | -',
+      't | acme | true | 2 | default | true | 2 | 1 | 0 | -',
+      't | beta | false | 1 | default | true | 1 | 1 | 0 | -',
     ]);
   });
 });
@@ -462,7 +286,7 @@ test('the comment of each duration names its unit, and no duration is cut to who
       AND table_name IN (SELECT view_name FROM duckdb_views() WHERE NOT internal)
       AND regexp_matches(column_name, '(^|_)(days|hours|minutes|seconds)(_|$)')
       AND NOT regexp_matches(column_name, '(last_\\d+|\\d+)_days')`);
-  expect(columns.length).toBeGreaterThanOrEqual(14);
+  expect(columns).not.toEqual([]);
   const wrong = columns.filter(
     ({ comment, unit, data_type }) =>
       data_type !== 'DOUBLE' || !String(comment).toLowerCase().includes(String(unit)),

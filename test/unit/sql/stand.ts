@@ -58,8 +58,18 @@ const start = Date.parse('2026-01-01T00:00:00Z');
 /** The time `at` seconds after the start, as a Date in the rows. */
 export const instant = (at: number) => new Date(start + at * 1000);
 
-/** A database in memory with every migration and view applied. */
+let stand: ReturnType<typeof makeStand> | undefined;
+
+/** A database in memory with every migration and view applied, without rows; the files of a worker share one. */
 export async function openStand() {
+  stand ??= makeStand();
+  const found = await stand;
+  await found.clear();
+  return found;
+}
+export type Stand = Awaited<ReturnType<typeof makeStand>>;
+
+async function makeStand() {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
@@ -71,7 +81,7 @@ export async function openStand() {
     all: (sql: string) => all(connection, sql),
     /** Deletes every document and row. */
     async clear(): Promise<void> {
-      const tables = [...models.map(({ table }) => table), 'raw.documents', 'ops.runs'];
+      const tables = [...models.map(({ table }) => table), 'topic_versions', 'raw.documents', 'ops.runs'];
       await connection.run(tables.map((table) => `DELETE FROM ${table}`).join(';\n'));
     },
     /** Stores documents, in order. */
@@ -113,16 +123,11 @@ export async function openStand() {
         await connection.run(`INSERT INTO ${table} (${columns}) VALUES ${values.join(', ')}`);
       }
     },
-    close(): void {
-      connection.closeSync();
-      instance.closeSync();
-    },
   };
 }
-export type Stand = Awaited<ReturnType<typeof openStand>>;
 
 /** A model's SELECT over every stored document of its kinds. */
-export function projection(name: string): string {
+function projection(name: string): string {
   const model = models.find((it) => it.name === name);
   if (!model) throw new Error(`there is no model ${name}`);
   const kinds = (model.documents ?? []).map((kind) => `'${kind}'`).join(', ');

@@ -98,3 +98,13 @@ export async function talk(
     })),
   );
 }
+
+/** Rows as lines of their values, in the order of the columns; moments as minutes of UTC. */
+export async function lines(stand: Stand, sql: string): Promise<string[]> {
+  const rows = await stand.all(sql);
+  return rows.map((row) =>
+    Object.values(row)
+      .map((value) => (value instanceof Date ? value.toISOString().slice(0, 16) : (value ?? '-')))
+      .join(' | '),
+  );
+}

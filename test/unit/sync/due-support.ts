@@ -1,8 +1,5 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { resources } from '../../../src/contract/resources.js';
 import type { Document } from '../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { open } from '../warehouse/support.js';
 
 /** What the tests of what is due, and of why, have in common. */
 
@@ -12,20 +9,6 @@ export const daysAgo = (days: number) => new Date(now.getTime() - days * day);
 
 /** Everything is fetched again after ten days. */
 export const ages = Object.fromEntries(resources.children.map(({ name }) => [name, 10]));
-
-/** One warehouse for the tests of a file; none finds what another has stored. */
-export function warehouseForEachTest(use: (warehouse: Warehouse) => void): void {
-  let warehouse: Warehouse;
-  beforeAll(async () => {
-    warehouse = await open();
-    use(warehouse);
-  });
-  beforeEach(async () => {
-    for (const table of ['raw.documents', 'ops.coverage', 'people'])
-      await warehouse.run(`DELETE FROM ${table}`);
-  });
-  afterAll(() => warehouse.close());
-}
 
 /** An item of a list, fetched a day ago. */
 export function item(endpoint: string, id: string, body: object = {}): Document {

@@ -17,8 +17,8 @@ import {
 } from '../../../src/sync/due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { runId } from '../warehouse/support.js';
-import { ages, daysAgo, item, now, warehouseForEachTest } from './due-support.js';
+import { oneWarehouse, runId } from '../warehouse/support.js';
+import { ages, daysAgo, item, now } from './due-support.js';
 
 const { children } = resources;
 const settings: SyncSettings = {
@@ -38,7 +38,7 @@ const settings: SyncSettings = {
 };
 
 let warehouse: Warehouse;
-warehouseForEachTest((made) => {
+oneWarehouse((made) => {
   warehouse = made;
 });
 
@@ -131,67 +131,61 @@ describe('due', () => {
   });
 
   test('what was in doubt is due in the next run, then after one night, two, four and so on', async () => {
-    await load([item('topics', 't', { updatedAt: '1' })]);
-    const fingerprint = (await fingerprints('topic_groups')).get('t') ?? '';
-    const nights = async (reason: string, tries: number, daysOfAge = 0) => {
-      await warehouse.run('DELETE FROM ops.coverage');
-      const error = reason.endsWith('contradicted') ? 'names less' : null;
-      const asked = covered('topic_groups', 't', {
-        fingerprint,
-        reason,
-        error,
-        fetchedAt: daysAgo(daysOfAge),
-      });
-      for (let count = 0; count < tries; count += 1) await load([], [asked]);
-      return brief(await dueOf('topic_groups'));
+    const reasons = ['again: contradicted', 'again: incomplete', 'again: rejected'];
+    // Each is a topic that was asked for so often, the last time so many days ago.
+    const cases = [
+      ...reasons.flatMap((reason) => [
+        { reason, tries: 1, days: 0, isDue: true },
+        ...[1, 2, 4].flatMap((wait, index) => [
+          { reason, tries: index + 2, days: wait * 0.7, isDue: false },
+          { reason, tries: index + 2, days: wait, isDue: true },
+        ]),
+      ]),
+      // The first of two readings is no try.
+      { reason: 'again: unconfirmed', tries: 4, days: 0, isDue: true },
+      { reason: 'gone', tries: 1, days: 0, isDue: false },
+    ].map((one, index) => ({ ...one, id: `${index} ${one.reason}, ${one.tries} times, ${one.days} days` }));
+    await load(cases.map(({ id }) => item('topics', id, { updatedAt: '1' })));
+    const known = await fingerprints('topic_groups');
+    for (let tried = 0; tried < 4; tried += 1) {
+      const asked = cases
+        .filter(({ tries }) => tries > tried)
+        .map(({ id, reason, days }) =>
+          covered('topic_groups', id, {
+            ...{ fingerprint: known.get(id) ?? '', reason, fetchedAt: daysAgo(days) },
+            error: reason.endsWith('contradicted') ? 'names less' : null,
+          }),
+        );
+      await load([], asked);
+    }
+    const expected = cases.flatMap(({ id, isDue }) => (isDue ? `${id} changed` : [])).sort();
+    expect(brief(await dueOf('topic_groups')).sort()).toEqual(expected);
+    // What could not be stored is not asked for again by the run that could not.
+    const again = await due(warehouse, of('topic_groups'), settings, now, { runId });
+    expect(brief(again).filter((line) => line.includes('rejected'))).toEqual([]);
+    // Their age bounds that.
+    await warehouse.run('UPDATE ops.coverage SET attempts = 40, fetched_at = $1', [daysAgo(11)]);
+    expect(new Set((await dueOf('topic_groups')).map(({ reason }) => reason))).toEqual(new Set(['sweep']));
+  });
+
+  test('a change field that has another value, appears, vanishes or becomes null; no other field', async () => {
+    const before = { title: 'x', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
+    const { messageCount: _, ...without } = before;
+    const later = {
+      same: { ...before, similarity: 0.7, linkedTicket: { url: 'a?sig=2' } },
+      'another value': { ...before, messageCount: 4 },
+      appeared: { ...before, eventCount: 1 },
+      vanished: without,
+      'became null': { ...before, messageCount: null },
     };
-    const again = ['t changed'];
-    for (const reason of ['again: contradicted', 'again: incomplete', 'again: rejected']) {
-      if (reason.endsWith('rejected')) {
-        // Not in the run that could not store it.
-        await nights(reason, 1);
-        expect(await due(warehouse, of('topic_groups'), settings, now, { runId })).toEqual([]);
-      }
-      expect(await nights(reason, 1)).toEqual(again);
-      for (const [tries, wait] of [
-        [2, 1],
-        [3, 2],
-        [4, 4],
-      ] as const) {
-        expect(await nights(reason, tries, wait * 0.7)).toEqual([]);
-        expect(await nights(reason, tries, wait)).toEqual(again);
-      }
-      // Its age bounds that.
-      expect(await nights(reason, 40, 11)).toEqual(['t sweep']);
-    }
-    // The first of two readings is no try.
-    expect(await nights('again: unconfirmed', 9)).toEqual(again);
-    expect(await nights('gone', 1)).toEqual([]);
-  });
-
-  test('only the change fields of the child count', async () => {
-    const before = { updatedAt: '1', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
-    await load([item('topics', 't', before)]);
-    const known = (await fingerprints('topic_groups')).get('t') ?? '';
-    await load([], [covered('topic_groups', 't', { fingerprint: known })]);
-    await load([item('topics', 't', { ...before, similarity: 0.7, linkedTicket: { url: 'a?sig=2' } })]);
-    expect(await dueOf('topic_groups')).toEqual([]);
-    await load([item('topics', 't', { ...before, messageCount: 4 })]);
-    expect(brief(await dueOf('topic_groups'))).toEqual(['t changed']);
-  });
-
-  test('a field that appears, vanishes or becomes null is a change', async () => {
-    await load([item('topics', 't', { title: 'x', summary: 'y' })]);
-    const known = (await fingerprints('topic')).get('t') ?? '';
-    for (const body of [
-      { title: 'x' },
-      { title: 'x', summary: null },
-      { title: 'x', summary: 'y', priority: 'low' },
-    ]) {
-      await warehouse.run('DELETE FROM ops.coverage');
-      await load([item('topics', 't', body)], [covered('topic', 't', { fingerprint: known })]);
-      expect(brief(await dueOf('topic'))).toEqual(['t changed']);
-    }
+    await load(Object.keys(later).map((id) => item('topics', id, before)));
+    const known = await fingerprints('topic_groups');
+    await load(
+      Object.entries(later).map(([id, body]) => item('topics', id, body)),
+      Object.keys(later).map((id) => covered('topic_groups', id, { fingerprint: known.get(id) ?? '' })),
+    );
+    const changed = ['another value', 'appeared', 'became null', 'vanished'].map((id) => `${id} changed`);
+    expect(brief(await dueOf('topic_groups')).sort()).toEqual(changed);
   });
 
   test('what a clock that was ahead fetched in the future is swept as if it was fetched when that was noticed', async () => {
@@ -209,14 +203,12 @@ describe('due', () => {
     const ids = Array.from({ length: 300 }, (_, index) => `t${index}`);
     await load(ids.map((id) => item('topics', id)));
     const fingerprint = await fingerprints('topic');
+    await load(
+      [],
+      ids.map((id) => covered('topic', id, { fingerprint: fingerprint.get(id) ?? '' })),
+    );
     const swept = async (days: number) => {
-      await warehouse.run('DELETE FROM ops.coverage');
-      await load(
-        [],
-        ids.map((id) =>
-          covered('topic', id, { fingerprint: fingerprint.get(id) ?? '', fetchedAt: daysAgo(days) }),
-        ),
-      );
+      await warehouse.run('UPDATE ops.coverage SET fetched_at = $1', [daysAgo(days)]);
       return (await dueOf('topic')).length;
     };
     expect(await swept(4.9)).toBe(0);
@@ -269,48 +261,6 @@ describe('due', () => {
     );
     await load([item('channels', 'whole', { ...whole, id: 'whole' }), item('channels', 'part')]);
     expect(brief(await dueOf('channel'))).toEqual(['part never']);
-  });
-
-  test('nothing is due without a reason, and everything that has one is due', async () => {
-    const state = fc.record({
-      covered: fc.constantFrom('no', 'good', 'refused', 'unanswered'),
-      changed: fc.boolean(),
-      days: fc.constantFrom(1, 4, 11, 40),
-      gone: fc.boolean(),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(state, { minLength: 1, maxLength: 40 }), async (states) => {
-        await warehouse.run('DELETE FROM raw.documents');
-        await load(states.map((_, index) => item('companies', `c${index}`, { messageCount: index })));
-        const fingerprint = await fingerprints('company_activity');
-        const expected = new Set<string>();
-        const coverage: Coverage[] = [];
-        const presence: Document[] = [];
-        states.forEach((one, index) => {
-          const id = `c${index}`;
-          const known = one.changed ? 'another' : (fingerprint.get(id) ?? '');
-          const more = { fetchedAt: daysAgo(one.days), fingerprint: known };
-          if (one.covered === 'good') coverage.push(covered('company_activity', id, more));
-          if (one.covered === 'refused') {
-            coverage.push(covered('company_activity', id, { ...more, status: 400, error: 'refused' }));
-          }
-          if (one.covered === 'unanswered') {
-            coverage.push(
-              covered('company_activity', id, { ...more, fingerprint: null, status: null, error: 'reset' }),
-            );
-          }
-          if (one.gone) presence.push(item('company_presence', id, { deletedAt: '2026-01-01T00:00:00Z' }));
-          const settled = one.covered === 'good' || one.covered === 'refused';
-          const reason = !settled ? 'never' : one.changed ? 'changed' : one.days > 10 ? 'sweep' : null;
-          if (reason && !one.gone) expected.add(`${id} ${reason}`);
-        });
-        await load(presence, coverage);
-        const found = brief(await dueOf('company_activity'));
-        expect(new Set(found)).toEqual(expected);
-        expect(found).toHaveLength(expected.size);
-      }),
-      { numRuns: 8 },
-    );
   });
 });
 

@@ -1,10 +1,8 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunObserver } from '../../../src/base/observer.js';
 import { resources } from '../../../src/contract/resources.js';
 import type { Context } from '../../../src/sync/context.js';
 import { type Task, wholeChild } from '../../../src/sync/due.js';
-import type { ChildOutcome } from '../../../src/sync/fetch-child.js';
 import { PhaseTracker, pruneStale } from '../../../src/sync/fetch-due.js';
 import { batchOf, type Coverage } from '../../../src/warehouse/load/batch.js';
 import type { Part } from '../../../src/warehouse/load/batcher.js';
@@ -59,36 +57,6 @@ describe('PhaseTracker', () => {
     tracker.end();
     tracker.end();
     expect(told.filter(([kind]) => kind === 'end')).toEqual([['end', '1 fetched, 1 left']]);
-  });
-
-  test('in whatever order tasks end, every phase starts once, ends once, and before the next', () => {
-    const kinds = ['topic', 'topic_groups', 'person'] as const;
-    const reasons = ['never', 'changed', 'sweep'] as const;
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.constantFrom(...kinds), fc.constantFrom(...reasons)), { maxLength: 20 }),
-        fc.infiniteStream(fc.nat()),
-        (named, chance) => {
-          const tasks = named.map(([endpoint, reason]) => task(endpoint, reason));
-          const { told, observer } = listener();
-          const tracker = new PhaseTracker(observer, tasks);
-          const left = [...tasks];
-          while (left.length > 0) {
-            const at = (chance.next().value as number) % left.length;
-            tracker.done(left.splice(at, 1)[0] as Task, 'fetched' satisfies ChildOutcome);
-          }
-          tracker.end();
-          const phases = told.filter(([kind]) => kind !== 'progress');
-          expect(phases.map(([kind]) => kind)).toEqual(
-            Array.from({ length: phases.length }, (_, index) => (index % 2 === 0 ? 'phase' : 'end')),
-          );
-          const names = phases.flatMap((one) => (one[0] === 'phase' ? [one[1]] : []));
-          expect(new Set(names).size).toBe(names.length);
-          expect(names).toHaveLength(new Set(named.map(String)).size);
-          expect(told.some((one) => one[0] === 'end' && one[1].includes('left'))).toBe(false);
-        },
-      ),
-    );
   });
 });
 

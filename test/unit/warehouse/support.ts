@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Document, MemberSet } from '../../../src/warehouse/load/batch.js';
 import { type OpenOptions, openWarehouse } from '../../../src/warehouse/store/open.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
@@ -20,6 +21,26 @@ export async function ready(): Promise<string> {
 /** A warehouse with the project's own migrations and models, in real files; empty unless `dataDir` has one. */
 export async function open(dataDir?: string, options: Partial<OpenOptions> = {}): Promise<Warehouse> {
   return openWarehouse({ dataDir: dataDir ?? (await ready()), ...limits, ...options });
+}
+
+/** One warehouse for the tests of a file: opening one takes longer than most of them. Each test finds it empty. */
+export function oneWarehouse(use: (warehouse: Warehouse) => void): void {
+  let warehouse: Warehouse;
+  beforeAll(async () => {
+    warehouse = await open();
+    use(warehouse);
+  });
+  beforeEach(() => empty(warehouse));
+  afterAll(() => warehouse.close());
+}
+
+/** Deletes all rows but the record of migrations. */
+export async function empty(warehouse: Warehouse): Promise<void> {
+  const tables = await warehouse.all<{ name: string }>(
+    `SELECT schema_name || '.' || table_name AS name FROM duckdb_tables()
+      WHERE NOT temporary AND table_name <> 'migrations' AND estimated_size > 0`,
+  );
+  if (tables.length > 0) await warehouse.run(tables.map(({ name }) => `DELETE FROM ${name}`).join(';'));
 }
 
 /** The time `second` seconds after an arbitrary start. */

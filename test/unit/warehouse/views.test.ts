@@ -25,7 +25,14 @@ test('views that the build prepared are, for readers of the file, those that the
   await prepareViews(dist);
   await session.run(`ATTACH ${literal(join(dir, 'published.duckdb'))} AS published; USE published`);
   await session.run('CREATE SCHEMA raw; CREATE SCHEMA ops');
-  expect(await copyViews(session, 'published', join(dist, String(readdirSync(dist)[0])))).toBe(true);
+  // A file that is missing or broken is not used, and neither is one where the views are already.
+  const broken = join(dir, 'views.duckdb');
+  expect(await copyViews(session, 'published', broken)).toBe(false);
+  writeFileSync(broken, 'not a database');
+  expect(await copyViews(session, 'published', broken)).toBe(false);
+  const prepared = join(dist, String(readdirSync(dist)[0]));
+  expect(await copyViews(session, 'made', prepared)).toBe(false);
+  expect(await copyViews(session, 'published', prepared)).toBe(true);
   // As readers find them: DuckDB shows the text of a view differently before it has been stored.
   await session.run('USE memory');
   for (const name of ['made', 'published'])
@@ -47,19 +54,5 @@ test('views that the build prepared are, for readers of the file, those that the
                WHERE database_name = $1 AND schema_name = 'main' AND NOT internal ORDER BY ALL`);
   const tables = `SELECT count(*) AS tables FROM duckdb_tables() WHERE database_name = 'published'`;
   expect(await session.all(tables)).toEqual([{ tables: 0 }]);
-  await session.close();
-});
-
-test('prepared views that are missing, broken or do not fit are not used', async () => {
-  const dir = emptyDir();
-  const session = await made(dir);
-  const path = join(dir, 'views.duckdb');
-  expect(await copyViews(session, 'made', path)).toBe(false);
-  writeFileSync(path, 'not a database');
-  expect(await copyViews(session, 'made', path)).toBe(false);
-  const dist = emptyDir();
-  await prepareViews(dist);
-  // It has these views already.
-  expect(await copyViews(session, 'made', join(dist, String(readdirSync(dist)[0])))).toBe(false);
   await session.close();
 });

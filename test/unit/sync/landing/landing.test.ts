@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/api/json-text.js';
+import { ContractError } from '../../../../src/base/errors.js';
 import { entries, resources } from '../../../../src/contract/resources.js';
 import { topicListItem } from '../../../../src/contract/topics.js';
 import { isHistory } from '../../../../src/sync/histories.js';
@@ -130,32 +131,6 @@ describe('landGroups', () => {
     author: { id: author, displayName: author },
   });
 
-  test('takes group, messages and authors apart', () => {
-    const landing = new Landing({ at, no: 1 });
-    const items = [
-      {
-        group: { id: 'g1', title: 'one' },
-        messages: [message('m1', 'a'), { ...message('m2', 'b'), replyTo: message('m0', 'c') }],
-      },
-      { group: { id: 'g2' }, messages: [{ ...message('m3', 'a'), author: null }] },
-    ];
-    expect(landGroups(landing, topicGroups, 't', items)).toEqual(['g1', 'g2']);
-    expect(ids(landing, 'topic_groups')).toEqual(['g1', 'g2']);
-    expect(ids(landing, 'messages')).toEqual(['m1', 'm2', 'm3']);
-    expect(ids(landing, 'authors')).toEqual(['a', 'b', 'c']);
-    expect(landing.sets).toMatchObject([
-      { endpoint: 'messages', parentId: 'g1', ids: ['m1', 'm2'] },
-      { endpoint: 'messages', parentId: 'g2', ids: ['m3'] },
-    ]);
-    const stored = landing.documents.find(({ id }) => id === 'm2');
-    expect(JSON.parse(stored?.body ?? '')).toMatchObject({
-      author: { id: 'b' },
-      replyTo: { id: 'm0', author: { id: 'c' } },
-    });
-    expect(stored?.body).not.toContain('displayName');
-    expect(landing.documents.find(({ id }) => id === 'g1')?.body).toBe('{"group":{"id":"g1","title":"one"}}');
-  });
-
   test('a bad message costs itself alone, and is still a member of its group', () => {
     const landing = new Landing({ at, no: 1 });
     landGroups(landing, topicGroups, 't', [
@@ -169,46 +144,27 @@ describe('landGroups', () => {
   });
 });
 
-describe('landList', () => {
-  test("a topic's authors and persons become documents of their own", () => {
+describe('a conversation whose messages are still text', () => {
+  const items = (...lists: string[]) => {
+    const texts = lists.map((list, index) => `{"group":{"id":"g${index + 1}"},"messages":${list}}`);
+    return parseJson(Buffer.from(`[${texts.join()}]`), 'messages') as Record<string, unknown>[];
+  };
+  const good = '[{"id":"m1","content":"Hello","author":{"id":"a1"}}]';
+  const landed = (some: unknown[]) => {
     const landing = new Landing({ at, no: 1 });
-    landList(landing, listNamed('topics'), [
-      { id: 't', authors: [{ id: 'b' }, { id: 'a' }], persons: [{ id: 'q', isStaff: true }, { id: 'p' }] },
-    ]);
-    // Of its authors in their order, of its people in one that nothing but another person changes.
-    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({
-      id: 't',
-      authorIds: ['b', 'a'],
-      personIds: ['p', 'q'],
-    });
-    expect(ids(landing, 'authors')).toEqual(['b', 'a']);
-    expect(ids(landing, 'topic_persons')).toEqual(['q', 'p']);
-    expect(landing.sets).toMatchObject([{ endpoint: 'topic_persons', parentId: 't', ids: ['q', 'p'] }]);
+    landGroups(landing, topicGroups, 't', some);
+    return landing;
+  };
+
+  test('lands as parsed messages do, and is rejected as the JSON that it is', () => {
+    const parsed = { group: { id: 'g1' }, messages: JSON.parse(good) };
+    expect(landed(items(good)).documents).toEqual(landed([parsed]).documents);
+    const [rejection] = landed([{ ...items(good)[0], group: { id: 5 } }]).rejections;
+    expect(JSON.parse(rejection?.body ?? '').messages).toEqual(JSON.parse(good));
   });
 
-  test("a person's colleagues become documents of the company", () => {
-    const landing = new Landing({ at, no: 1 });
-    landList(landing, listNamed('people'), [
-      { id: '1', company: { id: '9', employees: [{ id: '1', name: 'A' }, { id: '2' }] } },
-    ]);
-    expect(JSON.parse(landing.documents[0]?.body ?? '')).toEqual({ id: '1', company: { id: '9' } });
-    expect(landing.sets).toMatchObject([
-      { endpoint: 'person_companies', parentId: '1', ids: ['9'] },
-      { endpoint: 'company_employees', parentId: '9', ids: ['1', '2'] },
-    ]);
-  });
-
-  test('the company of a person is a document of its own, where the answer has the field', () => {
-    const landing = new Landing({ at, no: 1 });
-    landList(landing, listNamed('people'), [
-      { id: '1', company: { id: '9' } },
-      { id: '2', company: null },
-      { id: '3', company: { name: 'without an id' } },
-      { id: '4' },
-    ]);
-    const links = landing.documents.filter(({ endpoint }) => endpoint === 'person_companies');
-    expect(links.map(({ id, parentId }) => [id, parentId])).toEqual([['9', '1']]);
-    expect(landing.sets.map(({ parentId, ids }) => [parentId, ...ids])).toEqual([['1', '9'], ['2'], ['3']]);
+  test('is an error when it is malformed inside', () => {
+    expect(() => landed(items(good, '[nothing]'))).toThrow(ContractError);
   });
 });
 

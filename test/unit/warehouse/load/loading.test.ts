@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
-import { propertyRuns } from '../../support/runs.js';
-import { contents, doc, open } from '../warehouse/support.js';
-import { models } from './stand.js';
+import { expect, test } from 'vitest';
+import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
+import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { propertyRuns } from '../../../support/runs.js';
+import { models } from '../../sql/stand.js';
+import { contents, doc, empty, oneWarehouse } from '../support.js';
 
 /** Every kind of document that a model reads from the loader, with the parents and bodies that it may come with. */
 const kinds = [...new Set(models.flatMap(({ documents }) => documents ?? []))];
@@ -56,22 +56,20 @@ const answer = fc
         // An account is one document, as the landing names it.
         doc(kind, id, second, { ...said, platformId: `U${id}` }, hasParent(kind) ? parent : undefined),
   );
-const days = fc.array(fc.array(answer, { minLength: 10, maxLength: 30 }), { minLength: 1, maxLength: 4 });
+const days = fc.array(fc.array(answer, { minLength: 6, maxLength: propertyRuns(10, 30) }), {
+  minLength: 2,
+  maxLength: propertyRuns(2, 4),
+});
 
 let warehouse: Warehouse;
-beforeAll(async () => {
-  warehouse = await open();
+oneWarehouse((made) => {
+  warehouse = made;
 });
-afterAll(() => warehouse.close());
 
 test('every table, loaded day by day, equals the rebuilt one, and its keys are unique', async () => {
   await fc.assert(
     fc.asyncProperty(days, async (batches) => {
-      await warehouse.run(
-        [...models.map(({ table }) => table), 'raw.documents']
-          .map((table) => `DELETE FROM ${table}`)
-          .join(';'),
-      );
+      await empty(warehouse);
       let second = 0;
       for (const [day, answers] of batches.entries()) {
         const documents = answers.map((make) => {
