@@ -148,11 +148,18 @@ export class Pulling<Api extends Pulled = Sandbox> {
   }
 
   /** Makes everything that was fetched older by a year, so that every child is due and what nothing betrays is seen. */
-  async age(): Promise<void> {
+  age(): Promise<void> {
+    const tables = ['raw.documents', 'ops.coverage'];
+    return this.edit(
+      ...tables.map((table) => `UPDATE ${table} SET fetched_at = fetched_at - INTERVAL 365 DAY`),
+    );
+  }
+
+  /** Runs statements on the live file, while no command runs. */
+  async edit(...statements: string[]): Promise<void> {
     const instance = await DuckDBInstance.create(join(this.dataDir, 'worker.duckdb'));
     const connection = await instance.connect();
-    for (const table of ['raw.documents', 'ops.coverage'])
-      await connection.run(`UPDATE ${table} SET fetched_at = fetched_at - INTERVAL 365 DAY`);
+    for (const statement of statements) await connection.run(statement);
     connection.closeSync();
     instance.closeSync();
   }
