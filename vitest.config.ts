@@ -64,7 +64,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/{integration,thorough}/**/*.test.ts'],
+          include: ['test/integration/**/*.test.ts'],
           isolate: false,
           globalSetup,
           // dist is loaded by Node alone.
@@ -78,7 +78,7 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/*.test.ts'],
           globalSetup,
-          maxWorkers: 2,
+          maxConcurrency: 2,
           testTimeout: 900_000,
         },
       },

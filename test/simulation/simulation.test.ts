@@ -17,21 +17,21 @@ function simulate(args: readonly string[]): Promise<{ code: number | null; print
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
 }
 
-it.each([1, 2])('a cycle of quiet nights, storms and a calm, from seed %i', async (seed) => {
-  const { code, printed } = await simulate(['--seed', String(seed), '--nights', '10']);
+it.concurrent.each([1, 2, 3, 4])('nights from seed %i', async (seed) => {
+  const { code, printed } = await simulate(['--seed', String(seed), '--nights', '3']);
   expect({ code, printed }).toEqual({
     code: 0,
-    printed: expect.stringMatching(/^seed \d+, 10 nights: [0-9a-f]{16}/),
+    printed: expect.stringMatching(/^seed \d+, 3 nights: [0-9a-f]{16}/),
   });
 });
 
-it('the same seed gives the same requests, answers and results', async () => {
-  const { code, printed } = await simulate(['--seed', '5', '--nights', '3', '--double']);
+it.concurrent('the same seed gives the same requests, answers and results', async () => {
+  const { code, printed } = await simulate(['--seed', '5', '--nights', '2', '--double']);
   expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
 });
 
 /** Plans that failed once, by the seed of their organization: SEED-what-was-wrong.json. */
-it.each(readdirSync(seeds).filter((name) => name.endsWith('.json')))('what failed once: %s', async (name) => {
+it.concurrent.each(readdirSync(seeds).filter((name) => name.endsWith('.json')))('what failed once: %s', async (name) => {
   const { code, printed } = await simulate(['--seed', name.split('-')[0] ?? '', '--plan', `${seeds}${name}`]);
   expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
 });

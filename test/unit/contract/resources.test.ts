@@ -11,7 +11,7 @@ import {
 } from '../../../src/contract/resources.js';
 import { type Models, readModels } from '../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../src/warehouse/sql.js';
-import { votes } from '../../thorough/votes/topic-votes.js';
+import { votes } from '../../integration/votes/topic-votes.js';
 
 const childNamed = (name: string) => resources.children.find((child) => child.name === name)!;
 const views = readdirSync(join(sqlDir, 'views')).map((file) =>

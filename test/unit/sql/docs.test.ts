@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sandboxFlags, withAnswers } from '../../../scripts/docs-cookbook.mjs';
 import { files, withResources } from '../../../scripts/docs-resources.mjs';
 import { entries, resources, resourcesOf } from '../../../src/contract/resources.js';
-import { votes } from '../../thorough/votes/topic-votes.js';
+import { votes } from '../../integration/votes/topic-votes.js';
 
 // That a generated file is as npm run docs:… writes it, .ci/run shows: it writes them, and nothing may differ.
 
