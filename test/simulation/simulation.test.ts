@@ -31,7 +31,15 @@ it.concurrent('the same seed gives the same requests, answers and results', asyn
 });
 
 /** Plans that failed once, by the seed of their organization: SEED-what-was-wrong.json. */
-it.concurrent.each(readdirSync(seeds).filter((name) => name.endsWith('.json')))('what failed once: %s', async (name) => {
-  const { code, printed } = await simulate(['--seed', name.split('-')[0] ?? '', '--plan', `${seeds}${name}`]);
-  expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
-});
+it.concurrent.each(readdirSync(seeds).filter((name) => name.endsWith('.json')))(
+  'what failed once: %s',
+  async (name) => {
+    const { code, printed } = await simulate([
+      '--seed',
+      name.split('-')[0] ?? '',
+      '--plan',
+      `${seeds}${name}`,
+    ]);
+    expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
+  },
+);

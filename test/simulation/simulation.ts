@@ -397,9 +397,9 @@ export class Simulation {
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {
     const ended = await this.platform.program.run(args, how);
     const { code, stdout, stderr } = ended;
-    // Sizes of files, what the real clock measures and the port are not the program's doing.
+    // Sizes and times of files, what the real clock measures and the port are not the program's doing.
     const printed = `${stdout} ${stderr}`
-      .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+/g, '')
+      .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+|(?<=snapshot published )[\dT:.-]+Z/g, '')
       .replaceAll(this.dataDir, '');
     this.#traced(`${code} ${printed}`);
     this.#say(
