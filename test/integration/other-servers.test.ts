@@ -43,19 +43,6 @@ describe('whatever the size of pages, where they start, and the form of the list
   });
 });
 
-it('children are fetched while another list is still being read', async () => {
-  const pulling = await pullingFrom(tiny, 4);
-  // The first page says how long the list is.
-  const slow = { kind: 'slow', ms: 1_500, match: { route: 'people' }, after: 1, times: 3 } as const;
-  pulling.sandbox.addFaults([slow]);
-  expect(await pulling.sync()).toMatchObject({ code: 0 });
-  const [early] = await read(pulling.dataDir, ({ rows }) =>
-    rows<{ n: number }>(`SELECT count(*) AS n FROM ops.requests WHERE endpoint = 'topic'
-      AND "at" < (SELECT max("at" + to_milliseconds(ms)) FROM ops.requests WHERE endpoint = 'people')`),
-  );
-  expect(early?.n).toBeGreaterThan(0);
-});
-
 describe('lists that do not page as they should', () => {
   const faulty = (pagingFault: PagingFault) => pullingFrom({ ...tiny, pagingFault }, 4);
 
