@@ -54,7 +54,7 @@ const weights = {
     settings: 1,
   },
   /** How a run of the program goes. */
-  run: { whole: 5, capped: 2, killed: 3, killedSending: 3, stopped: 1, served: 1 },
+  run: { whole: 5, capped: 2, killed: 3, killedSending: 2, killedPushing: 3, stopped: 1, served: 1 },
   /** What is wrong with the service in a stormy night. */
   storm: {
     status: 2,
@@ -131,7 +131,6 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const random = new Random(seed, 'night', no);
   const kind = no === nights ? 'calm' : (cycle[(no - 1) % cycle.length] ?? 'calm');
   const changes = Array.from({ length: random.whole(2, 12) }, () => changeMove(random, kind));
-  const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
   const storm = kind === 'stormy' ? Array.from({ length: random.whole(1, 3) }, () => stormMove(random)) : [];
   const run = random.weighted(weights.run);
   const most = {
@@ -139,10 +138,14 @@ function nightOf(seed: number, no: number, nights: number): Night {
     stopped: 120,
     capped: 120,
     killed: random.pick([150, 1_500]),
-    killedSending: 25,
+    killedSending: random.pick([25, 200]),
+    killedPushing: 2,
     served: 1,
   };
   const after = random.whole(1, most[run]);
+  const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
+  // There has to be something to send.
+  if (run === 'killedPushing') acts.push(...actMoves(random, 'importTopics'));
   return {
     no,
     kind,
@@ -158,9 +161,8 @@ function changeMove(random: Random, kind: Night['kind']): ChangeMove {
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function actMoves(random: Random): ActMove[] {
-  const move = (act: ActKind) => ({ act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) });
-  const act = random.weighted(weights.act);
+function actMoves(random: Random, act = random.weighted(weights.act)): ActMove[] {
+  const move = (one: ActKind) => ({ act: one, of: random.whole(0, 1e6), with: random.whole(0, 1e6) });
   return act.startsWith('import') && random.chance(0.5) ? [move(act), move('colleagueAgainst')] : [move(act)];
 }
 

@@ -25,7 +25,7 @@ export class Network {
   /** Told of each request and answer, as text. */
   heard: (what: string) => void = () => undefined;
   /** Told of each request before it is on its way, and when the server has handled it. */
-  sending: (moment: 'out' | 'handled') => void = () => undefined;
+  sending: (moment: 'out' | 'handled', method: string) => void = () => undefined;
   /** Told of each request that arrives. */
   arriving: (request: Pick<Sent, 'method' | 'path' | 'headers' | 'body'>) => void = () => undefined;
   /** Whether the process that waits for an answer was killed. */
@@ -48,7 +48,7 @@ export class Network {
     if (this.isCut()) return never(sent.signal);
     const { delays, fault } = this.weather();
     this.heard(`> ${sent.method} ${sent.path} ${sent.body ?? ''} ${fault ?? ''}`);
-    this.sending('out');
+    this.sending('out', sent.method);
     if (this.isCut()) return never(sent.signal);
     await wait(delays[0], sent.signal);
     if (fault === 'lost' || this.app === null) return never(sent.signal);
@@ -58,7 +58,7 @@ export class Network {
     const answer = await inject(this.app, sent);
     // A proxy has sent it again.
     if (fault === 'twice') await inject(this.app, sent);
-    this.sending('handled');
+    this.sending('handled', sent.method);
     if (this.isCut()) return never(sent.signal);
     await wait(delays[1], sent.signal);
     if (fault === 'answer lost' || answer === 'hang') return never(sent.signal);

@@ -18,6 +18,8 @@ export interface Interruption {
   readonly killAfter?: number;
   /** While its so many-th request is on its way, before or after the server had it. */
   readonly killSending?: number;
+  /** The same while its so many-th change is on its way. */
+  readonly killPushing?: number;
   /** A signal after so many requests, as SIGTERM does. */
   readonly stopAfter?: number;
   /** The same after so many milliseconds. */
@@ -57,7 +59,7 @@ export class Program {
   /** Runs a command line to its end, or until it is killed. */
   run(
     argv: readonly string[],
-    { killAfter, killSending, stopAfter, stopAfterMs }: Interruption = {},
+    { killAfter, killSending, killPushing, stopAfter, stopAfterMs }: Interruption = {},
   ): Promise<Ended> {
     const process_: Process = { isDead: false };
     const killed = deferred<'killed'>();
@@ -75,12 +77,14 @@ export class Program {
       if (own === process_ && this.calls.count >= last) kill();
       return own.isDead ? new Promise<void>(() => undefined) : undefined;
     };
-    let sent = 0;
-    this.network.sending = (moment) => {
+    let [sent, pushed] = [0, 0];
+    this.network.sending = (moment, method) => {
       if (moment === 'out') sent += 1;
+      if (moment === 'out' && method === 'PATCH') pushed += 1;
       if (moment === 'out' && sent === stopAfter) this.#stop(listeners);
       // Every other time, the server has not had it yet.
-      if (sent === killSending && moment === (sent % 2 ? 'out' : 'handled')) kill();
+      const at = sent % 2 ? 'out' : 'handled';
+      if (moment === at && (sent === killSending || (method === 'PATCH' && pushed === killPushing))) kill();
     };
     if (stopAfterMs !== undefined) setTimeout(() => this.#stop(listeners), stopAfterMs);
     Object.defineProperty(performance, 'timeOrigin', { value: this.time.now(), configurable: true });

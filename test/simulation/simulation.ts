@@ -188,6 +188,7 @@ export class Simulation {
     else if (run === 'killed') await this.#command(args, { killAfter: after });
     else if (run === 'stopped') await this.#command(args, { stopAfter: after });
     else if (run === 'killedSending') await this.#command(args, { killSending: after });
+    else if (run === 'killedPushing') await this.#command(args, { killPushing: after });
     else if (run === 'served') await this.#serve();
     if (run !== 'whole') this.#pass(pause * 1_000);
     if (run === 'whole' || !isStormy) await this.#command(args);
