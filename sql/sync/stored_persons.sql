@@ -1,11 +1,16 @@
 -- Topics whose people, and people of topics, that are stored as the topics list last returned them, and all authors. Not
 -- those of which the topic's own list of people was fetched later and says something else: the later answer counts, whichever
--- it is. Only the topics list tells whether a company is our own, so that is nothing else. And not those of topics that are
--- gone, which were removed with them: they are stored again when the topic comes back.
-WITH gone AS (
-  SELECT id
-  FROM raw.documents
-  WHERE endpoint = 'topic_presence' AND (body ->> '$.deletedAt') IS NOT NULL
+-- it is. Only the topics list tells whether a company is our own, so that is nothing else. And not topics that name somebody who
+-- is not stored with them: the people of a topic are removed with it, and with the person, and either may come back.
+WITH incomplete AS (
+  SELECT named.id
+  FROM (
+    SELECT id, unnest(from_json(body, '{"personIds": ["VARCHAR"]}').personIds) AS person_id
+    FROM raw.documents
+    WHERE endpoint = 'topics' AND parts_hash IS NOT NULL
+  ) AS named
+  ANTI JOIN (SELECT parent_id, id FROM raw.documents WHERE endpoint = 'topic_persons') AS listed
+    ON listed.parent_id = named.id AND listed.id = named.person_id
 ),
 later AS (
   SELECT listed.parent_id, listed.id, listed.body AS listed, own.body AS own
@@ -35,7 +40,7 @@ FROM raw.documents
 WHERE endpoint = 'topics'
   AND parts_hash IS NOT NULL
   AND id NOT IN (SELECT parent_id FROM disputed)
-  AND id NOT IN (SELECT id FROM gone)
+  AND id NOT IN (SELECT id FROM incomplete)
 UNION ALL
 SELECT
   ('0x' || left(md5('topic_persons ' || parent_id || ' ' || id), 16))::UBIGINT,
