@@ -136,25 +136,29 @@ interface StoredChange {
   readonly wanted: Readonly<Record<string, unknown>>;
   readonly base: Readonly<Record<string, unknown>>;
   readonly overwrite: boolean;
-  readonly is_open: boolean;
+  readonly requested_by: string | null;
+  readonly superseded_by: string | null;
+  readonly undoes: string | null;
 }
 
 function changesOf(dataDir: string): Promise<StoredChange[]> {
   return read(dataDir, ({ rows }) =>
     rows<StoredChange>(
       `SELECT id, status, idempotency_key, coalesce(topic_id, company_id) AS entity_id, wanted, base,
-              coalesce(overwrite, false) AS overwrite, settled_at IS NULL AS is_open
+              coalesce(overwrite, false) AS overwrite, requested_by, superseded_by, undoes
          FROM ops.changes`,
     ),
   );
 }
 
 /** A change that counts as not sent was not executed, and none was sent over what a colleague had set. */
-async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<string[]> {
+async function toldOtherwise({ service, dataDir, before, keysOfChanges }: Simulation): Promise<string[]> {
   if (!existsSync(join(dataDir, 'signals.duckdb'))) return [];
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const found: string[] = [];
-  for (const { id, status, idempotency_key: key, wanted, base, overwrite } of await changesOf(dataDir)) {
+  for (const { idempotency_key: key, wanted, base, ...change } of await changesOf(dataDir)) {
+    const { id, status, overwrite, undoes } = change;
+    keysOfChanges.add(key);
     if (!executed.has(key)) continue;
     if (['failed', 'cancelled', 'superseded', 'queued'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
@@ -162,6 +166,8 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
     if (overwrite || had === undefined) continue;
     for (const name of Object.keys(wanted)) {
       if (!(name in had) || had[name] === wanted[name]) continue;
+      // Nobody has seen whether something is archived whose own page was not read yet.
+      if (!(name in base) && undoes === null && name === 'archived') continue;
       if (!(name in base)) found.push(`${id} has set ${name}, and nothing says what was seen before`);
       else if (had[name] !== base[name])
         found.push(
@@ -173,12 +179,12 @@ async function toldOtherwise({ service, dataDir, before }: Simulation): Promise<
 }
 
 /** A change that counts as done was executed, and every request was one of a change. */
-async function changeProblems({ service, dataDir, colleagueSet }: Simulation): Promise<string[]> {
+async function changeProblems(simulation: Simulation): Promise<string[]> {
+  const { service, dataDir, colleagueSet, keysOfChanges } = simulation;
   const executed = new Set(service.stats.writes.map(({ idempotencyKey }) => idempotencyKey));
   const changes = await changesOf(dataDir);
-  const known = new Set(changes.map(({ idempotency_key: key }) => key));
   const found = [...executed].flatMap((key) =>
-    known.has(key ?? '') ? [] : [`${key} was sent for no change`],
+    keysOfChanges.has(key ?? '') ? [] : [`${key} was sent for no change`],
   );
   for (const { id, status, idempotency_key: key, entity_id: entity } of changes) {
     if (status === 'sending') found.push(`${id} is still being sent`);
@@ -214,6 +220,7 @@ export async function noLostWishes(
   wishes: readonly Wish[],
   shown: ReadonlyMap<string, unknown>,
   printed: string,
+  by: string,
 ): Promise<void> {
   const report = JSON.parse(printed) as {
     problems?: { row: number }[];
@@ -232,4 +239,10 @@ export async function noLostWishes(
       : [`${column} of ${id} is ${shown.get(key)}, ${value} is wanted, and nothing is queued`];
   });
   judge(simulation, 'no wish is lost', lost);
+  const replaced = changes.filter(({ superseded_by: later, requested_by: whose }) => {
+    const who = changes.find(({ id }) => id === later)?.requested_by;
+    return who === by && whose !== by;
+  });
+  const told = replaced.map(({ id, requested_by: whose }) => `${id} of ${whose} is replaced by ${by}`);
+  judge(simulation, 'nobody replaces what somebody else asked for', told);
 }

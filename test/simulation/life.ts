@@ -42,10 +42,11 @@ const weights = {
   },
   /** Users and operators. */
   act: {
-    importTopics: 8,
-    importCompanies: 3,
-    dropSheet: 2,
-    undo: 2,
+    importTopics: 6,
+    importCompanies: 2,
+    importAgain: 3,
+    dropSheet: 1,
+    undo: 4,
     cancel: 2,
     retry: 2,
     rebuild: 1,
@@ -72,8 +73,8 @@ const weights = {
 } as const;
 
 type ChangeKind = keyof (typeof weights)['change'];
-/** A colleague sets what the last sheet asks for to something else: right after half of the imports. */
-type ActKind = keyof (typeof weights)['act'] | 'colleagueAgainst';
+/** What follows half of the imports: a colleague, or somebody with a sheet, asks for something else in the same fields. */
+type ActKind = keyof (typeof weights)['act'] | 'colleagueAgainst' | 'importAgainst';
 
 /** A change that shows nowhere until the sweep, so that it belongs to no quiet night. */
 const silent: readonly ChangeKind[] = [
@@ -108,6 +109,8 @@ interface Run {
   readonly after: number;
   /** Seconds until the run that follows one which did not come to its end. */
   readonly pause: number;
+  /** What a colleague does until then. */
+  readonly meanwhile?: ActMove;
 }
 
 export interface Night {
@@ -146,12 +149,12 @@ function nightOf(seed: number, no: number, nights: number): Night {
   const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();
   // There has to be something to send.
   if (run === 'killedPushing') acts.push(...actMoves(random, 'importTopics'));
+  const pause = random.pick([1, 20, 70, 3_600]);
+  const meanwhile =
+    run === 'killedPushing' && random.chance(0.5) ? actMove(random, 'colleagueAgainst') : undefined;
   return {
-    no,
-    kind,
-    moves: [...changes, ...acts],
-    storm,
-    run: { run, after, pause: random.pick([1, 20, 70, 3_600]) },
+    ...{ no, kind, moves: [...changes, ...acts], storm },
+    run: { run, after, pause, ...(meanwhile && { meanwhile }) },
   };
 }
 
@@ -161,9 +164,16 @@ function changeMove(random: Random, kind: Night['kind']): ChangeMove {
   return { change, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
 }
 
-function actMoves(random: Random, act = random.weighted(weights.act)): ActMove[] {
-  const move = (one: ActKind) => ({ act: one, of: random.whole(0, 1e6), with: random.whole(0, 1e6) });
-  return act.startsWith('import') && random.chance(0.5) ? [move(act), move('colleagueAgainst')] : [move(act)];
+function actMove(random: Random, act: ActKind): ActMove {
+  return { act, of: random.whole(0, 1e6), with: random.whole(0, 1e6) };
+}
+
+function actMoves(random: Random, act: ActKind = random.weighted(weights.act)): ActMove[] {
+  const move = actMove(random, act);
+  if (random.chance(0.5)) return [move];
+  if (act === 'undo') return [actMove(random, 'colleagueAgainst'), move];
+  if (!act.startsWith('import')) return [move];
+  return [move, actMove(random, random.pick(['colleagueAgainst', 'importAgainst']))];
 }
 
 /** Joins, moves and messages: what falls between the readings of two lists. */

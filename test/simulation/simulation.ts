@@ -94,6 +94,8 @@ export class Simulation {
   readonly #imported: Sheet[] = [];
   /** What the organization had in a field right before a request that changes it arrived, by the key of the request. */
   readonly before = new Map<string, Record<string, unknown>>();
+  /** Each key that a change had: whoever retries a conflict gets another one. */
+  readonly keysOfChanges = new Set<string>();
   /** Entities that somebody else changed in the same fields. */
   readonly colleagueSet = new Set<string>();
   #downFrom = Number.POSITIVE_INFINITY;
@@ -181,8 +183,9 @@ export class Simulation {
   }
 
   /** The run of a night, as it goes; what has to show everything is followed by one that comes to its end. */
-  async #sync({ kind, run: { run, after, pause } }: Night): Promise<void> {
-    const isStormy = kind === 'stormy';
+  async #sync(night: Night): Promise<void> {
+    const { run, after, pause, meanwhile } = night.run;
+    const isStormy = night.kind === 'stormy';
     const args = ['sync', '--push', '--json', ...(isStormy ? [] : ['--accept-deletes'])];
     if (run === 'capped') await this.#command([...args, '--max-requests', String(after)]);
     else if (run === 'killed') await this.#command(args, { killAfter: after });
@@ -191,6 +194,7 @@ export class Simulation {
     else if (run === 'killedPushing') await this.#command(args, { killPushing: after });
     else if (run === 'served') await this.#serve();
     if (run !== 'whole') this.#pass(pause * 1_000);
+    if (meanwhile) await this.#act(meanwhile, night);
     if (run === 'whole' || !isStormy) await this.#command(args);
   }
 
@@ -283,6 +287,12 @@ export class Simulation {
         return this.#import(this.#sheet('topic', of, other), other);
       case 'importCompanies':
         return this.#import(this.#sheet('company', of, other), other);
+      case 'importAgain':
+      case 'importAgainst': {
+        const earlier = this.#imported.at(act === 'importAgainst' ? -1 : -1 - (of % this.#imported.length));
+        if (earlier) await this.#import(this.#sheetLike(earlier, of, act === 'importAgainst'), other);
+        return;
+      }
       case 'dropSheet': {
         mkdirSync(join(this.dataDir, 'inbox'), { recursive: true });
         this.#sheet('topic', of, other, join(this.dataDir, 'inbox'));
@@ -345,7 +355,22 @@ export class Simulation {
     const wishes = ids.flatMap((id, index) =>
       id === undefined ? [] : [{ type, id, column, value: allowed[(of + index) % allowed.length] ?? '' }],
     );
-    const file = join(folder, `sheet-${of}-${other}.csv`);
+    return this.#written(wishes, `${of}-${other}`, folder);
+  }
+
+  /** Another sheet for the same fields, with the same values or with others. */
+  #sheetLike({ wishes }: Sheet, of: number, isAgainst: boolean): Sheet {
+    const asked = wishes.map((wish) => {
+      const all = values[wish.type][wish.column] ?? [];
+      const next = all[(all.indexOf(wish.value) + 1 + (of % (all.length - 1))) % all.length];
+      return isAgainst && next !== undefined ? { ...wish, value: next } : wish;
+    });
+    return this.#written(asked, `again-${of}`, this.folder);
+  }
+
+  #written(wishes: readonly Wish[], name: string, folder: string): Sheet {
+    const [{ type, column } = { type: '', column: '' }] = wishes;
+    const file = join(folder, `sheet-${name}.csv`);
     const rows = wishes.map(({ id, value }) => `${id},${value}\n`);
     writeFileSync(file, `${type}_id,${column}\n${rows.join('')}`);
     this.#say(`${file}: ${column} ${rows.join(' ').replaceAll('\n', '')}`);
@@ -357,18 +382,11 @@ export class Simulation {
   /** Nothing that somebody wants is lost: it is queued, was so already, or is said to be wrong. */
   async #import({ file, wishes }: Sheet, other: number): Promise<void> {
     const shown = await shownValues(this.dataDir, wishes);
-    const args = [
-      'changes',
-      'import',
-      file,
-      '--yes',
-      '--skip-invalid',
-      '--by',
-      `user ${other % 3}`,
-      '--json',
-    ];
-    const { stdout } = await this.#command(args);
-    if (shown.size > 0) await noLostWishes(this, wishes, shown, stdout);
+    const by = `user ${other % 3}`;
+    const { stdout } = await this.#command([
+      ...['changes', 'import', file, '--yes', '--skip-invalid', '--by', by, '--json'],
+    ]);
+    if (shown.size > 0) await noLostWishes(this, wishes, shown, stdout, by);
   }
 
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
