@@ -208,8 +208,11 @@ export class Simulation {
   /** Nothing is wrong any more: what is known is right, and once it is old, what nothing betrayed is right as well. */
   async #calm({ no }: Night): Promise<void> {
     this.#clear();
-    this.#pass(hour);
-    await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    // What is newer than the truth protects itself for three syncs.
+    for (const _ of [1, 2]) {
+      this.#pass(hour);
+      await this.#command(['sync', '--push', '--json', '--accept-deletes']);
+    }
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--push', '--json', '--accept-deletes']);
     await everything(this);
