@@ -6,5 +6,5 @@ SELECT DISTINCT id
 FROM raw.documents
 WHERE
   endpoint = 'messages'
-  AND id_hash IN (SELECT raw.id_hash(unnest($ids::VARCHAR[])))
+  AND id IN (SELECT unnest($ids::VARCHAR[]))
   AND run_id <> $run_id

@@ -5,10 +5,9 @@ WITH returned AS (
   SELECT
     unnest($endpoints) AS endpoint,
     unnest($ids) AS id,
-    raw.id_hash(id) AS id_hash,
     unnest($parent_ids) AS parent_id,
     unnest($body_hashes) AS body_hash
 )
 SELECT count(*) AS unchanged
 FROM returned
-JOIN raw.documents USING (id_hash, endpoint, id, parent_id, body_hash)
+JOIN raw.documents USING (endpoint, id, parent_id, body_hash)

@@ -241,16 +241,21 @@ function contextOf<Settings extends RunSettings>(
 ): RunContext<Settings> {
   const tally = new RunTally();
   const publishIfDue = publisher(config, warehouse, { clock, log });
+  const merge = async () => {
+    const merged = await warehouse.merge();
+    if (merged !== null) tally.merged(merged);
+  };
   const batcher = new Batcher({
     runId,
     limits: config.sync.batch,
-    load: async (batch) => {
-      const loaded = await warehouse.load(batch);
+    append: async (batch, isWhole) => {
+      await warehouse.append(batch);
       await afterBatch();
-      await publishIfDue();
-      return loaded;
+      if (!isWhole) return;
+      if (warehouse.mustMerge) await merge();
+      await publishIfDue(merge);
     },
-    onLoaded: (loaded, batch) => tally.loaded(loaded, batch),
+    merge,
   });
   const given = { runId, config, api, store: warehouse, log, clock, observer };
   return { ...given, batcher, tally, stop: stop.signal, notes: [] };
@@ -264,12 +269,13 @@ function publisher(
   { sync }: RunSettings,
   warehouse: Warehouse,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): () => Promise<void> {
+): (merge: () => Promise<void>) => Promise<void> {
   const everyMs = sync.publishEveryMinutes * 60_000;
   let publishedAt = clock.monotonic();
-  return async () => {
+  return async (merge) => {
     if (everyMs <= 0 || clock.monotonic() - publishedAt < everyMs) return;
     try {
+      await merge();
       await warehouse.publish();
     } catch (err) {
       const nextMinutes = sync.publishEveryMinutes;

@@ -1,9 +1,8 @@
 import { type Attempt, clockAheadMs } from '../api/attempt.js';
 import {
-  type Batch,
   type Counts,
   type Drift,
-  type Loaded,
+  type Merged,
   plusCounts,
   type RequestRecord,
 } from '../warehouse/load/batch.js';
@@ -65,25 +64,20 @@ export class RunTally {
     this.#byEndpoint[endpoint] = (this.#byEndpoint[endpoint] ?? 0) + 1;
   }
 
-  loaded(loaded: Loaded, batch: Batch): void {
-    for (const [table, counts] of Object.entries(loaded.rows)) {
+  merged({ rows, outdated, rejections, newDrift }: Merged): void {
+    for (const [table, counts] of Object.entries(rows)) {
       this.#rows[table] = plusCounts(this.#rows[table], counts);
     }
-    this.#rejectedNew += loaded.newRejections;
-    this.#outdated += loaded.outdated ?? 0;
-    this.#rejectedKnown += batch.rejections.length - loaded.newRejections;
-    for (const { endpoint, path, kind, example } of loaded.newDrift) {
+    this.#outdated += outdated;
+    this.#rejectedNew += rejections.new;
+    this.#rejectedKnown += rejections.known;
+    for (const { endpoint, path, kind, example } of newDrift) {
       this.#drift.push({ endpoint, path, kind, example });
     }
-    if (loaded.newRejections === 0) return;
-    for (const { endpoint, id, path, reason } of batch.rejections) {
+    for (const { endpoint, id, path, reason } of rejections.examples) {
       if (this.#examples.length >= maxExamples) return;
-      this.#examples.push({
-        endpoint,
-        entityId: id,
-        message: `${path || 'the item'}: ${reason}`,
-        hint: null,
-      });
+      const message = `${path || 'the item'}: ${reason}`;
+      this.#examples.push({ endpoint, entityId: id, message, hint: null });
     }
   }
 

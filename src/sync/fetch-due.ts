@@ -181,7 +181,7 @@ export async function pruneStale(context: Context): Promise<void> {
   });
   if (documents.length === 0) return;
   const landing = new Landing(arrivalNow(context.clock));
-  landing.removed.push(...documents);
+  landing.remove(documents);
   const people = documents.filter(({ endpoint }) => endpoint === 'person_groups');
   for (const entityId of new Set(people.map(({ parentId }) => parentId ?? ''))) {
     const coverage: Coverage = {

@@ -290,7 +290,7 @@ async function tombstone(
   const landing = new Landing(arrivedAt, context.schemaDrift);
   const deleted = { deletedAt: arrivedAt.at.toISOString(), deletedReason: reason ?? 'not_found' };
   landing.document(presence, { id, parentId: null }, { ...present, ...deleted });
-  landing.removed.push(...(await documentsRemovedWith(context, list, id)));
+  landing.remove(await documentsRemovedWith(context, list, id));
   // If it comes back, its children are due as if they had never been fetched.
   for (const child of context.resources.children) {
     if (child.list.name !== list.name) continue;

@@ -216,6 +216,7 @@ async function copyInto(
       return masked;
     }
     const tables = await (isCloned ? compareCounts : copyDatabase)(session, source, target);
+    await dropAppended(session);
     const userViews = await inTarget(session, source, async () => {
       await createViews(session, target, parts);
       const created = await createUserViews(session, parts.userViews);
@@ -248,6 +249,7 @@ async function writeMasked(
   parts: PublishParts & { readonly userViews: readonly TriedView[] },
 ): Promise<Copied> {
   await session.run(`COPY FROM DATABASE ${identifier(source)} TO ${target} (SCHEMA)`);
+  await dropAppended(session);
   return inTarget(session, source, async () => {
     await createViews(session, target, parts);
     const { tables, ...left } = await fillMasked(
@@ -268,6 +270,11 @@ async function writeMasked(
     if (hasOps) await listFiles(session, [facts]);
     return { tables, userViews, facts };
   });
+}
+
+/** A snapshot is taken when everything is merged. */
+async function dropAppended(session: Session): Promise<void> {
+  await session.run(`DROP SCHEMA IF EXISTS ${target}.appended CASCADE`);
 }
 
 /** Runs `work` with the unfinished file as the database in use. */

@@ -21,9 +21,10 @@ import {
   storeRecord,
 } from './forget/records.js';
 import { stripJson } from './forget/strip.js';
-import type { Batch, Loaded } from './load/batch.js';
+import { append } from './load/append.js';
+import type { Batch, Counts, Merged } from './load/batch.js';
 import { checkKeys, type KeyFault } from './load/checks.js';
-import { load } from './load/load.js';
+import { merge } from './load/merge.js';
 import type { Columns, Models } from './load/models.js';
 import { type RebuildProgress, type Rebuilt, rebuild, refreshDerived } from './load/rebuild.js';
 import { type Publications, type Published, publish } from './publish.js';
@@ -68,8 +69,8 @@ interface Parts {
   readonly release: () => void;
 }
 
-/** After a batch of this many documents, memory is returned to the system. */
-const largeBatch = 1_000;
+/** After a merge of this many characters, memory is returned to the system. */
+const largeMerge = 1_000_000;
 
 /**
  * The write-ahead log is folded into the file when it has this many bytes: with DuckDB's default of 16 MB, checkpoints
@@ -101,6 +102,8 @@ export class Warehouse {
   readonly #foldAt: number;
   /** Whether batches showed more of somebody who was forgotten, which may be stored in other rows. */
   #hasLearned: boolean;
+  /** How many sets, and how many characters of documents, were appended since the last merge. */
+  #appended = { sets: 0, characters: 0 };
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
@@ -145,31 +148,46 @@ export class Warehouse {
     return this.#repeatably(() => this.#session.transaction(work));
   }
 
-  /** Stores a batch, documents, rows and state in one transaction. */
-  async load(batch: Batch): Promise<Loaded> {
-    const { models, columns, answersBefore, forgotten } = this.#parts;
+  /** Stores a batch as it came, in one transaction: no table shows it before the next merge. */
+  async append(batch: Batch): Promise<void> {
+    const { answersBefore, forgotten } = this.#parts;
     const { batch: stripped, learned } = stripBatch(forgotten, batch);
     if (learned.length > 0) {
       this.#hasLearned = true;
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
     this.#isCompact = false;
-    const loaded = await this.#repeatably(() =>
-      load(this.#session, models, columns, stripped, answersBefore),
-    );
-    const texts = batch.documents.reduce(
-      (sum, { body }) => sum + (body.length > longText ? body.length : 0),
-      0,
-    );
-    this.#textsInLog += texts;
-    if (batch.documents.length >= largeBatch || texts > 0) await releaseMemory(this.#session);
-    else collectGarbageWhenTight();
+    await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
+    this.#appended.sets += batch.sets.length;
+    for (const { body } of batch.documents) {
+      this.#appended.characters += body.length;
+      if (body.length > longText) this.#textsInLog += body.length;
+    }
+    collectGarbageWhenTight();
+  }
+
+  /**
+   * Whether so much was appended that it takes as much memory as it may. The log is folded in after a merge only: what was
+   * appended then never takes room in the file.
+   */
+  get mustMerge(): boolean {
+    return this.#appended.characters >= this.#foldAt || this.#textsInLog >= rowGroupText;
+  }
+
+  /** Brings the tables up to date with everything that was appended; null where nothing was. */
+  async merge(): Promise<Merged | null> {
+    const { models, columns } = this.#parts;
+    const merged = await this.#repeatably(() => merge(this.#session, models, columns));
+    if (merged === null) return null;
+    const { characters } = this.#appended;
+    this.#appended = { sets: 0, characters: 0 };
+    if (characters > largeMerge) await releaseMemory(this.#session);
     await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
-    return loaded;
+    return merged;
   }
 
   /** Recomputes the derived tables; `publish` and `rebuild` do so themselves. */
-  refreshDerived(): Promise<Loaded['rows']> {
+  refreshDerived(): Promise<Readonly<Record<string, Counts>>> {
     const { models, columns } = this.#parts;
     return this.#onAllThreads(() => refreshDerived(this.#session, models, columns, () => this.#relieve()));
   }
@@ -186,6 +204,7 @@ export class Warehouse {
    * file before, where that is worth it: what is published is then as small, and is not written twice.
    */
   async publish({ compactWhen }: Closing = {}): Promise<Published> {
+    await this.merge();
     if (this.#hasLearned) await this.#removeForgotten();
     const { publishMode: mode } = this.#parts;
     const relieve = () => this.#relieve();

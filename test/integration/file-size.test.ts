@@ -8,6 +8,7 @@ import { batchOf } from '../../src/warehouse/load/batch.js';
 import { compact, memoryHeld } from '../../src/warehouse/store/compact.js';
 import { openFile, rowGroup } from '../../src/warehouse/store/engine.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { loadBatch } from '../support/load-batch.js';
 import { contents, doc, emptyDir, limits, open, ready, runId } from '../unit/warehouse/support.js';
 
 // How large the files of a warehouse become: what is compacted and when, and how rows lie in a file. It takes files that are
@@ -31,7 +32,8 @@ async function roomy(): Promise<string> {
 async function makeRoomy(): Promise<string> {
   const dir = await ready();
   const warehouse = await open(dir);
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One' }), doc('topics', 't2', 1)] }),
   );
   await warehouse.run(
@@ -79,9 +81,11 @@ test('rows that were deleted count as unused: with long texts, nothing else free
   const documents = Array.from({ length: 60 }, (_, n) =>
     doc('messages', `m${n}`, 0, { content: content(n) }, 'g1'),
   );
-  await warehouse.load(batchOf(runId, { documents }));
-  const removed = documents.slice(0, 40).map(({ endpoint, id, parentId }) => ({ endpoint, id, parentId }));
-  await warehouse.load(batchOf(runId, { removed }));
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  const removed = documents
+    .slice(0, 40)
+    .map(({ endpoint, id, parentId }) => ({ endpoint, id, parentId, answerNo: 1 }));
+  await loadBatch(warehouse, batchOf(runId, { removed }));
   await warehouse.close();
   const { ino, size } = statSync(worker(dir));
   const again = await open(dir);
@@ -194,7 +198,7 @@ test('with memory to spare, a file is rewritten once when that lets DuckDB compr
     const documents = Array.from({ length: 4_000 }, (_, n) =>
       doc('messages', `m${from + n}`, 0, { content: content(from + n) }, 'g1'),
     );
-    return of.load(batchOf(runId, { documents }));
+    return loadBatch(of, batchOf(runId, { documents }));
   };
   await load(warehouse, 0, repeated);
   await warehouse.close();
@@ -235,7 +239,7 @@ test('a file is compacted before it is published, and when it is closed only if 
   const again = await open(dir);
   await again.publish({ compactWhen: always });
   const { ino: published } = statSync(worker(dir));
-  await again.load(batchOf(runId, { documents: [doc('topics', 'later', 3)] }));
+  await loadBatch(again, batchOf(runId, { documents: [doc('topics', 'later', 3)] }));
   await again.run('DELETE FROM raw.documents');
   await again.close({ compactWhen: always });
   expect(statSync(worker(dir)).ino).not.toBe(published);
@@ -262,7 +266,7 @@ test('a row group has 8 MB of long texts: in the live file, in the published one
     const documents = Array.from({ length: 20 }, (_, n) =>
       doc('messages', `m${night}-${n}`, night, { content: randomBytes(150_000).toString('base64') }, 'g1'),
     );
-    await warehouse.load(batchOf(runId, { documents }));
+    await loadBatch(warehouse, batchOf(runId, { documents }));
   }
   const found = await stored(warehouse);
   expect(found).toHaveLength(60);
@@ -317,7 +321,7 @@ test('texts are compressed in a copy, although one in a hundred is too long for 
       'g1',
     ),
   );
-  await warehouse.load(batchOf(runId, { documents }));
+  await loadBatch(warehouse, batchOf(runId, { documents }));
   const uncompressed = async (of: Pick<Warehouse, 'all'>) => {
     const found = await of.all<{ rows: number }>(
       `SELECT sum(count) FILTER (compression = 'Uncompressed')::INTEGER AS rows FROM
@@ -366,7 +370,7 @@ test('with zstd the files are smaller and have the same rows; without, older ver
   const dir = await ready();
   const files = [published(dir), worker(dir)];
   const plain = await open(dir);
-  await plain.load(batchOf(runId, { documents: described }));
+  await loadBatch(plain, batchOf(runId, { documents: described }));
   const expected = await contents(plain);
   await plain.publish();
   await plain.close();

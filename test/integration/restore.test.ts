@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
+import { loadBatch } from '../support/load-batch.js';
 import { doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 const worker = (dir: string) => join(dir, 'worker.duckdb');
@@ -12,11 +13,12 @@ const broken = (dir: string) => readdirSync(dir).filter((name) => name.includes(
 async function filled(): Promise<string> {
   const dir = await ready();
   const warehouse = await open(dir);
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, { documents: [doc('topics', 'published', 0, { title: 'x'.repeat(2000) })] }),
   );
   await warehouse.publish();
-  await warehouse.load(batchOf(runId, { documents: [doc('topics', 'later', 1)] }));
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 'later', 1)] }));
   await warehouse.close();
   return dir;
 }
@@ -26,7 +28,7 @@ async function topicsOf(dir: string) {
   try {
     const topics = await warehouse.all<{ id: string }>('SELECT id FROM topics ORDER BY id');
     // And it takes the next batch.
-    await warehouse.load(batchOf(runId, { documents: [doc('topics', 'next', 2)] }));
+    await loadBatch(warehouse, batchOf(runId, { documents: [doc('topics', 'next', 2)] }));
     return { topics: topics.map(({ id }) => id), restored: warehouse.restored };
   } finally {
     await warehouse.close();

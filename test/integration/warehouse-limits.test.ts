@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { batchOf } from '../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../src/warehouse/warehouse.js';
+import { loadBatch } from '../support/load-batch.js';
 import { at, doc, emptyDir, open, ready, runId } from '../unit/warehouse/support.js';
 
 /** Messages that do not compress, as a batch. */
@@ -48,7 +49,7 @@ test('a checkpoint that does not fit gets more memory, and no document is lost o
   for (let night = 0; night < 3; night += 1) {
     const batch = messages(night, 10, 1_000_000);
     bytes += batch.documents.reduce((sum, { body }) => sum + body.length, 0);
-    const { documents } = await warehouse.load(batch);
+    const { documents } = await loadBatch(warehouse, batch);
     expect(documents.new).toBe(10);
   }
   const expected = { documents: 30, ids: 30, bytes, messages: 30 };
@@ -91,7 +92,7 @@ test('rebuild gives the same tables when one does not fit into the memory, and w
       const body = { group: { id, title: `Group ${id} `.repeat(4) }, topic: { topicId: 't1', title: 'T' } };
       return doc('company_groups', id, 1, body, `c${index % 50}`);
     });
-    await filling.load(batchOf(`${runId}${from}`, { documents }));
+    await loadBatch(filling, batchOf(`${runId}${from}`, { documents }));
   }
   await filling.run("UPDATE groups SET topic_id = 'spoilt' WHERE id < 'g5'");
   await filling.close();

@@ -14,6 +14,7 @@ import type {
   DriftKind,
   MemberSet,
   Rejection,
+  Removal,
 } from '../../warehouse/load/batch.js';
 import { storable } from '../../warehouse/load/batch.js';
 import { type BadPart, badParts, type Issue, type ItemKey, SchemaDrift } from './schema-drift.js';
@@ -73,7 +74,7 @@ export function partText({ item, text }: Landed, name: string): JsonText {
  */
 export class Landing {
   readonly documents: Document[] = [];
-  readonly removed: DocumentKey[] = [];
+  readonly removed: Removal[] = [];
   readonly sets: MemberSet[] = [];
   readonly coverage: Coverage[] = [];
   readonly rejections: Rejection[] = [];
@@ -291,6 +292,11 @@ export class Landing {
   /** Whether this answer already brought a document of that kind and id. */
   has(kind: string, id: string): boolean {
     return this.#landed.has(`${kind}\n${id}`);
+  }
+
+  /** Removes documents, unless a later answer than this one has them. */
+  remove(documents: readonly DocumentKey[]): void {
+    this.removed.push(...documents.map((one) => ({ ...one, answerNo: this.arrivedAt.no })));
   }
 
   /** Says which documents of a kind belong to a parent: any other that is stored is removed. */

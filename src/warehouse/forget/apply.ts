@@ -101,7 +101,7 @@ export async function replaceDocuments(
   await tx.run(`
     CREATE OR REPLACE TEMP TABLE stripped_documents AS
       SELECT d.* REPLACE (
-               s.new_id AS id, raw.id_hash(s.new_id) AS id_hash, s.body::JSON AS body, md5(s.body) AS body_hash)
+               s.new_id AS id, s.body::JSON AS body, md5(s.body) AS body_hash)
         FROM raw.documents d JOIN stripped s ON s.rid = d.rowid;
     DELETE FROM raw.documents WHERE rowid IN (SELECT rid FROM stripped);
     INSERT INTO raw.documents BY NAME FROM stripped_documents`);

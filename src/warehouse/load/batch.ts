@@ -1,6 +1,6 @@
 /**
- * What sync and push hand to the warehouse: plain values. A batch is one transaction: its documents, rows and the state
- * that records the fetch are stored together or not at all.
+ * What sync and push hand to the warehouse: plain values. A batch is appended in one transaction: its documents and the
+ * state that records the fetch are stored together or not at all.
  */
 
 /** One item of an answer, stored once, whichever answer it came with. */
@@ -28,6 +28,11 @@ export interface DocumentKey {
   readonly endpoint: string;
   readonly id: string;
   readonly parentId: string | null;
+}
+
+/** A document to delete, unless a later answer than this one has it. */
+export interface Removal extends DocumentKey {
+  readonly answerNo: number;
 }
 
 /** All the members of (endpoint, parent): other documents of that endpoint and parent are removed. */
@@ -129,8 +134,7 @@ export interface RequestRecord {
 export interface Batch {
   readonly runId: string;
   readonly documents: readonly Document[];
-  /** Documents to delete. */
-  readonly removed: readonly DocumentKey[];
+  readonly removed: readonly Removal[];
   readonly sets: readonly MemberSet[];
   readonly coverage: readonly Coverage[];
   readonly rejections: readonly Rejection[];
@@ -151,15 +155,20 @@ export function plusCounts(a: Counts | undefined, b: Counts): Counts {
   return a ? { new: a.new + b.new, changed: a.changed + b.changed, removed: a.removed + b.removed } : b;
 }
 
-/** What loading a batch changed. */
-export interface Loaded {
+/** What a merge changed. */
+export interface Merged {
   readonly documents: Counts;
   /** By typed table; tables that did not change are left out. */
   readonly rows: Readonly<Record<string, Counts>>;
   /** Documents that were left out, because what is stored is newer. */
-  readonly outdated?: number;
-  /** Rejections never seen before; one that repeats every night does not count. */
-  readonly newRejections: number;
+  readonly outdated: number;
+  /** Records that were set aside; one that repeats every night is not new. */
+  readonly rejections: {
+    readonly new: number;
+    readonly known: number;
+    /** The first of those that are new. */
+    readonly examples: readonly Pick<Rejection, 'endpoint' | 'id' | 'path' | 'reason'>[];
+  };
   /** Drift never seen before (by endpoint, path and kind). */
   readonly newDrift: readonly Drift[];
 }

@@ -1,5 +1,5 @@
 import { collectGarbageWhenTight } from '../../base/heap.js';
-import { type Batch, batchOf, type Loaded, type RequestRecord } from './batch.js';
+import { type Batch, batchOf, type RequestRecord } from './batch.js';
 
 export interface BatchLimits {
   /** The size of the documents' bodies, in characters. */
@@ -26,14 +26,16 @@ export type Part = Partial<Omit<Batch, 'runId' | 'requests'>>;
  * the state that records the fetch, and what the answer removes.
  */
 export class Batcher {
-  readonly #load: (batch: Batch) => Promise<Loaded>;
+  readonly #append: (batch: Batch, isWhole: boolean) => Promise<void>;
+  readonly #merge: () => Promise<void>;
   readonly #limits: BatchLimits;
   readonly #runId: string;
-  readonly #onLoaded: (loaded: Loaded, batch: Batch) => void;
   #parts: Slice[] = [];
   #requests: RequestRecord[] = [];
   #added = 0;
   #taken = 0;
+  /** Whether the rest of an answer is still to be taken. */
+  #isInAnswer = false;
   #unlooked = 0;
   #timer: NodeJS.Timeout | undefined;
   #committing: Promise<void> = Promise.resolve();
@@ -43,13 +45,15 @@ export class Batcher {
   constructor(options: {
     runId: string;
     limits: BatchLimits;
-    load: (batch: Batch) => Promise<Loaded>;
-    onLoaded: (loaded: Loaded, batch: Batch) => void;
+    /** `isWhole` tells whether the batch ends with the last part of an answer: only then may it be merged. */
+    append: (batch: Batch, isWhole: boolean) => Promise<void>;
+    /** Brings the tables up to date with what was appended. */
+    merge: () => Promise<void>;
   }) {
     this.#runId = options.runId;
     this.#limits = options.limits;
-    this.#load = options.load;
-    this.#onLoaded = options.onLoaded;
+    this.#append = options.append;
+    this.#merge = options.merge;
   }
 
   /** Adds one answer; resolves when there is room for more. */
@@ -83,13 +87,14 @@ export class Batcher {
   }
 
   /**
-   * Commits everything added so far. Not what is added meanwhile: while lists were read, a flush went on until the last of
+   * Commits everything added so far, and merges it: the tables show it. Not what is added meanwhile: while lists were read, a flush went on until the last of
    * them had ended, and committed each page by itself.
    */
   async flush(): Promise<void> {
     const added = this.#added;
     const requests = this.#requests;
-    const isTaken = () => this.#taken >= added && (requests.length === 0 || this.#requests !== requests);
+    const isTaken = () =>
+      this.#taken >= added && !this.#isInAnswer && (requests.length === 0 || this.#requests !== requests);
     await this.#committing;
     while (!isTaken()) {
       this.#throwFailure();
@@ -97,6 +102,7 @@ export class Batcher {
     }
     await this.#committing;
     this.#throwFailure();
+    await this.#merge();
   }
 
   #isFull(): boolean {
@@ -120,16 +126,16 @@ export class Batcher {
     const batch = this.#take();
     if (this.#parts.length > 0) this.#startTimer();
     this.#isCommitting = true;
-    this.#committing = this.#store(batch).finally(() => {
+    this.#committing = this.#store(batch, this.#isInAnswer).finally(() => {
       this.#isCommitting = false;
     });
     return this.#committing;
   }
 
-  async #store(batch: Batch): Promise<void> {
+  async #store(batch: Batch, isInAnswer: boolean): Promise<void> {
     if (this.#failure) return;
     try {
-      this.#onLoaded(await this.#load(batch), batch);
+      await this.#append(batch, !isInAnswer);
     } catch (error) {
       this.#failure = { error };
       this.#forget();
@@ -161,7 +167,9 @@ export class Batcher {
       taken = plus(taken, size);
       count += 1;
     }
-    const parts = this.#parts.splice(0, count).map(({ part }) => part);
+    const slices = this.#parts.splice(0, count);
+    this.#isInAnswer = slices.at(-1)?.isLast === false;
+    const parts = slices.map(({ part }) => part);
     this.#taken += count;
     const requests = this.#requests;
     this.#requests = [];
@@ -194,6 +202,8 @@ const nothing: Size = { documents: 0, characters: 0 };
 interface Slice {
   readonly part: Part;
   readonly size: Size;
+  /** Whether nothing more of its answer follows. */
+  readonly isLast: boolean;
 }
 
 function plus(one: Size, other: Size): Size {
@@ -213,12 +223,12 @@ function slicesOf(part: Part, limits: BatchLimits): Slice[] {
   let size = nothing;
   for (const [index, { body }] of documents.entries()) {
     if (isFull(size, limits)) {
-      slices.push({ part: { documents: documents.slice(from, index) }, size });
+      slices.push({ part: { documents: documents.slice(from, index) }, size, isLast: false });
       from = index;
       size = nothing;
     }
     size = plus(size, { documents: 1, characters: body.length });
   }
   const rest = { documents: documents.slice(from), removed, sets, coverage, rejections, drift, scans };
-  return [...slices, { part: rest, size }];
+  return [...slices, { part: rest, size, isLast: true }];
 }

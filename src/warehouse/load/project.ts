@@ -61,6 +61,7 @@ export async function project(
             again,
           ),
           where: 'rowid IN (SELECT rid FROM own_rows)',
+          answered: answeredOf(model),
         };
         await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
       }
@@ -189,7 +190,7 @@ async function recordFirst(
 }
 
 /** As SQL text: no later answer, since nothing was fetched. */
-export const nothingAnswered = 'SELECT NULL::VARCHAR LIMIT 0';
+const nothingAnswered = 'SELECT NULL::VARCHAR LIMIT 0';
 
 /**
  * The scopes with a document of an answer that is later than all that are stored of them: other documents of one answer
@@ -220,6 +221,8 @@ interface RowsToReplace {
   readonly find?: string;
   /** The condition that they meet. */
   readonly where: string;
+  /** The scopes with an answer that is later than every one before; none when absent. */
+  readonly answered?: string;
 }
 
 /**
@@ -269,7 +272,7 @@ export async function replaceRows(
         SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
       deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
         SELECT rid FROM compared WHERE pid IS NULL)`,
-      answered: model.from === 'documents' ? answeredOf(model) : nothingAnswered,
+      answered: rows.answered ?? nothingAnswered,
     });
   }
   const writes = [

@@ -92,7 +92,9 @@ async function maskedTables(session: Session, source: string, policy: Policy): P
        FROM duckdb_columns() WHERE database_name = $1 AND NOT internal ORDER BY column_index`,
     [source],
   );
-  return (await tablesOf(session, source)).map((table) => {
+  // What is not merged yet is in no snapshot.
+  const tables = (await tablesOf(session, source)).filter(({ schema }) => schema !== 'appended');
+  return tables.map((table) => {
     const own = columns.filter((one) => one.schema === table.schema && one.table === table.table);
     const selected = selectList(policy, relationLabel(table.schema, table.table), own) ?? [];
     const names = new Set(selected.map(({ name }) => name));

@@ -137,22 +137,3 @@ async function copyTables(
     }),
   );
 }
-
-/** So many vectors of 2,048 documents are filled at once: an UPDATE keeps 90 KB in memory for each until the checkpoint. */
-const filledAtOnce = 100 * 2_048;
-
-/**
- * Fills `id_hash` of the documents that were stored before there was one (sql/migrations/0016_id_hash.sql): lookups would
- * not find them. Ends at once where all have it. A kill leaves the rest to the next call.
- */
-export async function fillIdHashes(session: Session): Promise<void> {
-  const [rest] = await session.all<{ first: number | null; last: number | null }>(
-    'SELECT min(rowid) AS first, max(rowid) AS last FROM raw.documents WHERE id_hash IS NULL',
-  );
-  if (rest?.first == null || rest.last === null) return;
-  for (let from = rest.first; from <= rest.last; from += filledAtOnce) {
-    await session.run(`UPDATE raw.documents SET id_hash = raw.id_hash(id)
-      WHERE rowid >= ${from} AND rowid < ${from + filledAtOnce} AND id_hash IS NULL`);
-    await session.run('CHECKPOINT');
-  }
-}

@@ -6,6 +6,7 @@ import { type Log, silentLog } from '../../base/log.js';
 import type { BusinessHours } from '../business-hours.js';
 import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/records.js';
+import { createAppended } from '../load/append.js';
 import { modelProblems } from '../load/checks.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { onlyFullFile, type Publications } from '../publish.js';
@@ -17,7 +18,7 @@ import { createDataDir, filesOf, type Limits, openFile, removeLeftovers } from '
 import { lockConflict, storageFault } from './faults.js';
 import { releaseClaim, removeHolder, withClaim, writeHolder } from './lock.js';
 import { withMemoryHeadroom } from './memory.js';
-import { fillIdHashes, type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
+import { type Migration, migrate, pendingMigrations, readMigrations } from './migrate.js';
 import { openOrRestore } from './restore.js';
 import { lastAnswer, markInterrupted, type Organization, organization } from './runs.js';
 import type { Session } from './session.js';
@@ -99,6 +100,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           releaseClaim(dataDir);
         },
       });
+      // What a run that was killed had fetched.
+      if (!reading) await warehouse.merge();
       await warehouse.catchUp(missing);
       return warehouse;
     } catch (error) {
@@ -131,7 +134,7 @@ async function prepare(
   writeHolder(dataDir);
   removeLeftovers(dataDir);
   const migrated = await migrate(session, migrations);
-  await fillIdHashes(session);
+  await createAppended(session);
   await markInterrupted(session);
   return migrated;
 }

@@ -20,7 +20,7 @@ import {
   type RunSteps,
   runLifecycle,
 } from '../../../src/run/lifecycle.js';
-import type { Batch, Loaded } from '../../../src/warehouse/load/batch.js';
+import type { Batch, Merged } from '../../../src/warehouse/load/batch.js';
 import type { RunEnd } from '../../../src/warehouse/store/runs.js';
 
 const attempt = (path: string): Attempt => ({
@@ -73,11 +73,17 @@ class Trial {
         calls.push('start');
         return 'run-1';
       },
-      load: async (batch: Batch): Promise<Loaded> => {
-        calls.push('load');
+      append: async (batch: Batch) => {
+        calls.push('append');
         this.batches.push(batch);
+      },
+      merge: async (): Promise<Merged | null> => {
+        if (calls.at(-1) === 'finish' || calls.includes('merge')) return null;
+        calls.push('merge');
         const rows = { topics: { new: 2, changed: 1, removed: 0 } };
-        return { documents: { new: 0, changed: 0, removed: 0 }, rows, newRejections: 0, newDrift: [] };
+        const nothing = { new: 0, changed: 0, removed: 0 };
+        const rejections = { new: 0, known: 0, examples: [] };
+        return { documents: nothing, rows, outdated: 0, rejections, newDrift: [] };
       },
       finishRun: async (_: string, end: RunEnd) => {
         calls.push('finish');
@@ -132,7 +138,7 @@ describe('runLifecycle', () => {
       afterBatch: async () => void trial.calls.push('after batch'),
     }));
     expect(trial.calls).toEqual([
-      ...['start', 'last parts', 'load', 'after batch', 'after batch'],
+      ...['start', 'last parts', 'append', 'after batch', 'merge', 'after batch'],
       ...['finish', 'trim', 'compact and publish'],
     ]);
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
@@ -144,7 +150,7 @@ describe('runLifecycle', () => {
   it('a run that does not publish leaves the published file and old records alone', async () => {
     const trial = new Trial();
     const { published } = await trial.start(() => ({}), { kind: { command: 'plan', publishes: false } });
-    expect(trial.calls).toEqual(['start', 'load', 'finish']);
+    expect(trial.calls).toEqual(['start', 'append', 'merge', 'finish']);
     expect(published).toBeNull();
   });
 
@@ -165,7 +171,7 @@ describe('runLifecycle', () => {
 
   it('publishes between two batches of a long run', async () => {
     expect(await longRun(new Trial())).toEqual([
-      ...['start', 'load', 'load', 'publish', 'load', 'finish', 'trim', 'compact and publish'],
+      ...['start', 'append', 'merge', 'append', 'publish', 'append', 'finish', 'trim', 'compact and publish'],
     ]);
   });
 
@@ -173,8 +179,15 @@ describe('runLifecycle', () => {
     const trial = new Trial();
     trial.publishError = new StorageError('no memory');
     expect(await longRun(trial)).toEqual([
-      ...['start', 'load', 'load', 'publish', 'nothing could be published; the run goes on, and tries again'],
-      ...['load', 'finish', 'trim', 'compact and publish'],
+      ...[
+        'start',
+        'append',
+        'merge',
+        'append',
+        'publish',
+        'nothing could be published; the run goes on, and tries again',
+      ],
+      ...['append', 'finish', 'trim', 'compact and publish'],
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/api/attempt.js';
 import { RunTally, requestRecord } from '../../../src/run/tally.js';
-import { batchOf, type Loaded, type Rejection } from '../../../src/warehouse/load/batch.js';
+import type { Merged } from '../../../src/warehouse/load/batch.js';
 
 const attempt = (more: Partial<Attempt> = {}): Attempt => ({
   endpoint: 'topics',
@@ -17,21 +17,12 @@ const attempt = (more: Partial<Attempt> = {}): Attempt => ({
   serverDate: undefined,
   ...more,
 });
-const loaded = (more: Partial<Loaded> = {}): Loaded => ({
+const merged = (rejections: Merged['rejections']): Merged => ({
   documents: { new: 0, changed: 0, removed: 0 },
   rows: {},
-  newRejections: 0,
+  outdated: 0,
+  rejections,
   newDrift: [],
-  ...more,
-});
-const rejection = (id: string, path = 'title'): Rejection => ({
-  endpoint: 'topics',
-  parentId: null,
-  id,
-  path,
-  reason: 'is wrong',
-  body: '{}',
-  seenAt: new Date(0),
 });
 
 describe('RunTally', () => {
@@ -58,12 +49,12 @@ describe('RunTally', () => {
 
   test('tells rejections that are news from those that are not, with ten examples at most', () => {
     const tally = new RunTally();
-    tally.loaded(loaded({ newRejections: 0 }), batchOf('r', { rejections: [rejection('known')] }));
+    tally.merged(merged({ new: 0, known: 1, examples: [] }));
     expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
-    const rejections = Array.from({ length: 14 }, (_, index) =>
-      rejection(`t${index}`, index === 0 ? '' : 'title'),
-    );
-    tally.loaded(loaded({ newRejections: 14 }), batchOf('r', { rejections }));
+    const examples = Array.from({ length: 14 }, (_, index) => ({
+      ...{ endpoint: 'topics', id: `t${index}`, path: index === 0 ? '' : 'title', reason: 'is wrong' },
+    }));
+    tally.merged(merged({ new: 14, known: 0, examples }));
     expect(tally.rejected).toMatchObject({ new: 14, known: 1 });
     expect(tally.rejected.examples).toHaveLength(10);
     expect(tally.rejected.examples.slice(0, 2)).toEqual([

@@ -98,8 +98,7 @@ async function makeStand() {
         appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(start + at * 1000) * 1000n));
         appender.appendVarchar(run);
         appender.appendBigInt(BigInt(Math.round(at * 1000)));
-        // parts_hash, id_hash
-        appender.appendNull();
+        // parts_hash
         appender.appendNull();
         appender.endRow();
       }

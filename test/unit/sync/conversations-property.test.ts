@@ -15,6 +15,7 @@ import { SeenContent } from '../../../src/sync/landing/seen-content.js';
 import { batchOf, type Document } from '../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../support/load-batch.js';
 import { propertyRuns } from '../../support/runs.js';
 import { open } from '../warehouse/support.js';
 
@@ -175,7 +176,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
       document('person_identities', `chat:${id}-own`, identity, `${id}-p`),
     ];
   });
-  await warehouse.load(batchOf(runId, { documents }));
+  await loadBatch(warehouse, batchOf(runId, { documents }));
   await warehouse.refreshDerived();
   const get = async (_: string, request?: AnyRequest): Promise<Answer> => {
     now += 1000;
@@ -198,8 +199,8 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     batcher: new Batcher({
       runId,
       limits,
-      load: (batch) => warehouse.load(batch),
-      onLoaded: () => undefined,
+      append: (batch) => warehouse.append(batch),
+      merge: async () => void (await warehouse.merge()),
     }),
     log: silentLog,
     clock: { now: () => now },

@@ -17,6 +17,7 @@ import {
 } from '../../../src/sync/due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../support/load-batch.js';
 import { oneWarehouse, runId } from '../warehouse/support.js';
 import { ages, daysAgo, item, now } from './due-support.js';
 
@@ -43,7 +44,7 @@ oneWarehouse((made) => {
 });
 
 function load(documents: readonly Document[], coverage: readonly Coverage[] = []): Promise<unknown> {
-  return warehouse.load(batchOf(runId, { documents, coverage }));
+  return loadBatch(warehouse, batchOf(runId, { documents, coverage }));
 }
 
 const of = (...names: ChildName[]) => children.filter(({ name }) => names.some((one) => one === name));

@@ -5,6 +5,7 @@ import { type DueSettings, due } from '../../../src/sync/due.js';
 import { type DueCode, type ExplainedChild, explainDue, pathOf } from '../../../src/sync/explain-due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../support/load-batch.js';
 import { open, runId } from '../warehouse/support.js';
 import { ages, daysAgo, item, now } from './due-support.js';
 
@@ -215,7 +216,7 @@ let warehouse: Warehouse;
 beforeAll(async () => {
   warehouse = await open();
   const load = (documents: readonly Document[], coverage: readonly Coverage[] = []) =>
-    warehouse.load(batchOf(runId, { documents, coverage }));
+    loadBatch(warehouse, batchOf(runId, { documents, coverage }));
   const all = Object.entries(cases).map(([name, one]) => {
     const [child] = childOf(one.child);
     if (!child) throw new Error(`${one.child} is no child`);
@@ -283,7 +284,7 @@ describe('explain', () => {
 
   test('texts and personal data are not stored with the coverage', async () => {
     const person = { displayName: 'Kim Lee', primaryEmail: 'kim@example.com', messageCount: 4 };
-    await warehouse.load(batchOf(runId, { documents: [item('people', '7', person)] }));
+    await loadBatch(warehouse, batchOf(runId, { documents: [item('people', '7', person)] }));
     const tasks = await due(warehouse, childOf('person'), settings, now);
     const stored = tasks.find(({ entityId }) => entityId === '7')?.counters ?? '{}';
     expect(JSON.parse(stored)).toMatchObject({

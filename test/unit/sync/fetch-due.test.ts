@@ -7,6 +7,7 @@ import { PhaseTracker, pruneStale } from '../../../src/sync/fetch-due.js';
 import { batchOf, type Coverage } from '../../../src/warehouse/load/batch.js';
 import type { Part } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../support/load-batch.js';
 import { at, doc, open, runId } from '../warehouse/support.js';
 
 type Told = ['phase', string, number | null] | ['progress', number, number | null] | ['end', string];
@@ -98,7 +99,8 @@ describe('pruneStale', () => {
 
   test('removes conversations that came with the company since the person joined, and employees who are elsewhere', async () => {
     const people = ['moved', 'early', 'joined', 'unlisted', 'unsettled', 'alone'];
-    await warehouse.load(
+    await loadBatch(
+      warehouse,
       batchOf(runId, {
         documents: [
           doc('people', 'moved', 5, { company: { id: 'c' } }),

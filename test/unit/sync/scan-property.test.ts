@@ -16,6 +16,7 @@ import { SeenContent } from '../../../src/sync/landing/seen-content.js';
 import { readLists } from '../../../src/sync/lists.js';
 import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
+import type { Batch } from '../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../src/warehouse/load/batcher.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { propertyRuns } from '../../support/runs.js';
@@ -137,10 +138,8 @@ function contextOf(
       name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
     return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0, attempts: 1 };
   };
-  const load = async (batch: Parameters<Warehouse['load']>[0]) => {
-    if (warehouse) return warehouse.load(batch);
-    return { documents: { new: 0, changed: 0, removed: 0 }, rows: {}, newRejections: 0, newDrift: [] };
-  };
+  const append = async (batch: Batch) => warehouse?.append(batch);
+  const merge = async () => void (await warehouse?.merge());
   const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
     config: {
@@ -154,7 +153,7 @@ function contextOf(
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize: 100 }),
     },
     store: warehouse,
-    batcher: new Batcher({ runId: 'r', limits, load, onLoaded: () => undefined }),
+    batcher: new Batcher({ runId: 'r', limits, append, merge }),
     log: silentLog,
     clock: { ...systemClock, now },
     observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },

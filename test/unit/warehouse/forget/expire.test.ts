@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { at, doc, open, runId } from '../support.js';
 
 const deletedAt = at(100).toISOString();
@@ -35,7 +36,7 @@ test('what the API deleted long ago loses its content; its row, its times and it
     doc('person_presence', 'p', 2, { deletedAt, deletedReason: 'not_found' }),
     doc('people', 'q', 1, { ...person, displayName: 'Lee', primaryEmail: 'lee@mail.example' }),
   ];
-  await warehouse.load(batchOf(runId, { documents }));
+  await loadBatch(warehouse, batchOf(runId, { documents }));
   const rows = () =>
     warehouse.all<{ row: string }>(`
       SELECT to_json(m)::VARCHAR AS row FROM messages m UNION ALL SELECT to_json(p)::VARCHAR FROM people p
@@ -78,7 +79,7 @@ test('what the API deleted long ago loses its content; its row, its times and it
     doc('topic_people', 'p', 300, copy, 't'),
     doc('company_employees', 'p', 301, copy, 'c'),
   ]) {
-    await warehouse.load(batchOf(runId, { documents: [again] }));
+    await loadBatch(warehouse, batchOf(runId, { documents: [again] }));
     expect(await warehouse.expireDeleted(at(101), at(200))).toMatchObject({ [again.endpoint]: 1 });
     expect((await rows()).map(({ row }) => row).join('\n')).not.toMatch(/Castellanos/);
   }

@@ -4,6 +4,7 @@ import type { Document } from '../../../../src/warehouse/load/batch.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { columnClasses } from '../../../../src/warehouse/privacy/classes.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { at, doc, members, open, runId } from '../support.js';
 
 // One for each test: it keeps what it has forgotten in memory.
@@ -210,7 +211,8 @@ test.each([
   async ({ type, id, documents, relations, ofCompanies }) => {
     const all = documents();
     const load = () =>
-      warehouse.load(
+      loadBatch(
+        warehouse,
         batchOf(runId, {
           documents: all,
           sets: [
@@ -241,7 +243,7 @@ test.each([
 );
 
 test('a change of a company that was forgotten is not sent, and keeps nothing of it', async () => {
-  await warehouse.load(batchOf(runId, { documents: ofCompany() }));
+  await loadBatch(warehouse, batchOf(runId, { documents: ofCompany() }));
   await warehouse.run(`INSERT INTO ops.changes BY NAME
     SELECT unnest(['a', 'b', 'c']) AS id, 1 AS revision, 'company' AS entity_type, unnest(['4007', '4007', '5']) AS company_id,
       unnest(['queued', 'applied', 'queued']) AS status, '{"name":"Quetzal 1","is_vip":true}'::JSON AS wanted`);
@@ -265,7 +267,8 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
 test('names in what others wrote are found in any script, and with either form of an accent', async () => {
   const names = ['王小明', 'José Quetzal', 'quetzal7'];
   const said = '请问王小明 and Jose\u0301 Quetzal, or quetzal7?';
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, {
       documents: [
         ...names.map((displayName, index) => doc('people', `${90 + index}`, 1, { displayName })),
@@ -291,7 +294,8 @@ const forgetPerson = async (id: string) => {
 test('a person who comes under another id, by an account or another address, is forgotten again', async () => {
   const slack = { platform: 'slack', platformId: 'U-4711-X', platformUsername: null };
   const email = { platform: 'email', platformId: 'kim@home.example', platformUsername: null };
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, {
       documents: [
         doc('people', '90', 1, { displayName: 'Kim Castellanos', primaryEmail: 'kim@mail.example' }),
@@ -302,7 +306,7 @@ test('a person who comes under another id, by an account or another address, is 
   );
   await warehouse.refreshDerived();
   await forgetPerson('90');
-  const load = (...documents: Document[]) => warehouse.load(batchOf(runId, { documents }));
+  const load = (...documents: Document[]) => loadBatch(warehouse, batchOf(runId, { documents }));
   // A topic says nothing by which they are recognized; what comes later does.
   await load(doc('topic_people', '91', 11, { displayName: 'Quetzal One' }, 't'));
   await load(doc('topic_people', '92', 11, { displayName: 'Quetzal Two' }, 't'));
@@ -319,7 +323,8 @@ test('a person who comes under another id, by an account or another address, is 
 
 test('rejected records with ids that are numbers, without an id, or cut off, are emptied', async () => {
   const author = { id: ids.author, ...account, displayName: 'Quetzal Zanzibar' };
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, {
       documents: [
         doc('people', ids.person, 1, { displayName: 'Quetzal Zanzibar' }),
@@ -347,10 +352,10 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
     reject('person_identities', { platform: 'slack', platformId: ['Quetzal'] }, ids.person),
     reject('messages', `{"id":"m","content":"Quetzal","author":{"id":"${ids.author}","sour`, 'g'),
   ];
-  await warehouse.load(batchOf(runId, { rejections }));
+  await loadBatch(warehouse, batchOf(runId, { rejections }));
   await forgetPerson(ids.person);
   expect(await columnsWithMarks()).toEqual([]);
-  await warehouse.load(batchOf(runId, { rejections }));
+  await loadBatch(warehouse, batchOf(runId, { rejections }));
   expect(await columnsWithMarks()).toEqual([]);
 });
 
@@ -359,7 +364,8 @@ test('a sentence of somebody who was forgotten leaves the replies to it', async 
   const reply = '> I cannot find the export\n> button anywhere.\nLook left. Thank you very much.';
   const author = { id: ids.author, ...account };
   const slack = { platform: 'slack', platformId: account.sourceAuthorId };
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, {
       documents: [
         doc('people', ids.person, 1, { displayName: 'Kim Castellanos' }),
@@ -384,7 +390,8 @@ test('an address that only an account has is found, and what it wrote is removed
     ...{ id: ids.author, sourceName: 'email', sourceAuthorId: 'Kim@Mail.example' },
     displayName: 'Quetzal Zanzibar',
   };
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, {
       documents: [
         doc('authors', ids.author, 1, author),

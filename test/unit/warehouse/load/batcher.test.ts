@@ -1,13 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { Batch, Document, Loaded } from '../../../../src/warehouse/load/batch.js';
+import type { Batch, Document } from '../../../../src/warehouse/load/batch.js';
 import { Batcher } from '../../../../src/warehouse/load/batcher.js';
 
-const nothing: Loaded = {
-  documents: { new: 0, changed: 0, removed: 0 },
-  rows: {},
-  newRejections: 0,
-  newDrift: [],
-};
 const document = (id: string): Document => ({
   endpoint: 'topics',
   id,
@@ -19,10 +13,11 @@ const document = (id: string): Document => ({
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function batcher(
-  load: (batch: Batch) => Promise<Loaded>,
+  append: (batch: Batch, isWhole: boolean) => Promise<void>,
   limits = { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
+  merge = async () => {},
 ) {
-  return new Batcher({ runId: 'r', limits, load, onLoaded: () => undefined });
+  return new Batcher({ runId: 'r', limits, append, merge });
 }
 
 describe('Batcher', () => {
@@ -56,7 +51,7 @@ describe('Batcher', () => {
   test('what is dropped is not committed, and keeps no timer', async () => {
     vi.useFakeTimers();
     try {
-      const load = vi.fn(async () => nothing);
+      const load = vi.fn(async () => {});
       const subject = batcher(load);
       await subject.add({ documents: [document('one')] });
       expect(vi.getTimerCount()).toBe(1);
@@ -77,7 +72,6 @@ describe('Batcher', () => {
       await turn();
       committed.push(batch.documents.map(({ id }) => id));
       under -= 1;
-      return nothing;
     });
     await Promise.all(
       Array.from({ length: 40 }, (_, index) => subject.add({ documents: [document(String(index))] })),
@@ -90,8 +84,8 @@ describe('Batcher', () => {
     let release = () => {};
     const subject = batcher(
       () =>
-        new Promise((resolve) => {
-          release = () => resolve(nothing);
+        new Promise<void>((resolve) => {
+          release = () => resolve();
         }),
       { megabytes: 1, documents: 1, answers: 100, seconds: 60 },
     );
@@ -129,7 +123,6 @@ describe('Batcher', () => {
         committed.push(batch.documents.map(({ id }) => id));
         // Somebody adds an answer during each commit, as lists do while another one has ended.
         if (++rounds < 20) await subject.add({ documents: [document(`later ${rounds}`)] });
-        return nothing;
       },
       { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
     );
@@ -145,7 +138,6 @@ describe('Batcher', () => {
     const batches: Batch[] = [];
     const load = async (batch: Batch) => {
       batches.push(batch);
-      return nothing;
     };
     const subject = batcher(load, { megabytes: 1, documents: 100, answers: 2, seconds: 60 });
     const request = {
@@ -171,11 +163,13 @@ describe('Batcher', () => {
 
   test('an answer larger than a batch goes into several; the last one has the state that records the fetch', async () => {
     const batches: Batch[] = [];
-    const load = async (batch: Batch) => {
+    const ends: boolean[] = [];
+    const load = async (batch: Batch, isWhole: boolean) => {
       batches.push(batch);
-      return nothing;
+      ends.push(isWhole);
     };
-    const subject = batcher(load);
+    const merged: number[] = [];
+    const subject = batcher(load, undefined, async () => void merged.push(batches.length));
     const coverage = {
       ...{ endpoint: 'topic_groups', entityId: 't', fetchedAt: new Date(0), answerNo: 1, fingerprint: null },
       ...{ status: 200, error: null, reason: null },
@@ -213,13 +207,15 @@ describe('Batcher', () => {
     for (const batch of batches.slice(0, -1))
       expect([...batch.coverage, ...batch.sets, ...batch.drift]).toEqual([]);
     expect(batches.length).toBeGreaterThanOrEqual(3);
+    // Nothing may be merged between the parts of an answer.
+    expect(ends.slice(1)).toEqual(batches.slice(1).map((batch) => batch === last));
+    expect(merged).toEqual([batches.length]);
   });
 
   test('is full by size too, and a larger answer is split at that size', async () => {
     const sizes: number[][] = [];
     const load = async (batch: Batch) => {
       sizes.push(batch.documents.map(({ body }) => body.length));
-      return nothing;
     };
     const subject = batcher(load, { megabytes: 0.001, documents: 100, answers: 100, seconds: 60 });
     const of = (...lengths: number[]) => ({

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { at, contents, doc, members, oneWarehouse, runId } from '../support.js';
+import { loadBatch } from '../../../support/load-batch.js';
+import { at, contents, doc, members, oneWarehouse, open, ready, runId } from '../support.js';
 
 let warehouse: Warehouse;
 oneWarehouse((made) => {
@@ -18,7 +19,7 @@ const titles = () => warehouse.all<{ id: string; title: string }>('SELECT id, ti
 describe('documents', () => {
   test('new, unchanged, changed: the counts say which, and an unchanged one keeps its time until a sibling is seen after it', async () => {
     const load = (second: number, title: string, endpoint = 'topics') =>
-      warehouse.load(batchOf(runId, { documents: [doc(endpoint, 't1', second, { title })] }));
+      loadBatch(warehouse, batchOf(runId, { documents: [doc(endpoint, 't1', second, { title })] }));
     const stamp = () => warehouse.all("SELECT fetched_at FROM raw.documents WHERE endpoint = 'topics'");
     expect(await load(0, 'One')).toMatchObject({
       documents: { ...none, new: 1 },
@@ -38,49 +39,29 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Two' }]);
   });
 
-  test('the same content in another spelling is no change, and the warehouse keeps the text that came last', async () => {
-    const load = (second: number, body: string) =>
-      warehouse.load(batchOf(runId, { documents: [{ ...doc('topics', 't1', second), body }] }));
-    await load(0, '{"id":"t1","title":"A","score":1.5,"n":9007199254740993,"n":1}');
-    const spelled = '{ "id":"t1", "title":"\\u0041","score":1.50,"n":9007199254740993 ,"n":1}';
-    expect(await load(10, spelled)).toMatchObject({ documents: none, rows: {} });
-    // The time at which the content was first seen stays.
-    const stored = () =>
-      warehouse.all(
-        'SELECT body::VARCHAR AS body, md5(body) = body_hash AS same, fetched_at FROM raw.documents',
-      );
-    expect(await stored()).toEqual([{ body: spelled, same: true, fetched_at: at(0) }]);
-    expect(await load(5, '{"id":"t1","title":"A","score":1.5,"n":9007199254740993,"n":1 }')).toMatchObject({
-      documents: none,
-    });
-    const other = spelled.replace('993', '992');
-    expect(await load(20, other)).toMatchObject({ documents: { ...none, changed: 1 } });
-    expect(await stored()).toEqual([{ body: other, same: true, fetched_at: at(20) }]);
+  test('a body that DuckDB cannot read is set aside, and harms nothing else', async () => {
+    const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
+    const title = `it's "quoted" \\ 😀\n\ttab ${'é'.repeat(500)}`;
+    const merged = await loadBatch(
+      warehouse,
+      batchOf(runId, { documents: [doc('topics', "o'ne", 0, { title }), broken] }),
+    );
+    expect(merged.rejections).toMatchObject({ new: 1, examples: [{ id: 't2', reason: 'is not JSON' }] });
+    expect(await titles()).toEqual([{ id: "o'ne", title }]);
   });
 
-  test('a batch with a body that is not JSON is refused as a whole', async () => {
-    const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
-    const coverage = [
-      {
-        endpoint: 'topics',
-        entityId: 'x',
-        fetchedAt: at(0),
-        answerNo: 0,
-        fingerprint: null,
-        status: 200,
-        error: null,
-        reason: null,
-      },
-    ];
-    await expect(
-      warehouse.load(batchOf(runId, { documents: [doc('topics', 't1', 0), broken], coverage })),
-    ).rejects.toThrow('the body of topics t2 is not JSON');
-    expect(await contents(warehouse)).toEqual({});
-    expect(await warehouse.all('SELECT * FROM ops.coverage')).toEqual([]);
-    // And the connection is fit for the next batch.
-    const title = `it's "quoted" \\ 😀\n\ttab ${'é'.repeat(500)}`;
-    await warehouse.load(batchOf(runId, { documents: [doc('topics', "o'ne", 0, { title })] }));
-    expect(await titles()).toEqual([{ id: "o'ne", title }]);
+  test('nothing that is appended shows before it is merged, also by the next process', async () => {
+    const dataDir = await ready();
+    const first = await open(dataDir);
+    const documents = [doc('topics', 't1', 1, { title: 'One' })];
+    await first.append(batchOf(runId, { documents, sets: [members('topics', 'x', 1, [])] }));
+    const count = 'SELECT count(*) AS n FROM topics';
+    expect(await first.all(count)).toEqual([{ n: 0 }]);
+    await first.close();
+    const second = await open(dataDir);
+    expect(await second.all(count)).toEqual([{ n: 1 }]);
+    expect(await second.merge()).toBeNull();
+    await second.close();
   });
 });
 
@@ -93,7 +74,8 @@ describe('sets', () => {
     (await warehouse.all<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
 
   beforeEach(() =>
-    warehouse.load(
+    loadBatch(
+      warehouse,
       batchOf(runId, {
         documents: [
           group('g1', 't1', 0),
@@ -109,8 +91,9 @@ describe('sets', () => {
   test('documents that a set does not name are removed, a conversation with its messages', async () => {
     // Later, of another parent, or listed by another as well: the set does not concern these.
     const others = [group('g3', 't1', 20), group('g4', 't2', 0), group('g5', 't1', 0), group('g5', 't2', 0)];
-    await warehouse.load(batchOf(runId, { documents: [...others, message('m5', 'g5', 0)] }));
-    const loaded = await warehouse.load(
+    await loadBatch(warehouse, batchOf(runId, { documents: [...others, message('m5', 'g5', 0)] }));
+    const loaded = await loadBatch(
+      warehouse,
       batchOf(runId, { sets: [members('topic_groups', 't1', 10, ['g1'])] }),
     );
     expect(loaded).toMatchObject({
@@ -125,9 +108,10 @@ describe('sets', () => {
     expect(await ids('groups')).toEqual(['g1', 'g3', 'g4', 'g5']);
   });
 
-  test('what one answer removes and a later one of the same batch brings back exists, and is new', async () => {
+  test('what one answer removes and a later one of the same batch brings back exists as it was', async () => {
     const back = group('g2', 't1', 20);
-    await warehouse.load(
+    await loadBatch(
+      warehouse,
       batchOf(runId, {
         documents: [back, message('m2', 'g2', 20)],
         sets: [members('topic_groups', 't1', 10, ['g1']), members('topic_groups', 't1', 20, ['g1', 'g2'])],
@@ -137,15 +121,18 @@ describe('sets', () => {
     expect(
       await warehouse.all("SELECT id, fetched_at FROM raw.documents WHERE id IN ('g2', 'm2') ORDER BY id"),
     ).toEqual([
-      { id: 'g2', fetched_at: at(20) },
-      { id: 'm2', fetched_at: at(20) },
+      { id: 'g2', fetched_at: at(0) },
+      { id: 'm2', fetched_at: at(0) },
     ]);
   });
 
   test('an empty set removes all documents, a removal removes one', async () => {
-    await warehouse.load(batchOf(runId, { removed: [{ endpoint: 'messages', id: 'm1', parentId: 'g1' }] }));
+    await loadBatch(
+      warehouse,
+      batchOf(runId, { removed: [{ endpoint: 'messages', id: 'm1', parentId: 'g1', answerNo: 1 }] }),
+    );
     expect(await ids('messages')).toEqual(['m2']);
-    await warehouse.load(batchOf(runId, { sets: [members('topic_groups', 't1', 10, [])] }));
+    await loadBatch(warehouse, batchOf(runId, { sets: [members('topic_groups', 't1', 10, [])] }));
     expect(await contents(warehouse)).toEqual({});
   });
 });
@@ -157,12 +144,12 @@ test('rows that are recomputed from many documents are so in parts, and come out
   ).flat();
   const listed = (second: number, title: string) =>
     people.map(([topic, person]) => doc('topic_persons', person, second, { title }, topic));
-  await warehouse.load(batchOf(runId, { documents: listed(1, 'One') }));
+  await loadBatch(warehouse, batchOf(runId, { documents: listed(1, 'One') }));
   // One new document for each topic: all documents of all topics are read again.
   const changed = Array.from({ length: 30 }, (_, topic) =>
     doc('topic_people', 'p7', 2, { title: 'Two' }, `t${topic}`),
   );
-  const loaded = await warehouse.load(batchOf(runId, { documents: changed }));
+  const loaded = await loadBatch(warehouse, batchOf(runId, { documents: changed }));
   expect(loaded.rows).toEqual({ topic_people: { new: 0, changed: 30, removed: 0 } });
   const titles = 'SELECT title, count(*) AS n FROM topic_people GROUP BY title ORDER BY title';
   expect(await warehouse.all(titles)).toEqual([

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { propertyRuns } from '../../../support/runs.js';
 import { models } from '../../sql/stand.js';
 import { contents, doc, empty, oneWarehouse } from '../support.js';
@@ -76,7 +77,7 @@ test('every table, loaded day by day, equals the rebuilt one, and its keys are u
           second += 1;
           return make(second);
         });
-        await warehouse.load(batchOf(`2026010${day + 1}T000000000Z-0001`, { documents }));
+        await loadBatch(warehouse, batchOf(`2026010${day + 1}T000000000Z-0001`, { documents }));
       }
       await warehouse.refreshDerived();
       const loaded = await contents(warehouse);

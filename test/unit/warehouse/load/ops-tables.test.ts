@@ -7,6 +7,7 @@ import {
   type Scan,
 } from '../../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { at, doc, oneWarehouse, runId } from '../support.js';
 
 let warehouse: Warehouse;
@@ -29,7 +30,7 @@ const failed = { status: 503, error: 'unavailable' };
 
 test('coverage: a failure counts, and leaves what the last settled answer said', async () => {
   const state = async (...coverage: Coverage[]) => {
-    await warehouse.load(batchOf(runId, { coverage }));
+    await loadBatch(warehouse, batchOf(runId, { coverage }));
     const [row] = await warehouse.all(
       'SELECT fetched_at, fingerprint, status, error, reason, attempts FROM ops.coverage',
     );
@@ -65,13 +66,13 @@ test('rejections: a repeated one is not new, and a record that loads resolves th
     ...{ body: '{"isBot":"maybe"}', seenAt: at(second), ...parts },
   });
   const rejected = async (...rejections: Rejection[]) =>
-    (await warehouse.load(batchOf(runId, { rejections }))).newRejections;
+    (await loadBatch(warehouse, batchOf(runId, { rejections }))).rejections.new;
   expect(await rejected(rejection(0), rejection(1))).toBe(1);
   expect(await rejected(rejection(2))).toBe(0);
   expect(await rejected(rejection(3, { id: null }), rejection(3, { body: '{"isBot":"other"}' }))).toBe(1);
   expect(await rejected(rejection(4, { id: null, body: '{}' }))).toBe(0);
 
-  await warehouse.load(batchOf(runId, { documents: [doc('authors', 'a1', 10)] }));
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('authors', 'a1', 10)] }));
   const rows = await warehouse.all(
     'SELECT id, first_seen_at, last_seen_at, seen_count, resolved_at FROM ops.rejected_records ORDER BY id, seen_count DESC',
   );
@@ -85,12 +86,13 @@ test('rejections: a repeated one is not new, and a record that loads resolves th
     await warehouse.all("SELECT resolved_at FROM ops.rejected_records WHERE id = 'a1' ORDER BY seen_count"),
   ).toEqual([{ resolved_at: null }]);
   // In another run it is bad in another way, which is all that is still wrong with it.
-  const { newRejections } = await warehouse.load(
+  const { rejections: found } = await loadBatch(
+    warehouse,
     batchOf('another run', {
       rejections: [rejection(21, { path: 'id' }), rejection(21, { path: 'displayName' })],
     }),
   );
-  expect(newRejections).toBe(0);
+  expect(found.new).toBe(0);
   expect(await warehouse.all("SELECT path FROM ops.rejected_records WHERE id = 'a1' ORDER BY path")).toEqual([
     { path: 'displayName' },
     { path: 'id' },
@@ -117,12 +119,12 @@ test('rejections without an id: a later run that gets everything resolves what i
       )
     ).map(({ name }) => name);
   // The last page of a list comes after the one that was rejected.
-  await warehouse.load(batchOf(runId, { rejections }));
-  await warehouse.load(batchOf(runId, whole(1)));
+  await loadBatch(warehouse, batchOf(runId, { rejections }));
+  await loadBatch(warehouse, batchOf(runId, whole(1)));
   expect(await settled()).toEqual([]);
-  await warehouse.load(batchOf('another run', { rejections, ...whole(2) }));
+  await loadBatch(warehouse, batchOf('another run', { rejections, ...whole(2) }));
   expect(await settled()).toEqual([]);
-  await warehouse.load(batchOf('a third run', whole(3)));
+  await loadBatch(warehouse, batchOf('a third run', whole(3)));
   expect(await settled()).toEqual(['topic_people t1', 'topics']);
 });
 
@@ -146,7 +148,8 @@ test('drift is summed up by endpoint, path and kind, and returned when it is new
   const drift = (second: number, path: string, count: number): Drift => ({
     ...{ endpoint: 'topics', path, kind: 'unknown_field', example: `e${second}`, count, seenAt: at(second) },
   });
-  const load = async (...found: Drift[]) => (await warehouse.load(batchOf(runId, { drift: found }))).newDrift;
+  const load = async (...found: Drift[]) =>
+    (await loadBatch(warehouse, batchOf(runId, { drift: found }))).newDrift;
   expect(await load(drift(0, 'mood', 2), drift(1, 'mood', 3))).toEqual([{ ...drift(0, 'mood', 5) }]);
   expect(await load(drift(2, 'mood', 1), drift(2, 'tone', 1))).toEqual([drift(2, 'tone', 1)]);
   expect(

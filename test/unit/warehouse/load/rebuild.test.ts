@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import type { RebuildProgress } from '../../../../src/warehouse/load/rebuild.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { contents, doc, open, runId } from '../support.js';
 
 test('rebuild corrects typed tables from the documents alone; a key that is repeated or null is found', async () => {
@@ -10,7 +11,7 @@ test('rebuild corrects typed tables from the documents alone; a key that is repe
     doc('person_groups', 'g1', 0, { group: { id: 'g1' } }, 'p1'),
     doc('messages', 'm1', 0, { content: 'hello' }, 'g1'),
   ];
-  await warehouse.load(batchOf(runId, { documents }));
+  await loadBatch(warehouse, batchOf(runId, { documents }));
   await warehouse.refreshDerived();
   const before = await contents(warehouse);
   const runs = await warehouse.startRun({ command: 'rebuild', startedAt: new Date(), programVersion: '1' });

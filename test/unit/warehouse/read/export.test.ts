@@ -6,6 +6,7 @@ import { StoppedError, UsageError } from '../../../../src/base/errors.js';
 import { neutralized } from '../../../../src/sheet/formula-injection.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { exportAll, exportQuery } from '../../../../src/warehouse/read/export.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { doc, emptyDir, limits, open, runId } from '../support.js';
 
 const dataDir = emptyDir();
@@ -13,7 +14,8 @@ const options = { ...limits, dataDir };
 beforeAll(async () => {
   const warehouse = await open(dataDir);
   const title = 'Comma, "quote"\nand = line';
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, { documents: [doc('topics', 't1', 0, { title, keywords: ['a', 'b"c'] })] }),
   );
   await warehouse.publish();

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { openPublished, reading, type Snapshot } from '../../../../src/warehouse/read/query.js';
+import { loadBatch } from '../../../support/load-batch.js';
 import { canMount, makeReadOnly } from '../../../support/small-disk.js';
 import { doc, emptyDir, limits, open, runId } from '../support.js';
 
@@ -12,7 +13,8 @@ const dir = emptyDir();
 let snapshot: Snapshot;
 beforeAll(async () => {
   const warehouse = await open(dir);
-  await warehouse.load(
+  await loadBatch(
+    warehouse,
     batchOf(runId, { documents: [doc('topics', 't1', 0, { title: 'One', keywords: ['a', 'b'] })] }),
   );
   await warehouse.publish();

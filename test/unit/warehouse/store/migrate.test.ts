@@ -21,8 +21,7 @@ const landed: Readonly<Record<string, string>> = {
   '0013_change_fields.sql': 'a4cbea4585ec23b05a60e3164a3e0aaf04e837064c8535952a76429950a0b8e2',
   '0014_parts_of_documents.sql': '618fe32654f2c0fc2f836364a9b94ca1a6b683260f14e3f62d0acda9fe98d9f1',
   '0015_forgotten_and_audit.sql': 'bdb5384ff835644832f2060ba63f18319ce5b6abcccad90bb3db4c2f1009299c',
-  '0016_id_hash.sql': 'a2260b4e96893082cf2af371a560076ae1b78f24925887b234fdc6b0b68ba736',
-  '0017_order_bounds_and_who_asked.sql': 'ae63dc6cc226ebeb1a7cf2a76398ffe2a4f4774cf02eee7ad10a36ec84bc4c93',
+  '0016_order_bounds_and_who_asked.sql': 'ae63dc6cc226ebeb1a7cf2a76398ffe2a4f4774cf02eee7ad10a36ec84bc4c93',
 };
 
 const folder = join(sqlDir, 'migrations');
