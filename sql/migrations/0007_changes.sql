@@ -29,37 +29,39 @@ CREATE TABLE ops.changes (
   error_code VARCHAR,
   error VARCHAR,
   settled_at TIMESTAMPTZ,
-  superseded_by VARCHAR
+  superseded_by VARCHAR,
+  undoes VARCHAR[]
 );
-COMMENT ON TABLE ops.changes IS 'One row per wish about one topic or company: the queue of what is pushed to the API, and the record of what became of it. Key: id.';
+COMMENT ON TABLE ops.changes IS 'One row per requested change of one topic or company: the queue of what is pushed to the API, and the record of the results. Key: id.';
 COMMENT ON COLUMN ops.changes.id IS 'Id of the change; ids sort by the time at which they were queued.';
-COMMENT ON COLUMN ops.changes.revision IS 'Grows with each move of the change.';
+COMMENT ON COLUMN ops.changes.revision IS 'Increases with each change of the status.';
 COMMENT ON COLUMN ops.changes.entity_type IS 'topic or company.';
 COMMENT ON COLUMN ops.changes.topic_id IS 'The topic (topics.id). NULL for a company.';
 COMMENT ON COLUMN ops.changes.company_id IS 'The company (companies.id). NULL for a topic.';
-COMMENT ON COLUMN ops.changes.status IS 'queued, sending (its request may be on its way), applied, unchanged (it was so already), conflict (somebody else changed it meanwhile), failed (the API refused it), superseded (by a later change) or cancelled.';
+COMMENT ON COLUMN ops.changes.status IS 'queued, sending (its request may be on its way), applied, unchanged (it was already up to date), conflict (somebody else changed it in the meantime), failed (the API refused it), superseded (by a later change) or cancelled.';
 COMMENT ON COLUMN ops.changes.idempotency_key IS 'Idempotency-Key under which it is sent; changes of one topic that go out together share one.';
-COMMENT ON COLUMN ops.changes.wanted IS 'What shall be, by the names of the columns.';
-COMMENT ON COLUMN ops.changes.base IS 'What the person saw in those columns.';
-COMMENT ON COLUMN ops.changes.base_from IS 'Where base comes from: file (its base columns) or warehouse (as it stood at the import).';
-COMMENT ON COLUMN ops.changes.base_at IS 'As of when base is known (UTC). NULL when nothing says so.';
-COMMENT ON COLUMN ops.changes.overwrite IS 'True when a person told it to win over what somebody else had changed.';
-COMMENT ON COLUMN ops.changes.requested_by IS 'Who wanted it: the user of the operating system, or what --by says.';
+COMMENT ON COLUMN ops.changes.wanted IS 'The values to set, by the names of the columns.';
+COMMENT ON COLUMN ops.changes.base IS 'The values of those columns that the person saw.';
+COMMENT ON COLUMN ops.changes.base_from IS 'Where base comes from: file (its base columns) or warehouse (the values at the time of the import).';
+COMMENT ON COLUMN ops.changes.base_at IS 'The time at which base was valid (UTC). NULL when it is unknown.';
+COMMENT ON COLUMN ops.changes.overwrite IS 'True when a person chose to overwrite what somebody else had changed.';
+COMMENT ON COLUMN ops.changes.requested_by IS 'The person who requested it: --by, the folder in the drop folder, who saved the file last, the user at the terminal, or command line where nobody was named there. NULL when nobody was named.';
 COMMENT ON COLUMN ops.changes.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN ops.changes.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
 COMMENT ON COLUMN ops.changes.source_hash IS 'Hash of the file. NULL when it did not come from a file.';
 COMMENT ON COLUMN ops.changes.source_row IS 'Its row in the file, as a spreadsheet program numbers it.';
 COMMENT ON COLUMN ops.changes.import_id IS 'The import that queued it.';
-COMMENT ON COLUMN ops.changes.body IS 'Body of the request as it is sent. NULL until then.';
+COMMENT ON COLUMN ops.changes.body IS 'Body of the request as it is sent. NULL before it is sent.';
 COMMENT ON COLUMN ops.changes.first_sent_at IS 'When it was first sent under its key (UTC): the API remembers a key for 24 hours.';
 COMMENT ON COLUMN ops.changes.sent_at IS 'When it was last sent (UTC).';
-COMMENT ON COLUMN ops.changes.attempts IS 'Requests that were made for it.';
-COMMENT ON COLUMN ops.changes.remote_before IS 'What the API had in those columns right before it was sent, or when the conflict was found.';
-COMMENT ON COLUMN ops.changes.remote_after IS 'What the API had in those columns afterwards, as it answered.';
-COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason, or ours: conflict, no_answer. NULL when all went well.';
-COMMENT ON COLUMN ops.changes.error IS 'What went wrong, in words. NULL when all went well.';
-COMMENT ON COLUMN ops.changes.settled_at IS 'When it came to its end (UTC). NULL while it is open.';
-COMMENT ON COLUMN ops.changes.superseded_by IS 'The change that took its place.';
+COMMENT ON COLUMN ops.changes.attempts IS 'Number of requests that were made for it.';
+COMMENT ON COLUMN ops.changes.remote_before IS 'What the API had in those columns right before it was sent, with updated_at where it has one, or when the conflict was found. signalhouse changes undo puts this back.';
+COMMENT ON COLUMN ops.changes.remote_after IS 'What the API had in those columns afterwards, according to its answer.';
+COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), contested (somebody else wants another value), not_found, refused (the key), refused_item (the API refused this company of several), not_seen (answered with success, but not made), no_answer (it may have been applied), not_read (what the API has could not be read), not_sent (its endpoint gave no usable answer). NULL when all went well.';
+COMMENT ON COLUMN ops.changes.error IS 'What went wrong, as a sentence. NULL when all went well.';
+COMMENT ON COLUMN ops.changes.settled_at IS 'When it was settled (UTC). NULL while it is open.';
+COMMENT ON COLUMN ops.changes.superseded_by IS 'The change that replaced it.';
+COMMENT ON COLUMN ops.changes.undoes IS 'The changes (ops.changes.id) that this one puts back. NULL for a change that undoes none.';
 
 CREATE TABLE ops.change_attempts (
   change_id VARCHAR,
@@ -74,15 +76,15 @@ CREATE TABLE ops.change_attempts (
   ms DOUBLE,
   run_id VARCHAR
 );
-COMMENT ON TABLE ops.change_attempts IS 'Each request that was made to carry out a change. Rows are only added. Key: change_id, at.';
+COMMENT ON TABLE ops.change_attempts IS 'Each request that was made for a change. Rows are only added. Key: change_id, at.';
 COMMENT ON COLUMN ops.change_attempts.change_id IS 'The change (ops.changes.id).';
 COMMENT ON COLUMN ops.change_attempts."at" IS 'When it was sent (UTC).';
-COMMENT ON COLUMN ops.change_attempts.attempt IS 'Which try of the same request this was, counting from 1 in each run.';
-COMMENT ON COLUMN ops.change_attempts.idempotency_key IS 'Idempotency-Key that it carried.';
+COMMENT ON COLUMN ops.change_attempts.attempt IS 'Number of this attempt at the same request, counting from 1 in each run.';
+COMMENT ON COLUMN ops.change_attempts.idempotency_key IS 'Idempotency-Key that it was sent with.';
 COMMENT ON COLUMN ops.change_attempts.method IS 'HTTP method.';
-COMMENT ON COLUMN ops.change_attempts.path IS 'Path, relative to the base address.';
+COMMENT ON COLUMN ops.change_attempts.path IS 'Path, relative to the base URL.';
 COMMENT ON COLUMN ops.change_attempts.status IS 'HTTP status of the answer. NULL when none came.';
-COMMENT ON COLUMN ops.change_attempts.error_code IS 'What kind of failure it was (limited, server_error, reset, ...). NULL when it went well.';
-COMMENT ON COLUMN ops.change_attempts.request_id IS 'Id of the request as the service named it in a header. NULL where it did not.';
+COMMENT ON COLUMN ops.change_attempts.error_code IS 'Kind of failure (limited, server_error, reset, ...). NULL when it succeeded.';
+COMMENT ON COLUMN ops.change_attempts.request_id IS 'Id of the request that the service returned in a header. NULL where it returned none.';
 COMMENT ON COLUMN ops.change_attempts.ms IS 'Milliseconds from sending to the end of the answer, or to giving up.';
 COMMENT ON COLUMN ops.change_attempts.run_id IS 'Run that sent it (ops.runs).';

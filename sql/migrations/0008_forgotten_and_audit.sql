@@ -11,7 +11,7 @@ CREATE TABLE ops.forgotten (
 );
 COMMENT ON TABLE ops.forgotten IS 'Salted fingerprints of the people, companies and conversations that were forgotten (signalhouse forget): with them, the next pull, a rebuild or a restored snapshot does not bring them back. Nothing personal is readable in it, but who has the file can find out whether a name that they know was forgotten. Key: fingerprint.';
 COMMENT ON COLUMN ops.forgotten.fingerprint IS 'Salted SHA-256 of an id, an account, a name or an address, shortened to 32 digits.';
-COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), identity (an account), email (of a person whose id is not known yet), name, text (an address, a link, a number), or quote (what the person wrote, in its conversation).';
+COMMENT ON COLUMN ops.forgotten.part IS 'What it is of: person, author, company, conversation or message (an id), identity (an account), source_id (an account or message in its source), email (of a person whose id is not known yet), name, text (an address, a link, a number), quote (what the person wrote, in its conversation), or line (the same elsewhere).';
 COMMENT ON COLUMN ops.forgotten.words IS 'How many words it has.';
 COMMENT ON COLUMN ops.forgotten.prefix IS 'Short salted hash of its first three words, by which most texts are passed over.';
 COMMENT ON COLUMN ops.forgotten.salt IS 'The random salt of this warehouse, the same in all rows; also in forgotten.journal in the data directory.';

@@ -1,3 +1,0 @@
--- Comments that miss values which came later. Nothing but comments changes.
-COMMENT ON COLUMN ops.changes.error_code IS 'The API''s code or reason (http_ and the status where it gave none), or ours: conflict (somebody else changed it), not_found, refused (the key), refused_item (the API refused this company of several), not_seen (answered with success, but not made), no_answer (it may have been applied), not_read (what the API has could not be read), not_sent (its endpoint gave no usable answer). NULL when all went well.';
-COMMENT ON COLUMN ops.schema_drift.kind IS 'unknown_field, missing_field, changed_type, or repaired_text (lone surrogates, NULs or bytes that are not UTF-8 were replaced).';
