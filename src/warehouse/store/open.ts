@@ -8,6 +8,7 @@ import { Fingerprints } from '../forget/fingerprints.js';
 import { openForgotten } from '../forget/records.js';
 import { createAppended } from '../load/append.js';
 import { modelProblems } from '../load/checks.js';
+import { merge } from '../load/merge.js';
 import { readModels, tableColumns } from '../load/models.js';
 import { onlyFullFile, type Publications } from '../publish.js';
 import { sqlDir } from '../sql.js';
@@ -74,6 +75,8 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       if (problems.length > 0) throw new Error(`the models do not match the tables: ${problems.join('; ')}`);
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
+      // What a run that was killed had fetched; the answers of this process are numbered after it.
+      if (!reading) await withMemoryHeadroom(session, () => merge(session, models, columns));
       const { forgotten, missing, hasLearned } = reading
         ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
         : await openForgotten(session, dataDir);
@@ -100,8 +103,6 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
           releaseClaim(dataDir);
         },
       });
-      // What a run that was killed had fetched.
-      if (!reading) await warehouse.merge();
       await warehouse.catchUp(missing);
       return warehouse;
     } catch (error) {
