@@ -19,13 +19,12 @@ try {
   for (const assets of ['serve/page/assets', 'report/assets'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
-  // Every publication copies these views instead of having each of them checked, a new warehouse copies its tables, and
-  // opening one skips the check of the models.
+  // Every publication copies these views instead of having each of them checked, and opening a warehouse skips
+  // the check of the models.
   if (existsSync(join(root, 'sql'))) {
     /** @param {string} path */
     const built = (path) => import(pathToFileURL(join(fresh, path)).href);
     await (await built('warehouse/views.js')).prepareViews(fresh);
-    await (await built('warehouse/store/migrate.js')).prepareTables(fresh);
     await (await built('warehouse/load/checks.js')).noteMatchingModels(fresh);
   }
   // Printed without loading the commands.

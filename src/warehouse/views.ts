@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, version } from '@duckdb/node-api';
 import { type BusinessHours, businessHoursFile, withBusinessHours } from './business-hours.js';
 import { distDir, literal, sqlDir } from './sql.js';
-import { copyPrepared } from './store/copy.js';
+import { isInvalidating, outOfMemory } from './store/faults.js';
 import { Session } from './store/session.js';
 
 /** Where the views are, and what they take from the settings. */
@@ -55,11 +55,23 @@ export async function prepareViews(dist: string): Promise<void> {
   }
 }
 
-/** Copies prepared views into an attached database. Returns whether it did; see `copyPrepared`. */
-export function copyViews(session: Session, target: string, prepared: string): Promise<boolean> {
-  return copyPrepared(session, prepared, 'prepared_views', () =>
-    session.run(`COPY FROM DATABASE prepared_views TO ${target} (SCHEMA)`),
-  );
+/**
+ * Copies the views of a file that the build has prepared into an attached database. Returns whether that was done: it is not
+ * without the file, or when it fails. Raises when the memory is not enough, or when the database was invalidated.
+ */
+export async function copyViews(session: Session, target: string, prepared: string): Promise<boolean> {
+  if (!existsSync(prepared)) return false;
+  try {
+    await session.run(`ATTACH ${literal(prepared)} AS prepared_views (READ_ONLY)`);
+    await session.run(`COPY FROM DATABASE prepared_views TO ${target} (SCHEMA)`);
+    return true;
+  } catch (error) {
+    // Out of memory: the caller is repeated with more.
+    if (outOfMemory(error) || isInvalidating(error)) throw error;
+    return false;
+  } finally {
+    await session.run('DETACH DATABASE IF EXISTS prepared_views').catch(() => undefined);
+  }
 }
 
 /** What makes the tables and views of a snapshot. */

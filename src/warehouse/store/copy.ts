@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { StorageError } from '../../base/errors.js';
 import { identifier, literal, literals } from '../sql.js';
-import { isInvalidating, outOfMemory } from './faults.js';
 import type { Session } from './session.js';
 
 /**
@@ -22,30 +20,6 @@ const fewRows = 2_048;
 
 /** A row group ends when its long texts have this many bytes together. */
 export const rowGroupText = 8_000_000;
-
-/**
- * Attaches a file that the build has prepared under a name, for `copy` to copy from it. Returns whether that was done: it is not
- * without the file, or when it fails. Raises when the memory is not enough, or when the database was invalidated.
- */
-export async function copyPrepared(
-  session: Session,
-  prepared: string,
-  name: string,
-  copy: () => Promise<unknown>,
-): Promise<boolean> {
-  if (!existsSync(prepared)) return false;
-  try {
-    await session.run(`ATTACH ${literal(prepared)} AS ${name} (READ_ONLY)`);
-    await copy();
-    return true;
-  } catch (error) {
-    // Out of memory: the caller is repeated with more.
-    if (outOfMemory(error) || isInvalidating(error)) throw error;
-    return false;
-  } finally {
-    await session.run(`DETACH DATABASE IF EXISTS ${name}`).catch(() => undefined);
-  }
-}
 
 /** A table with rows to copy. */
 export interface Table {

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance, version as engineVersion } from '@duckdb/node-api';
 import { StorageError } from '../../base/errors.js';
-import { distDir, identifier, literal, sqlDir } from '../sql.js';
-import { copyPrepared } from './copy.js';
-import { Session, type Statements } from './session.js';
+import { sqlDir } from '../sql.js';
+import type { Session, Statements } from './session.js';
 
 export interface Migration {
   readonly version: number;
@@ -48,7 +46,7 @@ export async function pendingMigrations(
     }
     if (ours.checksum !== checksum) {
       throw new StorageError(`migration ${name} differs from the one that this warehouse was made with`, {
-        hint: 'Restore that file in sql/migrations from the version that made the warehouse; a migration never changes.',
+        hint: 'Run the version of signalhouse that made the warehouse. One of before the first release cannot be upgraded: start with an empty data directory.',
       });
     }
   }
@@ -63,77 +61,26 @@ export async function pendingMigrations(
  *
  * A new file gets all of them in one transaction: a checkpoint for each took 0.4 s, in which no request could leave. A kill
  * before its checkpoint leaves a file without tables, or one whose log has them all; there are no data yet that could be lost.
- * Their statements take 0.16 s; the tables that the build has made with them are copied in 0.04 s.
  */
-export async function migrate(
-  session: Session,
-  migrations: readonly Migration[],
-  dist: string = distDir,
-): Promise<string[]> {
+export async function migrate(session: Session, migrations: readonly Migration[]): Promise<string[]> {
   const pending = await pendingMigrations(session, migrations);
   const [first] = pending;
   if (first === undefined) return [];
-  const isNew = first.version === 1;
-  const isCopied = isNew && (await copyTables(session, migrations, join(dist, preparedName(migrations))));
-  const steps = isNew ? [pending] : pending.map((migration) => [migration]);
+  const steps = first.version === 1 ? [pending] : pending.map((migration) => [migration]);
   for (const step of steps) {
-    if (!isCopied) {
-      await session.transaction(async (tx) => {
-        for (const migration of step) await apply(tx, migration);
-      });
-    }
+    await session.transaction(async (tx) => {
+      for (const migration of step) await apply(tx, migration);
+    });
     await session.run('CHECKPOINT');
   }
   return pending.map(({ name }) => name);
 }
 
-async function apply(tx: Statements, migration: Migration): Promise<void> {
+async function apply(tx: Statements, { version, name, checksum, sql }: Migration): Promise<void> {
   await tx.run('CREATE SCHEMA IF NOT EXISTS ops');
   await tx.run(
     'CREATE TABLE IF NOT EXISTS ops.migrations (version INTEGER, name VARCHAR, checksum VARCHAR, applied_at TIMESTAMPTZ)',
   );
-  await record(tx, migration);
-  await tx.run(migration.sql);
-}
-
-async function record(tx: Statements, { version, name, checksum }: Migration): Promise<void> {
   await tx.run('INSERT INTO ops.migrations VALUES ($1, $2, $3, now())', [version, name, checksum]);
-}
-
-/**
- * Writes a database with the tables of a new warehouse to the folder `dist` of the program. The build calls it. The name of
- * the file says which migrations and which DuckDB it was made with.
- */
-export async function prepareTables(dist: string): Promise<void> {
-  const migrations = readMigrations();
-  const session = await Session.on(await DuckDBInstance.create(':memory:'), dist);
-  try {
-    await session.run(`ATTACH ${literal(join(dist, preparedName(migrations)))} AS made; USE made`);
-    await migrate(session, migrations, dist);
-  } finally {
-    await session.close();
-  }
-}
-
-function preparedName(migrations: readonly Migration[]): string {
-  const text = JSON.stringify([engineVersion(), migrations.map(({ name, checksum }) => [name, checksum])]);
-  return `tables-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.duckdb`;
-}
-
-/** Copies prepared tables into a new file. Returns whether it did; see `copyPrepared`. */
-async function copyTables(
-  session: Session,
-  migrations: readonly Migration[],
-  prepared: string,
-): Promise<boolean> {
-  const [here] = await session.all<{ name: string; path: string | null }>(
-    'SELECT database_name AS name, path FROM duckdb_databases() WHERE database_name = current_database()',
-  );
-  if (!here || here.path === prepared) return false;
-  return copyPrepared(session, prepared, 'prepared_tables', () =>
-    session.transaction(async (tx) => {
-      await tx.run(`COPY FROM DATABASE prepared_tables TO ${identifier(here.name)} (SCHEMA)`);
-      for (const migration of migrations) await record(tx, migration);
-    }),
-  );
+  await tx.run(sql);
 }

@@ -18,7 +18,7 @@ import { LockedError, StoppedError, StorageError } from '../../../../src/base/er
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 import { openFile, removeLeftovers } from '../../../../src/warehouse/store/engine.js';
-import { migrate, prepareTables, readMigrations } from '../../../../src/warehouse/store/migrate.js';
+import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
 import { openWarehouse } from '../../../../src/warehouse/store/open.js';
 import { loadBatch } from '../../../support/load-batch.js';
 import { at, doc, emptyDir, limits, open, ready, runId } from '../support.js';
@@ -271,38 +271,6 @@ describe('migrations', () => {
       expect(await warehouse.all(tablesSql)).toEqual(expected);
       await warehouse.close();
     }
-  });
-
-  test('of a new file give the same tables, whether they run or the build has run them', async () => {
-    const prepared = emptyDir();
-    await prepareTables(prepared);
-    const made = [];
-    for (const dist of [prepared, emptyDir()]) {
-      const dir = emptyDir();
-      const session = await openFile(join(dir, 'worker.duckdb'), {
-        ...limits,
-        access: 'write',
-        dataDir: dir,
-      });
-      const migrations = readMigrations();
-      expect(await migrate(session, migrations, dist)).toEqual(migrations.map(({ name }) => name));
-      expect(await migrate(session, migrations, dist)).toEqual([]);
-      expect(await session.all('SELECT count(*) AS n FROM duckdb_databases() WHERE NOT internal')).toEqual([
-        { n: 2 },
-      ]);
-      const applied =
-        'SELECT version, name, checksum, now() - applied_at < INTERVAL 1 MINUTE AS fresh FROM ops.migrations';
-      const rows = await session.all(`SELECT schema_name, table_name, sql, comment FROM duckdb_tables()
-        WHERE database_name = current_database() ORDER BY ALL`);
-      const macros =
-        await session.all(`SELECT schema_name, function_name, parameters::VARCHAR AS parameters, replace(macro_definition, '"', '') AS definition, comment
-        FROM duckdb_functions() WHERE database_name = current_database() AND NOT internal ORDER BY ALL`);
-      expect(macros).not.toEqual([]);
-      made.push([await session.all(applied), await session.all(tablesSql), rows, macros]);
-      await session.close();
-    }
-    expect(made[0]).toEqual(made[1]);
-    expect(readdirSync(prepared)).toHaveLength(1);
   });
 
   test('have numbers without a gap', async () => {
