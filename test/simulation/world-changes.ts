@@ -89,10 +89,11 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
   return { kind, ...wanted };
 }
 
-/** Where a conversation has no topic, only the counters of who writes in it show that something came or went. */
-export function isShown({ messages, groups, authors }: World, { kind, ...of }: Change): boolean {
+/** Where a conversation has no topic that is listed, only the counters of who writes in it show that something came or went. */
+export function isShown({ messages, groups, authors, topics }: World, { kind, ...of }: Change): boolean {
   const { groupId = '' } = kind === 'addMessage' ? of : (messages.get(String(of.messageId)) ?? {});
-  if ((groups.get(String(groupId))?.topicId ?? null) !== null) return true;
+  const topic = topics.get(groups.get(String(groupId))?.topicId ?? '');
+  if (topic && topic.graphStatus === 'active' && !topic.migrated) return true;
   // Those of a message that goes may never have been read.
   if (kind === 'removeMessage') return false;
   return kind !== 'addMessage' || (authors.get(String(of.authorId))?.personId ?? null) !== null;
