@@ -270,9 +270,11 @@ const longNumber = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
 /** A bulk answer has only some fields of a company: they replace those of the stored document. */
 async function mergedWithStored(
-  { store }: PushContext,
+  { batcher, store }: PushContext,
   returned: ReadonlyMap<string, unknown>,
 ): Promise<Map<string, unknown>> {
+  // With what earlier answers of this push have changed.
+  await batcher.flush();
   const ids = JSON.stringify([...returned.keys()]);
   const stored = await store.all<{ id: string; body: string }>(storedCompaniesSql, { ids });
   return new Map(
