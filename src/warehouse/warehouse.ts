@@ -80,6 +80,9 @@ const largeMerge = 1_000_000;
 const foldAt = 32_000_000;
 const foldShare = 8;
 
+/** What is merged at once may take this part of the memory limit as text: the tables that the merge makes take ten times that. */
+const appendedShare = 20;
+
 /** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
 const mergesAtClose = 100;
 
@@ -171,13 +174,14 @@ export class Warehouse {
    * appended then never takes room in the file.
    */
   get mustMerge(): boolean {
-    return this.#appended.characters >= this.#foldAt || this.#textsInLog >= rowGroupText;
+    const most = Math.min(foldAt, (bytesOf(this.#session.memoryLimit) ?? Infinity) / appendedShare);
+    return this.#appended.characters >= most || this.#textsInLog >= rowGroupText;
   }
 
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
     const { models, columns } = this.#parts;
-    const merged = await this.#repeatably(() => merge(this.#session, models, columns));
+    const merged = await merge(this.#session, models, columns, () => this.#relieve());
     if (merged === null) return null;
     const { characters } = this.#appended;
     this.#appended = { sets: 0, characters: 0 };

@@ -9,6 +9,8 @@ export class DatabaseCalls {
   count = 0;
   /** Called when a call has come back; what it returns is waited for before the caller goes on. */
   onReturn: (name: string) => Promise<void> | undefined = () => undefined;
+  /** The error that statements end with instead of being run, while it gives one; a transaction can still be ended. */
+  failure: () => string | undefined = () => undefined;
   readonly #pending = new Set<Promise<unknown>>();
 
   constructor() {
@@ -32,7 +34,11 @@ export class DatabaseCalls {
 
   #counted(name: string, call: (...given: unknown[]) => unknown) {
     return (...given: unknown[]) => {
-      const result = call(...given);
+      const [, sql] = given;
+      const mayFail =
+        name === 'query' && typeof sql === 'string' && !/^(?:ROLLBACK|DETACH|SET|RESET)/.test(sql);
+      const failure = mayFail ? this.failure() : undefined;
+      const result = failure === undefined ? call(...given) : Promise.reject(new Error(failure));
       if (!(result instanceof Promise)) return result;
       const settled = result.then(
         () => undefined,

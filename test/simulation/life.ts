@@ -55,7 +55,17 @@ const weights = {
     settings: 1,
   },
   /** How a run of the program goes. */
-  run: { whole: 5, capped: 2, killed: 3, killedSending: 2, killedPushing: 3, stopped: 1, served: 1 },
+  run: {
+    whole: 5,
+    capped: 2,
+    killed: 3,
+    killedSending: 2,
+    killedPushing: 3,
+    stopped: 1,
+    served: 1,
+    tight: 1,
+    full: 1,
+  },
   /** What is wrong with the service in a stormy night. */
   storm: {
     status: 2,
@@ -144,6 +154,8 @@ function nightOf(seed: number, no: number, nights: number): Night {
     killedSending: random.pick([25, 200]),
     killedPushing: 2,
     served: 1,
+    tight: random.pick([150, 1_500]),
+    full: random.pick([150, 1_500]),
   };
   const after = random.whole(1, most[run]);
   const acts = Array.from({ length: random.whole(0, 2) }, () => actMoves(random)).flat();

@@ -16,6 +16,8 @@ export interface Ended {
 export interface Interruption {
   /** After so many calls into DuckDB, as kill -9 does. */
   readonly killAfter?: number;
+  /** Calls into DuckDB end with this error, from the so many-th on and so many times. */
+  readonly failing?: { readonly after: number; readonly times: number; readonly error: string };
   /** While its so many-th request is on its way, before or after the server had it. */
   readonly killSending?: number;
   /** The same while its so many-th change is on its way. */
@@ -59,7 +61,7 @@ export class Program {
   /** Runs a command line to its end, or until it is killed. */
   run(
     argv: readonly string[],
-    { killAfter, killSending, killPushing, stopAfter, stopAfterMs }: Interruption = {},
+    { killAfter, failing, killSending, killPushing, stopAfter, stopAfterMs }: Interruption = {},
   ): Promise<Ended> {
     const process_: Process = { isDead: false };
     const killed = deferred<'killed'>();
@@ -76,6 +78,13 @@ export class Program {
       if (own === undefined) return undefined;
       if (own === process_ && this.calls.count >= last) kill();
       return own.isDead ? new Promise<void>(() => undefined) : undefined;
+    };
+    const failsFrom = this.calls.count + (failing?.after ?? 0);
+    let failed = 0;
+    this.calls.failure = () => {
+      if (!failing || this.calls.count < failsFrom || failed >= failing.times) return undefined;
+      failed += 1;
+      return failing.error;
     };
     let [sent, pushed] = [0, 0];
     this.network.sending = (moment, method) => {
@@ -105,6 +114,7 @@ export class Program {
         for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
         process.exitCode = 0;
         this.calls.onReturn = () => undefined;
+        this.calls.failure = () => undefined;
         this.network.sending = () => undefined;
         this.time.forgetTimers();
       });

@@ -69,6 +69,11 @@ function otherwise({ type, id, column, value }: Wish, of: number): Change | null
   return null;
 }
 
+const memoryError =
+  'Out of Memory Error: failed to allocate data of size 16.0 MiB (189.6 MiB/196.4 MiB used)';
+const diskError =
+  'IO Error: Could not write all bytes to file "worker.duckdb.wal": wanted=4096 wrote=0 (No space left on device)';
+
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 /** Nothing that was fetched so long ago is taken for current (sync.maxAgeDays). */
 const longerThanAnyAge = 61 * day;
@@ -193,6 +198,10 @@ export class Simulation {
     else if (run === 'killedSending') await this.#command(args, { killSending: after });
     else if (run === 'killedPushing') await this.#command(args, { killPushing: after });
     else if (run === 'served') await this.#serve();
+    // Also with all that there is: what is done at once has to be divided.
+    else if (run === 'tight')
+      await this.#command(args, { failing: { after, times: 12, error: memoryError } });
+    else if (run === 'full') await this.#command(args, { failing: { after, times: 12, error: diskError } });
     if (run !== 'whole') this.#pass(pause * 1_000);
     if (meanwhile) await this.#act(meanwhile, night);
     if (run === 'whole' || !isStormy) await this.#command(args);
@@ -226,7 +235,10 @@ export class Simulation {
   async #forgetSomebody(): Promise<void> {
     const id = busiestPerson(this.world);
     const strings = await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id));
-    await this.#command(['forget', 'person', id, '--yes']);
+    const forget = ['forget', 'person', id, '--yes'];
+    // Whatever was done when it was killed: the next one does the rest.
+    await this.#command(forget, { killAfter: this.#random.whole(1, 100) });
+    await this.#command(forget);
     await forgotten(this, strings);
     this.#pass(longerThanAnyAge);
     await this.#command(['sync', '--json', '--accept-deletes']);

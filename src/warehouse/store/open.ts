@@ -76,7 +76,7 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
       // All threads are for work on whole tables (see Warehouse).
       if (!reading) await session.configure('threads', 1);
       // What a run that was killed had fetched; the answers of this process are numbered after it.
-      if (!reading) await withMemoryHeadroom(session, () => merge(session, models, columns));
+      if (!reading) await merge(session, models, columns);
       const { forgotten, missing, hasLearned } = reading
         ? { forgotten: new Fingerprints(''), missing: [], hasLearned: false }
         : await openForgotten(session, dataDir);
