@@ -69,6 +69,9 @@ interface Parts {
   readonly release: () => void;
 }
 
+/** After a batch of this many documents, memory is returned to the system. */
+const largeBatch = 1_000;
+
 /** After a merge of this many characters, memory is returned to the system. */
 const largeMerge = 1_000_000;
 
@@ -166,7 +169,8 @@ export class Warehouse {
       this.#appended.characters += body.length;
       if (body.length > longText) this.#textsInLog += body.length;
     }
-    collectGarbageWhenTight();
+    if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
+    else collectGarbageWhenTight();
   }
 
   /**
