@@ -1,5 +1,5 @@
 import { sqlFile } from '../sql.js';
-import type { Cell, ColumnKind, Session, Statements } from '../store/session.js';
+import type { Cell, ColumnKind, Session } from '../store/session.js';
 import type { Batch, Coverage } from './batch.js';
 
 const tablesSql = sqlFile('load/appended');
@@ -10,7 +10,8 @@ export async function createAppended(session: Session): Promise<void> {
     "SELECT 1 FROM duckdb_schemas() WHERE schema_name = 'appended' AND database_name = current_database()",
   );
   if (found) return;
-  await session.run(tablesSql);
+  // All or none: where the schema is, the tables are.
+  await session.transaction((tx) => tx.run(tablesSql));
   // A log with new tables may not be read again after a kill.
   await session.run('CHECKPOINT');
 }
@@ -36,12 +37,8 @@ export async function append(
 ): Promise<void> {
   const all = rowsOf(batch, answersBefore, setsBefore);
   await session.transaction(async (tx) => {
-    for (const rows of all) await appendRows(tx, rows);
+    for (const { schema, table, columns, rows } of all) await tx.append({ schema, table }, columns, rows);
   });
-}
-
-async function appendRows(tx: Statements, { schema, table, columns, rows }: Rows): Promise<void> {
-  await tx.append({ schema, table }, columns, rows);
 }
 
 function rowsOf(batch: Batch, before: number, setsBefore: number): Rows[] {
