@@ -240,11 +240,11 @@ function contextOf<Settings extends RunSettings>(
   { observer, stop, afterBatch }: { observer: RunObserver; stop: Stop; afterBatch: () => Promise<void> },
 ): RunContext<Settings> {
   const tally = new RunTally();
-  const publishIfDue = publisher(config, warehouse, { clock, log });
   const merge = async () => {
     const merged = await warehouse.merge();
     if (merged !== null) tally.merged(merged);
   };
+  const publishIfDue = publisher(config, { warehouse, merge }, { clock, log });
   const batcher = new Batcher({
     runId,
     limits: config.sync.batch,
@@ -253,7 +253,7 @@ function contextOf<Settings extends RunSettings>(
       await afterBatch();
       if (!isWhole) return;
       if (warehouse.mustMerge) await merge();
-      await publishIfDue(merge);
+      await publishIfDue();
     },
     merge,
   });
@@ -267,12 +267,12 @@ function contextOf<Settings extends RunSettings>(
  */
 function publisher(
   { sync }: RunSettings,
-  warehouse: Warehouse,
+  { warehouse, merge }: { readonly warehouse: Warehouse; readonly merge: () => Promise<void> },
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): (merge: () => Promise<void>) => Promise<void> {
+): () => Promise<void> {
   const everyMs = sync.publishEveryMinutes * 60_000;
   let publishedAt = clock.monotonic();
-  return async (merge) => {
+  return async () => {
     if (everyMs <= 0 || clock.monotonic() - publishedAt < everyMs) return;
     try {
       await merge();

@@ -162,7 +162,7 @@ export interface Merged {
   readonly rows: Readonly<Record<string, Counts>>;
   /** Documents that were left out, because what is stored is newer. */
   readonly outdated: number;
-  /** Records that were set aside; one that repeats every night is not new. */
+  /** Rejected records; one that repeats every night is not new. */
   readonly rejections: {
     readonly new: number;
     readonly known: number;

@@ -87,8 +87,8 @@ export class Batcher {
   }
 
   /**
-   * Commits everything added so far, and merges it: the tables show it. Not what is added meanwhile: while lists were read, a flush went on until the last of
-   * them had ended, and committed each page by itself.
+   * Commits everything added so far, and merges it: the tables show it. Not what is added meanwhile: while lists were read,
+   * a flush went on until the last of them had ended, and committed each page by itself.
    */
   async flush(): Promise<void> {
     const added = this.#added;

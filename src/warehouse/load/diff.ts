@@ -22,7 +22,7 @@ export async function stage(
   upTo: number | null,
 ): Promise<Staged | null> {
   const bound = upTo === null ? 'true' : `answer_no <= ${upTo}`;
-  const [found] = await tx.all<{ kinds: Staged['kinds']; setKinds: string[]; n: number }>(`
+  const [found] = await tx.all<Staged>(`
     CREATE OR REPLACE TEMP VIEW part_documents AS SELECT rowid AS seq, * FROM appended.documents WHERE ${bound};
     CREATE OR REPLACE TEMP VIEW part_removed AS FROM appended.removed WHERE ${bound};
     CREATE OR REPLACE TEMP TABLE outdated (seq BIGINT, endpoint VARCHAR, id VARCHAR, answer_no BIGINT);
@@ -30,7 +30,7 @@ export async function stage(
       SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at, answer_no,
              ${familySql} AS family, ${withinSql} AS within, json_valid(body) AS is_json
         FROM part_documents;
-    -- What DuckDB cannot read is set aside: otherwise nothing could ever be merged again.
+    -- What DuckDB cannot read is rejected: otherwise nothing could ever be merged again.
     INSERT INTO appended.rejections
       SELECT i.endpoint, i.parent_id, i.id, '', 'is not JSON', to_json(left(d.body, 65_536)), i.fetched_at
         FROM incoming i JOIN part_documents d ON d.seq = i.seq WHERE NOT is_json;
@@ -48,18 +48,17 @@ export async function stage(
                FROM (SELECT endpoint, parent_id FROM incoming UNION ALL SELECT endpoint, parent_id FROM part_removed)
               GROUP BY endpoint)), []) AS kinds,
            coalesce((SELECT list(DISTINCT endpoint) FROM sets), []) AS "setKinds"`);
-  if (!found || found.kinds.length + found.setKinds.length === 0) return null;
-  return { kinds: found.kinds, setKinds: found.setKinds };
+  return found && found.kinds.length + found.setKinds.length > 0 ? found : null;
 }
 
 /**
  * Compares what was appended with raw.documents and decides what to do, without changing the content of raw.documents yet.
  * Leaves:
  *
- * - `stored(rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, family, within)`: the stored documents of the entities that the
- *   appended ones describe
- * - `writes(seq, endpoint, id, parent_id, body_hash, parts_hash, fetched_at, answer_no, last_no, run_id, rid, old_hash)`: the documents
- *   to store; `rid` is the row that each replaces, NULL for a new one; `last_no` is the last answer that has it.
+ * - `stored(rid, endpoint, id, parent_id, body_hash, parts_hash, answer_no, family, within)`: the stored documents of the
+ *   entities that the appended ones describe
+ * - `writes(seq, endpoint, id, parent_id, body_hash, parts_hash, fetched_at, answer_no, last_no, run_id, rid, old_hash)`: the
+ *   documents to store; `rid` is the row that each replaces, NULL for a new one; `last_no` is the last answer that has it.
  *   `write_bodies` has their bodies as well
  * - `deletes(rid, endpoint, id, parent_id)`: the stored documents to delete and, without `rid`, those that came and went
  *   since the last merge; `deleted_rows` has the row ids alone

@@ -25,7 +25,7 @@ export async function merge(
   const runId = last?.run_id;
   if (runId == null) return null;
   const mergeUpTo = async (upTo: number | null): Promise<Merged> => {
-    const work = () => session.transaction((tx) => mergePart(tx, runId, upTo));
+    const work = () => session.transaction((tx) => mergePart(tx, upTo));
     try {
       return await withMemoryHeadroom(session, work, relieve);
     } catch (error) {
@@ -36,16 +36,16 @@ export async function merge(
       return plus(first, await mergeUpTo(upTo));
     }
   };
-  const mergePart = async (tx: Statements, run: string, upTo: number | null): Promise<Merged> => {
+  const mergePart = async (tx: Statements, upTo: number | null): Promise<Merged> => {
     const rows: Record<string, Counts> = {};
     const staged = await stage(tx, models.families, upTo);
-    const found = staged === null ? [] : await diff(tx, models.families, run, staged);
+    const found = staged === null ? [] : await diff(tx, models.families, runId, staged);
     await project(tx, models, columns, found, documentsAtOnce(session), (table, counts) => {
       const sum = plusCounts(rows[table], counts);
       if (sum.new + sum.changed + sum.removed > 0) rows[table] = sum;
     });
     const documents = await storeDocuments(tx, found);
-    const news = await mergeOpsTables(tx, run, upTo === null);
+    const news = await mergeOpsTables(tx, runId, upTo === null);
     const [counted] = await tx.all<{ n: number }>('SELECT count(*)::INTEGER AS n FROM outdated');
     await tx.run([...empty(upTo), ...dropTemporary].join(';\n'));
     return { documents, rows, outdated: counted?.n ?? 0, ...news };

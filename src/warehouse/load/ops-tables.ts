@@ -2,7 +2,7 @@ import { literal } from '../sql.js';
 import type { Statements } from '../store/session.js';
 import type { Drift, Merged } from './batch.js';
 
-/** How many of the records that were set aside for the first time are named. */
+/** How many of the newly rejected records are named. */
 const mostExamples = 10;
 
 /** The most differences of one kind that a run notes of one endpoint: names may come from outside, and be others each night. */
@@ -10,7 +10,8 @@ const mostDrift = 200;
 
 /**
  * Brings the state in schema ops up to date with what was appended; before the last part of a merge, only what follows from
- * its documents. Returns the rejections and the drift that were never seen before. Reads `incoming`, `sets` and `outdated` (see `stage` and `diff`).
+ * its documents. Returns the rejections and the drift that were never seen before. Reads `incoming`, `sets` and `outdated`
+ * (see `stage` and `diff`).
  */
 export async function mergeOpsTables(
   tx: Statements,

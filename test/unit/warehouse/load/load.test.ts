@@ -39,7 +39,7 @@ describe('documents', () => {
     expect(await titles()).toEqual([{ id: 't1', title: 'Two' }]);
   });
 
-  test('a body that DuckDB cannot read is set aside, and harms nothing else', async () => {
+  test('a body that DuckDB cannot read is rejected, and harms nothing else', async () => {
     const broken = { ...doc('topics', 't2', 0), body: '{"id": "t2", "title": "cut o' };
     const title = `it's "quoted" \\ 😀\n\ttab ${'é'.repeat(500)}`;
     const merged = await loadBatch(
