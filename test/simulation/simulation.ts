@@ -180,6 +180,8 @@ export class Simulation {
       else this.#change(move, night);
     }
     this.#weather(0);
+    // Nothing is wrong any more: what is newer than the truth protects itself for three syncs, and these begin now.
+    if (night.kind === 'calm') this.#clear();
     for (const move of night.storm) this.#storm(move);
     this.#pass(hour);
     await this.#sync(night);
@@ -214,10 +216,8 @@ export class Simulation {
     await servedNightly(this, from);
   }
 
-  /** Nothing is wrong any more: what is known is right, and once it is old, what nothing betrayed is right as well. */
+  /** What is known is right, and once it is old, what nothing betrayed is right as well. */
   async #calm({ no }: Night): Promise<void> {
-    this.#clear();
-    // What is newer than the truth protects itself for three syncs.
     for (const _ of [1, 2]) {
       this.#pass(hour);
       await this.#command(['sync', '--push', '--json', '--accept-deletes']);
