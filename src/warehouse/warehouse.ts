@@ -110,6 +110,7 @@ export class Warehouse {
   #hasLearned: boolean;
   /** How many sets, and how many characters of documents, were appended since the last merge. */
   #appended = { sets: 0, characters: 0 };
+  #appending: Promise<unknown> = Promise.resolve();
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
@@ -163,12 +164,14 @@ export class Warehouse {
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
     this.#isCompact = false;
-    await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
-    this.#appended.sets += batch.sets.length;
-    for (const { body } of batch.documents) {
-      this.#appended.characters += body.length;
-      if (body.length > longText) this.#textsInLog += body.length;
-    }
+    await this.#oneByOne(async () => {
+      await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
+      this.#appended.sets += batch.sets.length;
+      for (const { body } of batch.documents) {
+        this.#appended.characters += body.length;
+        if (body.length > longText) this.#textsInLog += body.length;
+      }
+    });
     if (batch.documents.length >= largeBatch) await releaseMemory(this.#session);
     else collectGarbageWhenTight();
   }
@@ -185,10 +188,14 @@ export class Warehouse {
   /** Brings the tables up to date with everything that was appended; null where nothing was. */
   async merge(): Promise<Merged | null> {
     const { models, columns } = this.#parts;
-    const merged = await merge(this.#session, models, columns, () => this.#relieve());
+    let characters = 0;
+    const merged = await this.#oneByOne(async () => {
+      const done = await merge(this.#session, models, columns, () => this.#relieve());
+      characters = this.#appended.characters;
+      this.#appended = { sets: 0, characters: 0 };
+      return done;
+    });
     if (merged === null) return null;
-    const { characters } = this.#appended;
-    this.#appended = { sets: 0, characters: 0 };
     if (characters > largeMerge) await releaseMemory(this.#session);
     await this.#foldLog(this.#textsInLog >= rowGroupText ? 1 : this.#foldAt);
     return merged;
@@ -385,6 +392,13 @@ export class Warehouse {
         release();
       }
     }
+  }
+
+  /** Appends and merges, which take several transactions, wait for each other. */
+  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#appending.then(work);
+    this.#appending = turn.catch(() => undefined);
+    return turn;
   }
 
   /** Work that may be done twice. When it needs more memory, it gets more. */

@@ -12,32 +12,29 @@ interface Staged {
 }
 
 /**
- * Takes what was appended by answers up to a number, or all of it. Makes `incoming` of the documents, with a hash in the
- * place of the body; `seq` is the order in which they came. Makes `sets` of the last set of each kind and parent, with
+ * Takes what was appended. Makes `incoming` of the documents, with a hash in the place of the body; `seq` is the order in
+ * which they came. Makes `unreadable` of what DuckDB cannot read, `sets` of the last set of each kind and parent, with
  * `set_members`, and `outdated`, which is empty. Returns null where there is no document to store and none to remove.
  */
 export async function stage(
-  tx: Statements,
+  statements: Statements,
   { familySql, withinSql }: Families,
-  upTo: number | null,
 ): Promise<Staged | null> {
-  const bound = upTo === null ? 'true' : `answer_no <= ${upTo}`;
-  const [found] = await tx.all<Staged>(`
-    CREATE OR REPLACE TEMP VIEW part_documents AS SELECT rowid AS seq, * FROM appended.documents WHERE ${bound};
-    CREATE OR REPLACE TEMP VIEW part_removed AS FROM appended.removed WHERE ${bound};
+  const [found] = await statements.all<Staged>(`
     CREATE OR REPLACE TEMP TABLE outdated (seq BIGINT, endpoint VARCHAR, id VARCHAR, answer_no BIGINT);
     CREATE OR REPLACE TEMP TABLE incoming AS
-      SELECT seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at, answer_no,
+      SELECT rowid AS seq, endpoint, id, parent_id, md5(body) AS body_hash, parts_hash, fetched_at, answer_no,
              ${familySql} AS family, ${withinSql} AS within, json_valid(body) AS is_json
-        FROM part_documents;
-    -- What DuckDB cannot read is rejected: otherwise nothing could ever be merged again.
-    INSERT INTO appended.rejections
-      SELECT i.endpoint, i.parent_id, i.id, '', 'is not JSON', to_json(left(d.body, 65_536)), i.fetched_at
-        FROM incoming i JOIN part_documents d ON d.seq = i.seq WHERE NOT is_json;
+        FROM appended.documents;
+    -- It is rejected: otherwise nothing could ever be merged again.
+    CREATE OR REPLACE TEMP TABLE unreadable AS
+      SELECT i.endpoint, i.parent_id, i.id, '' AS path, 'is not JSON' AS reason, to_json(left(d.body, 65_536)) AS body,
+             i.fetched_at AS seen_at
+        FROM incoming i JOIN appended.documents d ON d.rowid = i.seq WHERE NOT is_json;
     DELETE FROM incoming WHERE NOT is_json;
     CREATE OR REPLACE TEMP TABLE sets AS
       SELECT endpoint, parent_id, arg_max(set_no, answer_no) AS set_no, max(answer_no) AS answer_no,
-             max(fetched_at) AS fetched_at FROM appended.sets WHERE ${bound} GROUP BY ALL;
+             max(fetched_at) AS fetched_at FROM appended.sets GROUP BY ALL;
     -- A list of a company's employees may be incomplete: somebody whose own record names the company is one of them.
     CREATE OR REPLACE TEMP TABLE set_members AS
       FROM appended.members SEMI JOIN sets USING (set_no)
@@ -45,7 +42,7 @@ export async function stage(
        WHERE endpoint = 'company_employees' AND people.deleted_at IS NULL;
     SELECT coalesce((SELECT list({'kind': endpoint, 'hasNoParent': no_parent}) FROM (
              SELECT endpoint, bool_or(parent_id IS NULL) AS no_parent
-               FROM (SELECT endpoint, parent_id FROM incoming UNION ALL SELECT endpoint, parent_id FROM part_removed)
+               FROM (SELECT endpoint, parent_id FROM incoming UNION ALL SELECT endpoint, parent_id FROM appended.removed)
               GROUP BY endpoint)), []) AS kinds,
            coalesce((SELECT list(DISTINCT endpoint) FROM sets), []) AS "setKinds"`);
   return found && found.kinds.length + found.setKinds.length > 0 ? found : null;
@@ -69,8 +66,13 @@ export async function stage(
  *
  * Returns how many documents of each kind that concerns, without the kinds that do not change.
  */
-export async function diff(tx: Statements, families: Families, runId: string, staged: Staged): Promise<Diff> {
-  return tx.all<Diff[number]>(
+export async function diff(
+  statements: Statements,
+  families: Families,
+  runId: string,
+  staged: Staged,
+): Promise<Diff> {
+  return statements.all<Diff[number]>(
     [
       ...findStored(families, staged),
       ...leaveOutOutdated,
@@ -78,7 +80,7 @@ export async function diff(tx: Statements, families: Families, runId: string, st
       ...decideDeletes(families, staged),
       // In order of kind, so that a scan for one kind skips whole vectors of the others.
       `CREATE OR REPLACE TEMP TABLE write_bodies AS
-         SELECT w.*, d.body FROM part_documents d JOIN writes w ON w.seq = d.seq ORDER BY w.endpoint`,
+         SELECT w.*, d.body FROM appended.documents d JOIN writes w ON w.seq = d.rowid ORDER BY w.endpoint`,
       `SELECT endpoint, sum(new)::BIGINT AS new, sum(changed)::BIGINT AS changed, sum(stamped)::BIGINT AS stamped,
               sum(removed)::BIGINT AS removed, bool_or(deletes) AS deletes FROM (
          SELECT endpoint, rid IS NULL AS new, coalesce(old_hash <> body_hash, false) AS changed,
@@ -108,7 +110,7 @@ function findStored({ familyOf, isNamedById, familySql, withinSql }: Families, {
       .flatMap(({ kind }) => familyOf(kind)),
   );
   const withParent = new Set(kinds.flatMap(({ kind }) => familyOf(kind)).filter((kind) => !byId.has(kind)));
-  const keys = `(SELECT id, parent_id FROM incoming UNION ALL SELECT id, parent_id FROM part_removed)`;
+  const keys = `(SELECT id, parent_id FROM incoming UNION ALL SELECT id, parent_id FROM appended.removed)`;
   const conditions = [
     ...(byId.size > 0 ? [`endpoint IN (${literals([...byId])}) AND id IN (SELECT id FROM ${keys})`] : []),
     ...(withParent.size > 0
@@ -142,7 +144,7 @@ const leaveOutOutdated = [
       SELECT i.endpoint, i.id, i.parent_id, i.answer_no, i.seq, raw.moment(d.body ->> '$.updatedAt') AS updated_at
         FROM incoming i JOIN changed c
           ON c.endpoint = i.endpoint AND c.id = i.id AND c.parent_id IS NOT DISTINCT FROM i.parent_id
-        JOIN part_documents d ON d.seq = i.seq
+        JOIN appended.documents d ON d.rowid = i.seq
       UNION ALL
       SELECT s.endpoint, s.id, s.parent_id, s.answer_no, -1, raw.moment(d.body ->> '$.updatedAt')
         FROM stored s JOIN changed c
@@ -237,11 +239,11 @@ function dropNonMembers(kinds: readonly string[]): string[] {
 /** Deletes what was found to be gone, unless it was seen after that. */
 const dropRemoved = [
   `INSERT INTO deletes SELECT d.rid, d.endpoint, d.id, d.parent_id
-     FROM stored d JOIN part_removed r
+     FROM stored d JOIN appended.removed r
        ON r.endpoint = d.endpoint AND r.id = d.id AND r.parent_id IS NOT DISTINCT FROM d.parent_id
     WHERE d.rid NOT IN (FROM deleted_rows) AND NOT ${seenFrom('r.answer_no + 1')}`,
   ...dropWrites(`EXISTS (
-    FROM part_removed r WHERE r.endpoint = d.endpoint AND r.id = d.id
+    FROM appended.removed r WHERE r.endpoint = d.endpoint AND r.id = d.id
       AND r.parent_id IS NOT DISTINCT FROM d.parent_id AND r.answer_no >= d.last_no)`),
 ];
 

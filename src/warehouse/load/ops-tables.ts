@@ -9,23 +9,17 @@ const mostExamples = 10;
 const mostDrift = 200;
 
 /**
- * Brings the state in schema ops up to date with what was appended; before the last part of a merge, only what follows from
- * its documents. Returns the rejections and the drift that were never seen before. Reads `incoming`, `sets` and `outdated`
- * (see `stage` and `diff`).
+ * Brings the state in schema ops up to date with what was appended. Returns the rejections and the drift that were never
+ * seen before. Reads `incoming`, `unreadable`, `sets` and `outdated` (see `stage` and `diff`).
  */
 export async function mergeOpsTables(
   tx: Statements,
   runId: string,
-  isLast: boolean,
 ): Promise<Pick<Merged, 'rejections' | 'newDrift'>> {
-  if (!isLast) {
-    await tx.run([askAgainForOutdated, ...resolveStored(runId)].join(';\n'));
-    return { rejections: { new: 0, known: 0, examples: [] }, newDrift: [] };
-  }
   await tx.run(
     [
-      ...[askAgainForOutdated, ...coverage(runId), ...rejections(runId), ...drift(runId)],
-      ...[...resolveStored(runId), ...resolveAnswered(runId)],
+      'INSERT INTO appended.rejections BY NAME FROM unreadable',
+      ...[askAgainForOutdated, ...coverage(runId), ...rejections(runId), ...drift(runId), ...resolve(runId)],
     ].join(';\n'),
   );
   const [counted] = await tx.all<{ total: number; fresh: number }>(
@@ -109,27 +103,19 @@ function rejections(runId: string): string[] {
  * them again. A place that is only ever fetched in part (a history) resolves nothing. An answer that was rejected whole is
  * resolved by a later one about the same entity.
  */
-function resolveStored(runId: string): string[] {
+function resolve(runId: string): string[] {
+  // This run's own rejections have its run_id: an item on an earlier page of the same list is among them.
+  const ofEarlierRuns = `resolved_at IS NULL AND rejected_records.run_id <> ${literal(runId)}`;
   return [
     `UPDATE ops.rejected_records SET resolved_at = d.at
        FROM (SELECT endpoint, parent_id, id, max(fetched_at) AS at FROM incoming GROUP BY ALL) d
       WHERE resolved_at IS NULL AND rejected_records.endpoint = d.endpoint AND rejected_records.id = d.id
         AND rejected_records.parent_id IS NOT DISTINCT FROM d.parent_id AND (rejected_records.run_id <> ${literal(runId)} OR d.at > last_seen_at)`,
     `UPDATE ops.rejected_records SET resolved_at = s.fetched_at FROM sets s
-      WHERE ${ofEarlierRuns(runId)} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
-  ];
-}
-
-/** This run's own rejections have its run_id: an item on an earlier page of the same list is among them. */
-function ofEarlierRuns(runId: string): string {
-  return `resolved_at IS NULL AND rejected_records.run_id <> ${literal(runId)}`;
-}
-
-function resolveAnswered(runId: string): string[] {
-  return [
+      WHERE ${ofEarlierRuns} AND rejected_records.endpoint = s.endpoint AND rejected_records.parent_id = s.parent_id`,
     `UPDATE ops.rejected_records SET resolved_at = s.at
        FROM (SELECT endpoint, max(ended_at) AS at FROM ops.scans WHERE run_id = ${literal(runId)} AND verified GROUP BY ALL) s
-      WHERE ${ofEarlierRuns(runId)} AND rejected_records.endpoint = s.endpoint AND parent_id IS NULL`,
+      WHERE ${ofEarlierRuns} AND rejected_records.endpoint = s.endpoint AND parent_id IS NULL`,
     `UPDATE ops.rejected_records SET resolved_at = c.fetched_at
        FROM (FROM coverage_now WHERE error IS NULL AND reason IS NULL) c
       WHERE resolved_at IS NULL AND rejected_records.path = '' AND rejected_records.parent_id IS NULL

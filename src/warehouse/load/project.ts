@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { identifier, literals } from '../sql.js';
-import type { Statements } from '../store/session.js';
+import { isInvalidating, outOfMemory } from '../store/faults.js';
+import type { Session, Statements } from '../store/session.js';
 import type { Counts } from './batch.js';
 import { byRowId } from './by-row-id.js';
 import type { Diff } from './diff.js';
@@ -17,6 +18,9 @@ interface SharedInput {
   readonly models: DocumentModel[];
 }
 
+/** Is told what was replaced in a table, once it is. */
+type Replaced = (table: string, counts: Counts) => void;
+
 /**
  * Recomputes the typed rows of every entity that `writes` and `deletes` (see `diff`) concern, and applies the difference
  * to the typed tables. Call it before `storeDocuments`: the documents that do not change are read from raw.documents.
@@ -24,12 +28,12 @@ interface SharedInput {
  * means all of its people.
  */
 export async function project(
-  tx: Statements,
+  session: Session,
   models: Models,
   columns: Columns,
   diff: Diff,
   documentsAtOnce: number,
-  found: (table: string, counts: Counts) => void,
+  replaced: Replaced,
 ): Promise<void> {
   const touched = new Set(diff.map(({ endpoint }) => endpoint));
   const inputs = sharedInputs(
@@ -37,67 +41,30 @@ export async function project(
   );
   if (inputs.length === 0) return;
   const partsOf = await findScopeDocuments(
-    tx,
+    session,
     models.families,
     inputs,
     new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : []))),
     documentsAtOnce,
   );
   for (const [number, shared] of inputs.entries()) {
-    const parts = partsOf.get(number) ?? 0;
-    for (let part = 0; part < parts; part += 1) {
-      const isOwn = (scope: string) => (parts === 1 ? 'true' : `${partSql(scope, `${parts}`)} = ${part}`);
-      await tx.run(byRowId(filled('model_input', inputOf(shared, number, isOwn), part > 0)).join(';\n'));
-      const scopes = `SELECT DISTINCT scope, id FROM scope_documents WHERE number = ${number} AND ${isOwn('scope')}`;
-      // The tables of the part before are used again where they have the same columns.
-      const again = part > 0 && shared.models.length === 1;
-      for (const model of shared.models) {
-        const { column, idColumn = '' } = model.scope;
+    const parts = Math.max(1, partsOf.get(number) ?? 0);
+    for (const model of shared.models) {
+      const { column, idColumn = '' } = model.scope;
+      const rows = (isOwn: Condition): RowsToReplace => {
+        const scopes = `SELECT DISTINCT scope, id FROM (${scopesOf(shared)}) WHERE ${isOwn('scope')}`;
         const inScopes = isIn(shared, scopes, identifier(column), identifier(idColumn));
-        const rows = {
-          find: filled(
-            'own_rows',
-            `SELECT rowid AS rid FROM main.${identifier(model.table)} WHERE ${inScopes}`,
-            again,
-          ),
+        return {
+          first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} WHERE ${inScopes}`,
           where: 'rowid IN (SELECT rid FROM own_rows)',
+          select: projection(model, inputOf(shared, number, isOwn), 'few'),
           answered: answeredOf(model),
         };
-        await replaceRows(tx, model, projection(model, 'FROM model_input'), columns, found, rows, again);
-      }
+      };
+      await replaceInParts(session, model, columns, rows, parts, replaced);
     }
-    if (parts > 0) continue;
-    for (const model of shared.models) await addRows(tx, model, shared, columns, found);
   }
-}
-
-/**
- * Fills a temporary table, as SQL text; `again` keeps the table. What a table takes, 256 KB for each of its columns, is
- * freed only when the transaction ends, also when another one has replaced it.
- */
-function filled(table: string, select: string, again: boolean): string {
-  return again
-    ? `DELETE FROM temp.${table}; INSERT INTO temp.${table} ${select}`
-    : `CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`;
-}
-
-/** The part to which a value belongs, 0 or more and less than `parts`; as SQL text. */
-export function partSql(value: string, parts: string): string {
-  return `(hash(${value}) % (${parts})::UBIGINT)::BIGINT`;
-}
-
-/** For scopes that have no rows yet. */
-async function addRows(
-  tx: Statements,
-  model: DocumentModel,
-  shared: SharedInput,
-  columns: Columns,
-  found: (table: string, counts: Counts) => void,
-): Promise<void> {
-  const select = projection(model, writtenOf(shared), 'few');
-  const added = await tx.run(`INSERT INTO main.${identifier(model.table)} BY NAME ${select}`);
-  found(model.table, { new: added, changed: 0, removed: 0 });
-  if (added > 0) await recordFirst(tx, model, columns, `SELECT scope FROM (${scopesOf(shared)})`);
+  await session.run('DROP TABLE IF EXISTS temp.own_rows');
 }
 
 function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
@@ -115,16 +82,16 @@ function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
 /**
  * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope, id)` has them by the
  * place in `inputs`, `kept_documents` those of them that do not change. Returns, for each place with any, into how
- * many parts they are divided. A scope without stored documents has no rows either, so nothing is looked up for it.
+ * many parts they are divided.
  */
 async function findScopeDocuments(
-  tx: Statements,
+  statements: Statements,
   families: Families,
   inputs: readonly SharedInput[],
   withDeletes: ReadonlySet<string>,
   documentsAtOnce: number,
 ): Promise<Map<number, number>> {
-  const rows = await tx.all<{ number: number; parts: number }>(
+  const rows = await statements.all<{ number: number; parts: number }>(
     [
       'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR, id VARCHAR)',
       ...inputs.map(
@@ -175,20 +142,6 @@ function scopesOf({ column, byId, documents }: SharedInput): string {
     UNION SELECT ${scope} FROM deletes WHERE endpoint IN (${kinds})`;
 }
 
-async function recordFirst(
-  tx: Statements,
-  { table, versions, scope }: DocumentModel,
-  columns: Columns,
-  scopes: string,
-): Promise<void> {
-  if (!versions) return;
-  await recordVersions(tx, versions, namesOf(columns, versions.table), {
-    changed: `SELECT * FROM main.${identifier(table)} WHERE ${identifier(scope.column)} IN (${scopes})`,
-    deleted: `SELECT ${identifier(scope.column)}, synced_at FROM main.${identifier(table)} LIMIT 0`,
-    answered: scopes,
-  });
-}
-
 /** As SQL text: no later answer, since nothing was fetched. */
 const nothingAnswered = 'SELECT NULL::VARCHAR LIMIT 0';
 
@@ -209,36 +162,73 @@ function writtenOf({ documents }: SharedInput): string {
 }
 
 /** The documents to compute rows from: the changed ones and those that stay as they are, of the scopes that `isOwn` names. */
-function inputOf(shared: SharedInput, number: number, isOwn: (scope: string) => string): string {
+function inputOf(shared: SharedInput, number: number, isOwn: Condition): string {
   return `${writtenOf(shared)} AND ${isOwn(shared.column)} UNION ALL SELECT ${documentColumns} FROM raw.documents
     WHERE rowid IN (
       SELECT rid FROM kept_documents WHERE number = ${number} AND ${isOwn('scope')})`;
 }
 
-/** The rows of a table that are compared, as SQL text. */
-interface RowsToReplace {
-  /** What the condition reads is put into a temporary table first. */
-  readonly find?: string;
-  /** The condition that they meet. */
+/** Which values of an SQL expression belong to a part, as SQL text. */
+export type Condition = (value: string) => string;
+
+/** The rows of a table that are compared, and those that it should have instead; as SQL text. */
+export interface RowsToReplace {
+  /** What is done before. */
+  readonly first?: string;
+  /** The condition that the rows of the table meet. */
   readonly where: string;
+  /** The rows that it should have. */
+  readonly select: string;
   /** The scopes with an answer that is later than every one before; none when absent. */
   readonly answered?: string;
 }
 
+/** A part that does not fit into the memory is halved until there are so many. */
+export const mostParts = 256;
+
 /**
- * Replaces the rows of a table that `rows` says by those of `select`, which belong to them too: deletes
- * those that no longer exist, inserts new ones, replaces those that differ. A row in which only `synced_at` or
- * `run_id` differs is replaced, but does not count as changed.
+ * Replaces rows of a table (`replaceRows`) in so many parts, each in a transaction of its own. A part that does not fit into
+ * the memory is halved; throws where that is not enough, or where the table cannot be computed in parts.
  */
-export async function replaceRows(
-  tx: Statements,
+export async function replaceInParts(
+  session: Session,
   model: Model,
-  select: string,
   columns: Columns,
-  found: (table: string, counts: Counts) => void,
-  rows: RowsToReplace,
-  again = false,
+  rows: (isOwn: Condition) => RowsToReplace,
+  parts: number,
+  replaced: Replaced,
 ): Promise<void> {
+  const work = async (part: number, of: number): Promise<void> => {
+    const isOwn = (value: string) =>
+      of === 1 ? 'true' : `(hash(${value}) % ${of}::UBIGINT)::BIGINT = ${part}`;
+    try {
+      replaced(model.table, await replaceRows(session, model, columns, rows(isOwn)));
+    } catch (error) {
+      const canDivide = columnOf(model) !== undefined && of < mostParts;
+      if (!canDivide || !outOfMemory(error) || isInvalidating(error)) throw error;
+      // The remainders of a part by twice as many are these.
+      await work(part, of * 2);
+      await work(part + of, of * 2);
+    }
+  };
+  for (let part = 0; part < parts; part += 1) await work(part, parts);
+}
+
+/** The column of the table by whose values it is computed in parts; undefined for one that is computed whole. */
+export function columnOf(model: Model): string | undefined {
+  return model.from === 'documents' ? model.scope.column : model.parts;
+}
+
+/**
+ * Replaces rows of a table by others: deletes those that no longer exist, inserts new ones, replaces those that differ. A row
+ * in which only `synced_at` or `run_id` differs is replaced, but does not count as changed.
+ */
+async function replaceRows(
+  session: Session,
+  model: Model,
+  columns: Columns,
+  { first, where, select, answered = nothingAnswered }: RowsToReplace,
+): Promise<Counts> {
   const table = `main.${identifier(model.table)}`;
   const names = namesOf(columns, model.table);
   const differ = (of: readonly string[]) =>
@@ -247,48 +237,52 @@ export async function replaceRows(
   const content = names.filter((name) => !stamps.includes(name) && !model.key.includes(name));
   // Only the rows that differ: of the 670,000 people of conversations in a large warehouse, hardly any do.
   const comparison = `
-    SELECT * FROM (
+    CREATE OR REPLACE TEMP TABLE compared AS SELECT * FROM (
       SELECT s.rid, p.rowid AS pid, ${differ(content)} AS content, ${differ(stamps)} AS stamps
-        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${rows.where}) s
+        FROM (SELECT rowid AS rid, * FROM ${table} WHERE ${where}) s
         FULL JOIN projected p ON ${model.key.map((name) => `s.${identifier(name)} = p.${identifier(name)}`).join(' AND ')})
      WHERE rid IS NULL OR pid IS NULL OR content OR stamps`;
   const statements = [
-    ...(rows.find === undefined ? [] : [rows.find]),
-    filled('projected', `FROM ${table} LIMIT 0`, again),
-    `INSERT INTO projected BY NAME ${select}`,
-    ...byRowId(filled('compared', comparison, again)),
+    ...(first === undefined ? [] : [first]),
+    `CREATE OR REPLACE TEMP TABLE projected AS FROM ${table} LIMIT 0`,
+    ...byRowId(`INSERT INTO projected BY NAME ${select}`, comparison),
   ];
-  const [counts] = await tx.all<Counts & { stamped: number }>(`
+  const [counts] = await session.all<Counts & { stamped: number }>(`
     ${statements.join(';\n')};
     SELECT count(*) FILTER (rid IS NULL) AS new, count(*) FILTER (pid IS NULL) AS removed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND content) AS changed,
            count(*) FILTER (rid IS NOT NULL AND pid IS NOT NULL AND NOT content AND stamps) AS stamped FROM compared`);
   if (!counts) throw new Error('counting gave no row');
+  const { stamped, ...counted } = counts;
   const versions = model.from === 'documents' ? model.versions : undefined;
-  if (versions && counts.new + counts.changed + counts.removed > 0) {
-    // Before the rows are deleted: they say when they were last seen.
-    await recordVersions(tx, versions, namesOf(columns, versions.table), {
-      changed: `SELECT * FROM projected WHERE rowid IN (
-        SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
-      deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
-        SELECT rid FROM compared WHERE pid IS NULL)`,
-      answered: rows.answered ?? nothingAnswered,
-    });
-  }
   const writes = [
-    ...(counts.removed + counts.changed + counts.stamped > 0
+    ...(counts.removed + counts.changed + stamped > 0
       ? byRowId(
           `DELETE FROM ${table} WHERE rowid IN (
              SELECT rid FROM compared WHERE rid IS NOT NULL AND (pid IS NULL OR content OR stamps))`,
         )
       : []),
-    ...(counts.new + counts.changed + counts.stamped > 0
+    ...(counts.new + counts.changed + stamped > 0
       ? [
           `INSERT INTO ${table} SELECT * FROM projected WHERE rowid IN (
              SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content OR stamps))`,
         ]
       : []),
   ];
-  if (writes.length > 0) await tx.run(writes.join(';\n'));
-  found(model.table, { new: counts.new, changed: counts.changed, removed: counts.removed });
+  if (writes.length > 0)
+    await session.transaction(async (tx) => {
+      if (versions && counts.new + counts.changed + counts.removed > 0) {
+        // Before the rows are deleted: they say when they were last seen.
+        await recordVersions(tx, versions, namesOf(columns, versions.table), {
+          changed: `SELECT * FROM projected WHERE rowid IN (
+            SELECT pid FROM compared WHERE pid IS NOT NULL AND (rid IS NULL OR content))`,
+          deleted: `SELECT ${model.key.map(identifier).join(', ')}, synced_at FROM ${table} WHERE rowid IN (
+            SELECT rid FROM compared WHERE pid IS NULL)`,
+          answered,
+        });
+      }
+      await tx.run(writes.join(';\n'));
+    });
+  await session.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
+  return counted;
 }

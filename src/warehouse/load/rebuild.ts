@@ -1,7 +1,6 @@
 import { identifier, literals } from '../sql.js';
-import { outOfMemory } from '../store/faults.js';
 import { limitOf, withMemoryHeadroom } from '../store/memory.js';
-import type { Session, Statements } from '../store/session.js';
+import type { Session } from '../store/session.js';
 import { type Counts, plusCounts } from './batch.js';
 import {
   type Columns,
@@ -11,7 +10,7 @@ import {
   projection,
   storedDocuments,
 } from './models.js';
-import { partSql, replaceRows } from './project.js';
+import { type Condition, columnOf, mostParts, type RowsToReplace, replaceInParts } from './project.js';
 
 export interface RebuildProgress {
   /** The table that is about to be computed. */
@@ -90,55 +89,36 @@ async function refresh(
     relieve,
   }: { readonly mendsKeys?: boolean; readonly relieve?: (() => Promise<boolean>) | undefined },
 ): Promise<Counts> {
+  // Of every try: rows that were replaced once do not differ the next time.
   let total: Counts = { new: 0, changed: 0, removed: 0 };
-  const work = async (part: number, parts: number): Promise<void> => {
-    const isOwn = partOf(model, part, parts);
-    // Of the last try: a transaction may be repeated after it has counted.
-    let counted = total;
-    const found = (_: string, counts: Counts) => {
-      counted = plusCounts(total, counts);
-    };
-    try {
-      await withMemoryHeadroom(
-        session,
-        () =>
-          session.transaction(async (tx) => {
-            if (mendsKeys) await removeRepeated(tx, model, isOwn);
-            await replaceRows(tx, model, selectOf(model, part, parts), columns, found, { where: isOwn });
-            await tx.run('DROP TABLE temp.projected; DROP TABLE temp.compared');
-          }),
-        relieve,
-      );
-      total = counted;
-    } catch (error) {
-      if (columnOf(model) === undefined || parts >= mostParts || !outOfMemory(error)) throw error;
-      // What the rest of the process needs is not known beforehand. The remainders of a part by twice as many are these.
-      await work(part, parts * 2);
-      await work(part + parts, parts * 2);
-    }
+  const replaced = (_: string, counts: Counts) => {
+    total = plusCounts(total, counts);
   };
-  const parts = await countParts(session, model);
-  for (let part = 0; part < parts; part += 1) await work(part, parts);
+  const rows = (isOwn: Condition): RowsToReplace => {
+    const column = columnOf(model);
+    const where = column === undefined ? 'true' : isOwn(identifier(column));
+    return {
+      ...(mendsKeys ? { first: removeRepeated(model, where) } : {}),
+      where,
+      select:
+        model.from === 'tables'
+          ? `FROM (${projection(model, '')}) WHERE ${where}`
+          : projection(model, `${storedDocuments(model)} AND ${isOwn(model.scope.document)}`),
+    };
+  };
+  const work = async () =>
+    replaceInParts(session, model, columns, rows, await countParts(session, model), replaced);
+  await withMemoryHeadroom(session, work, relieve);
   return total;
 }
 
-async function removeRepeated(tx: Statements, model: Model, isOwn: string): Promise<void> {
+function removeRepeated(model: Model, where: string): string {
   const table = `main.${identifier(model.table)}`;
   const key = model.key.map(identifier).join(', ');
-  await tx.run(`DELETE FROM ${table} WHERE rowid IN (
-    SELECT rid FROM (SELECT rowid AS rid, row_number() OVER (PARTITION BY ${key}) AS nth FROM ${table} WHERE ${isOwn})
-     WHERE nth > 1)`);
+  return `DELETE FROM ${table} WHERE rowid IN (
+    SELECT rid FROM (SELECT rowid AS rid, row_number() OVER (PARTITION BY ${key}) AS nth FROM ${table} WHERE ${where})
+     WHERE nth > 1)`;
 }
-
-/** The rows of a part, as SQL text. */
-function selectOf(model: Model, part: number, parts: number): string {
-  if (model.from === 'tables') return `FROM (${projection(model, '')}) WHERE ${partOf(model, part, parts)}`;
-  const isOwn = parts === 1 ? 'true' : `${partSql(model.scope.document, `${parts}`)} = ${part}`;
-  return projection(model, `${storedDocuments(model)} AND ${isOwn}`);
-}
-
-/** A part that does not fit is halved until there are so many. */
-const mostParts = 256;
 
 /** The part of the memory limit that the bodies of the documents of a part may take. */
 const bodiesShare = 1 / 8;
@@ -149,18 +129,6 @@ const bodiesShare = 1 / 8;
  * seven parts.
  */
 const inputRowsPerByte = 1 / 200;
-
-/** The column of the table by whose values it is computed in parts; undefined for one that is computed whole. */
-function columnOf(model: Model): string | undefined {
-  return model.from === 'documents' ? model.scope.column : model.parts;
-}
-
-/** The condition, as SQL text, that the rows of one of so many parts meet. */
-function partOf(model: Model, part: number, parts: number): string {
-  const column = columnOf(model);
-  if (column === undefined || parts === 1) return 'true';
-  return `${partSql(identifier(column), `${parts}`)} = ${part}`;
-}
 
 /** In how many parts a table is computed. */
 async function countParts(session: Session, model: Model): Promise<number> {
