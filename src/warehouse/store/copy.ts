@@ -1,5 +1,5 @@
 import { StorageError } from '../../base/errors.js';
-import { identifier, literal, literals } from '../sql.js';
+import { identifier } from '../sql.js';
 import type { Session } from './session.js';
 
 /**
@@ -130,39 +130,15 @@ async function copyTable(
     .map((name) => `coalesce(strlen(${identifier(name)}), 0) > ${compressible}`)
     .join(' OR ');
   const isApart = !isZstd && long.length > 0 && table.rows >= fewRows;
-  for (const rows of await clustersOf(session, from, table)) {
-    let rest = rows;
-    if (isApart) {
-      await session.run(`${insert} WHERE ${rows} AND NOT (${isLong})`);
-      // The next rows begin a row group.
-      await session.run(`CHECKPOINT ${target}`);
-      rest = `${rows} AND (${isLong})`;
-    }
-    if (long.length === 0) await session.run(`${insert} WHERE ${rest}`);
-    else await copyInPieces(session, { from, insert, rows: rest, long, target });
+  let rest = 'true';
+  if (isApart) {
+    await session.run(`${insert} WHERE NOT (${isLong})`);
+    // The next rows begin a row group.
+    await session.run(`CHECKPOINT ${target}`);
+    rest = `(${isLong})`;
   }
-}
-
-/** A kind of documents with fewer rows is copied together with others. */
-const largeKind = 100_000;
-
-/**
- * Conditions, as SQL text, that divide the rows of a table. Documents are stored as they were fetched, so that each
- * conversation lies among its messages; a copy has each kind together. A batch that looks conversations up then reads their
- * vectors, and not the messages' as well: a fifth of the bytes in a warehouse of 1,000,000 messages.
- */
-async function clustersOf(
-  session: Session,
-  from: string,
-  { schema, table }: Table,
-): Promise<readonly string[]> {
-  if (schema !== 'raw' || table !== 'documents') return ['true'];
-  const kinds = await session.all<{ endpoint: string }>(
-    `SELECT endpoint FROM ${from} GROUP BY endpoint HAVING count(*) >= ${largeKind} ORDER BY count(*), endpoint`,
-  );
-  if (kinds.length === 0) return ['true'];
-  const names = kinds.map(({ endpoint }) => endpoint);
-  return [`endpoint NOT IN (${literals(names)})`, ...names.map((name) => `endpoint = ${literal(name)}`)];
+  if (long.length === 0) await session.run(insert);
+  else await copyInPieces(session, { from, insert, rows: rest, long, target });
 }
 
 async function copyInPieces(
