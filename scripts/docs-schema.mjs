@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSchema } from './read-schema.mjs';
 
-/** @typedef {{ table_name: string, name: string, type?: string, comment?: string }} Column */
+/** @typedef {Record<string, string>} Column a row of readSchema */
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
@@ -89,7 +89,9 @@ async function describe() {
  * @param {string[]} key
  */
 function tableOf(columns, key) {
-  const shown = columns.filter(({ name }) => !['synced_at', 'run_id'].includes(name) || key.includes(name));
+  const shown = columns.filter(
+    ({ name = '' }) => !['synced_at', 'run_id'].includes(name) || key.includes(name),
+  );
   const types = [...new Set(shown.map(({ type }) => type))];
   const rows = types.map((type) => {
     const ofType = shown.filter((column) => column.type === type);
@@ -102,7 +104,7 @@ function tableOf(columns, key) {
  * @param {Column} column
  * @param {string[]} key
  */
-function textOf({ name, type, comment = '' }, key) {
+function textOf({ name = '', type, comment = '' }, key) {
   const code = key.includes(name) ? `**\`${name}\`**` : `\`${name}\``;
   const tables = [...comment.matchAll(/\((\w+)\.(?:id|slug)\)/g)].map(([, table]) => table);
   const entity = name.replace(/_(ids?|slug)$/, '').replace('person', 'people');
