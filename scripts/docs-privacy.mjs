@@ -18,7 +18,6 @@ const target = given ?? join(root, 'docs/privacy.md');
  *   kept: Record<string, string>,
  *   profiles: Record<string, string[]>,
  *   tables: Record<string, Record<string, string[]>>,
- *   views: Record<string, Record<string, string[]>>,
  * }}
  */
 const privacy = parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8'));
@@ -28,18 +27,19 @@ const privacy = parse(readFileSync(join(root, 'sql/privacy.yaml'), 'utf8'));
  * @type {Record<string, () => string>}
  */
 const parts = {
-  tables: () => table(['table', 'identifiers', 'personal', 'content', 'kept'], rowsOf('tables')),
-  views: () => table(['view', 'identifiers', 'personal', 'content'], rowsOf('views')),
+  tables: () => table(['table', 'identifiers', 'personal', 'content', 'kept'], tablesAboutPeople()),
   kinds: () =>
     table(
       ['kind', 'class', 'what it is', 'analysts', 'strict'],
-      Object.entries(privacy.kinds).map(([name, { class: ofClass, what, analysts, strict }]) => [
-        `\`${name}\``,
-        ofClass,
-        what,
-        methodText(analysts),
-        methodText(strict),
-      ]),
+      Object.entries(privacy.kinds)
+        .filter(([, { analysts, strict }]) => analysts ?? strict)
+        .map(([name, { class: ofClass, what, analysts, strict }]) => [
+          `\`${name}\``,
+          ofClass,
+          what,
+          methodText(analysts),
+          methodText(strict),
+        ]),
     ),
   excluded: () =>
     table(
@@ -66,17 +66,17 @@ else if (after !== before) {
   process.exitCode = 1;
 }
 
-/** @param {'tables' | 'views'} of */
-function rowsOf(of) {
-  return Object.entries(privacy[of]).map(([name, byKind]) => {
-    const columns = (/** @type {string} */ wanted) =>
+/** The tables with any column about people, without those that say nothing about them. */
+function tablesAboutPeople() {
+  return Object.entries(privacy.tables).flatMap(([name, byKind]) => {
+    const cells = ['identifier', 'personal', 'content'].map((wanted) =>
       Object.entries(byKind)
         .filter(([kind]) => privacy.kinds[kind]?.class === wanted)
         .flatMap(([, names]) => names.map((one) => `\`${one}\``))
-        .join(', ');
-    const cells = [`\`${name}\``, columns('identifier'), columns('personal'), columns('content')];
+        .join(', '),
+    );
     const kept = privacy.kept[name];
-    return of === 'views' ? cells : [...cells, kept === undefined ? 'no limit' : `\`${kept}\``];
+    return cells.every((cell) => cell === '') ? [] : [[`\`${name}\``, ...cells, kept ? `\`${kept}\`` : '']];
   });
 }
 

@@ -26,8 +26,8 @@ const besides = 330 * megabyte;
 const enough = 256 * megabyte;
 
 /**
- * The limits of the setting `auto` on a machine with that much memory. docs/operations.md has the measured table: with four
- * times as much, a pull of 200,000 messages takes a tenth less CPU time, and 700 MB more.
+ * The limits of the setting `auto` on a machine with that much memory. With four times as much, a pull of 200,000 messages
+ * takes a tenth less CPU time, and 700 MB more.
  */
 export function memoryBounds(machine: number): MemoryBounds {
   const within = (bytes: number) => Math.max(128 * megabyte, Math.min(bytes, 2_000 * megabyte));
