@@ -83,9 +83,6 @@ const largeMerge = 1_000_000;
 const foldAt = 32_000_000;
 const foldShare = 8;
 
-/** What is merged at once may take this part of the memory limit as text: the tables that the merge makes take ten times that. */
-const appendedShare = 20;
-
 /** How many groups of small row groups one table may merge when the warehouse is closed: DuckDB's default. */
 const mergesAtClose = 100;
 
@@ -181,8 +178,7 @@ export class Warehouse {
    * appended then never takes room in the file.
    */
   get mustMerge(): boolean {
-    const most = Math.min(foldAt, (bytesOf(this.#session.memoryLimit) ?? Infinity) / appendedShare);
-    return this.#appended.characters >= most || this.#textsInLog >= rowGroupText;
+    return this.#appended.characters >= this.#foldAt || this.#textsInLog >= rowGroupText;
   }
 
   /** Brings the tables up to date with everything that was appended; null where nothing was. */

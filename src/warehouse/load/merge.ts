@@ -1,4 +1,4 @@
-import { bytesOf, withMemoryHeadroom } from '../store/memory.js';
+import { withMemoryHeadroom } from '../store/memory.js';
 import type { Session } from '../store/session.js';
 import { type Counts, type Merged, plusCounts } from './batch.js';
 import { diff, stage, storeDocuments } from './diff.js';
@@ -35,7 +35,7 @@ export async function merge(
   const work = async (): Promise<Merged> => {
     const staged = await stage(session, models.families);
     const found = staged === null ? [] : await diff(session, models.families, runId, staged);
-    await project(session, models, columns, found, documentsAtOnce(session), replaced);
+    await project(session, models, columns, found, replaced);
     const merged = await session.transaction(async (tx) => {
       const documents = await storeDocuments(tx, found);
       const news = await mergeOpsTables(tx, runId);
@@ -51,14 +51,6 @@ export async function merge(
 
 const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
 
-/**
- * How many documents one statement may read to recompute rows. At the least limit, 128 MB, 2,000: with 9,600 documents of
- * topics' people the statement needs 80 MB, besides what the merge itself holds.
- */
-function documentsAtOnce({ memoryLimit }: Session): number {
-  return Math.max(2_000, Math.floor((bytesOf(memoryLimit) ?? 0) / 64_000));
-}
-
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
 const dropTemporary = [
   ...[
@@ -72,7 +64,7 @@ const dropTemporary = [
     'write_bodies',
     'deletes',
   ],
-  ...['orphaned_parents', 'scope_documents', 'kept_documents', 'coverage_now', 'rejections_now', 'drift_now'],
+  ...['orphaned_parents', 'kept_documents', 'coverage_now', 'rejections_now', 'drift_now'],
 ]
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)
   .join(';\n');

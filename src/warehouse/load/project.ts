@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { identifier, literals } from '../sql.js';
 import { isInvalidating, outOfMemory } from '../store/faults.js';
-import type { Session, Statements } from '../store/session.js';
+import type { Session } from '../store/session.js';
 import type { Counts } from './batch.js';
 import { byRowId } from './by-row-id.js';
 import type { Diff } from './diff.js';
@@ -24,15 +24,12 @@ type Replaced = (table: string, counts: Counts) => void;
 /**
  * Recomputes the typed rows of every entity that `writes` and `deletes` (see `diff`) concern, and applies the difference
  * to the typed tables. Call it before `storeDocuments`: the documents that do not change are read from raw.documents.
- * Where more than `documentsAtOnce` of them are concerned, works in parts of about that many: a new person of a topic
- * means all of its people.
  */
 export async function project(
   session: Session,
   models: Models,
   columns: Columns,
   diff: Diff,
-  documentsAtOnce: number,
   replaced: Replaced,
 ): Promise<void> {
   const touched = new Set(diff.map(({ endpoint }) => endpoint));
@@ -40,15 +37,9 @@ export async function project(
     models.documents.filter((model) => model.documents.some((kind) => touched.has(kind))),
   );
   if (inputs.length === 0) return;
-  const partsOf = await findScopeDocuments(
-    session,
-    models.families,
-    inputs,
-    new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : []))),
-    documentsAtOnce,
-  );
-  for (const [number, shared] of inputs.entries()) {
-    const parts = Math.max(1, partsOf.get(number) ?? 0);
+  const withDeletes = new Set(diff.flatMap(({ deletes, endpoint }) => (deletes ? endpoint : [])));
+  for (const shared of inputs) {
+    await session.run(inputOf(models.families, shared, withDeletes).join(';\n'));
     for (const model of shared.models) {
       const { column, idColumn = '' } = model.scope;
       const rows = (isOwn: Condition): RowsToReplace => {
@@ -57,14 +48,14 @@ export async function project(
         return {
           first: `CREATE OR REPLACE TEMP TABLE own_rows AS SELECT rowid AS rid FROM main.${identifier(model.table)} WHERE ${inScopes}`,
           where: 'rowid IN (SELECT rid FROM own_rows)',
-          select: projection(model, inputOf(shared, number, isOwn), 'few'),
+          select: projection(model, `FROM model_input WHERE ${isOwn(shared.column)}`),
           answered: answeredOf(model),
         };
       };
-      await replaceInParts(session, model, columns, rows, parts, replaced);
+      await replaceInParts(session, model, columns, rows, 1, replaced);
     }
   }
-  await session.run('DROP TABLE IF EXISTS temp.own_rows');
+  await session.run('DROP TABLE temp.model_input; DROP TABLE temp.own_rows');
 }
 
 function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
@@ -80,41 +71,27 @@ function sharedInputs(models: readonly DocumentModel[]): SharedInput[] {
 }
 
 /**
- * Finds the stored documents whose rows must be recomputed: `scope_documents(number, rid, scope, id)` has them by the
- * place in `inputs`, `kept_documents` those of them that do not change. Returns, for each place with any, into how
- * many parts they are divided.
+ * Makes `model_input` of the documents that the models read: those that changed, and of the same scopes those that stay as
+ * they are; as SQL statements.
  */
-async function findScopeDocuments(
-  statements: Statements,
-  families: Families,
-  inputs: readonly SharedInput[],
-  withDeletes: ReadonlySet<string>,
-  documentsAtOnce: number,
-): Promise<Map<number, number>> {
-  const rows = await statements.all<{ number: number; parts: number }>(
-    [
-      'CREATE OR REPLACE TEMP TABLE scope_documents (number INTEGER, rid BIGINT, scope VARCHAR, id VARCHAR)',
-      ...inputs.map(
-        (shared, number) =>
-          `INSERT INTO scope_documents ${scopeDocumentsOf(families, shared, number, withDeletes)}`,
-      ),
-      `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT * FROM scope_documents
-        WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
-      `SELECT number, ceil(count(*) / ${documentsAtOnce})::BIGINT AS parts FROM scope_documents GROUP BY number`,
-    ].join(';\n'),
+function inputOf(families: Families, shared: SharedInput, withDeletes: ReadonlySet<string>): string[] {
+  const kinds = literals(shared.documents);
+  return byRowId(
+    `CREATE OR REPLACE TEMP TABLE kept_documents AS SELECT rid FROM (${storedOf(families, shared, withDeletes)})
+      WHERE rid NOT IN (SELECT rid FROM writes WHERE rid IS NOT NULL) AND rid NOT IN (FROM deleted_rows)`,
+    `CREATE OR REPLACE TEMP TABLE model_input AS
+       SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${kinds})
+       UNION ALL SELECT ${documentColumns} FROM raw.documents WHERE rowid IN (FROM kept_documents)`,
   );
-  return new Map(rows.map(({ number, parts }) => [number, Number(parts)]));
 }
 
-function scopeDocumentsOf(
+/** The row ids of the stored documents of the scopes, as SQL text. */
+function storedOf(
   { familyOf, isNamedById }: Families,
   shared: SharedInput,
-  number: number,
   withDeletes: ReadonlySet<string>,
 ): string {
   const { column, byId, documents } = shared;
-  const kinds = literals(documents);
-  const scopes = scopesOf(shared);
   // `stored` has them already when a scope is an entity and no set deleted documents outside of the batch.
   const [first = ''] = documents;
   const areStored =
@@ -123,8 +100,8 @@ function scopeDocumentsOf(
       (kind) => isNamedById(kind) !== byId && familyOf(first).includes(kind) && !withDeletes.has(kind),
     );
   const [rid, from] = areStored ? ['rid', 'stored'] : ['rowid', 'raw.documents'];
-  return `SELECT ${number}, ${rid}, ${column}, ${byId ? 'id' : "''"} FROM ${from} d
-    WHERE endpoint IN (${kinds}) AND ${isIn(shared, scopes, `d.${column}`, 'd.id')}`;
+  return `SELECT ${rid} AS rid FROM ${from} d
+    WHERE endpoint IN (${literals(documents)}) AND ${isIn(shared, scopesOf(shared), `d.${column}`, 'd.id')}`;
 }
 
 /** Whether a scope is among `scopes(scope, id)`, as SQL text; both are. `id` counts where each is a scope of its own. */
@@ -156,17 +133,6 @@ function answeredOf({ documents }: DocumentModel): string {
 }
 
 const documentColumns = 'endpoint, id, parent_id, body, body_hash, fetched_at, answer_no, run_id';
-
-function writtenOf({ documents }: SharedInput): string {
-  return `SELECT ${documentColumns} FROM write_bodies WHERE endpoint IN (${literals(documents)})`;
-}
-
-/** The documents to compute rows from: the changed ones and those that stay as they are, of the scopes that `isOwn` names. */
-function inputOf(shared: SharedInput, number: number, isOwn: Condition): string {
-  return `${writtenOf(shared)} AND ${isOwn(shared.column)} UNION ALL SELECT ${documentColumns} FROM raw.documents
-    WHERE rowid IN (
-      SELECT rid FROM kept_documents WHERE number = ${number} AND ${isOwn('scope')})`;
-}
 
 /** Which values of an SQL expression belong to a part, as SQL text. */
 export type Condition = (value: string) => string;
