@@ -63,12 +63,17 @@ function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfReq
   };
 }
 
+/** For a list that `serve.freshness` does not name, when it names others and has no default. */
+const usualHours = 26;
+
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
-  const hours: Readonly<Record<string, number>> = config.serve.freshness;
+  const { freshness } = config.serve;
+  const byList: Readonly<Partial<Record<string, number>>> =
+    typeof freshness === 'number' ? { default: freshness } : freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
-    const objective = hours[name] ?? 0;
+    const objective = byList[name] ?? byList.default ?? usualHours;
     return {
       resource: name,
       at: list?.verified_at ?? null,

@@ -22,11 +22,9 @@ afterAll(async () => {
   folders.remove();
 });
 
-/** Settings with which nothing but a signal ends a request that hangs. */
-const patient = {
-  api: { timeouts: { firstByteMs: 600_000, totalMs: 600_000 } },
-  sync: { shutdownSeconds: 600 },
-};
+/** With these, nothing but a signal ends a request that hangs. */
+const patient = { shutdownSeconds: 600 };
+const timeouts = { connectMs: 600_000, firstByteMs: 600_000, totalMs: 600_000 };
 const hang = { kind: 'hang', match: { route: 'companies' } } as const;
 
 /** Until the program has said this. */
@@ -68,6 +66,7 @@ describe('signals', () => {
   it('the second one gives up what is in flight', async () => {
     sandbox.addFaults([hang]);
     const pulling = Pulling.into(folders, sandbox, patient);
+    pulling.tuning = { timeouts };
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
     await said(running, '"phase":"companies"');
     running.child.kill('SIGINT');
@@ -80,6 +79,7 @@ describe('signals', () => {
   it('while a sync runs, others are told its pid, --wait waits, and the published file can be read', async () => {
     const pulling = await Pulling.filled(folders, sandbox);
     pulling.set(patient);
+    pulling.tuning = { timeouts };
     sandbox.addFaults([hang]);
     const running = pulling.start(['sync', '--json'], { SIGNALHOUSE_LOG_LEVEL: 'info' });
     const { child } = running;
