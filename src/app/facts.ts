@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/queue.js';
@@ -63,9 +64,6 @@ function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfReq
   };
 }
 
-/** For a list that `serve.freshness` does not name, when it names others and has no default. */
-const usualHours = 26;
-
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
   const { freshness } = config.serve;
@@ -73,7 +71,7 @@ function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] 
     typeof freshness === 'number' ? { default: freshness } : freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
-    const objective = byList[name] ?? byList.default ?? usualHours;
+    const objective = byList[name] ?? byList.default ?? freshnessHours;
     return {
       resource: name,
       at: list?.verified_at ?? null,

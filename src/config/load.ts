@@ -265,7 +265,7 @@ function readConfig(sources: Sources): Read {
   const file = fileOf(sources);
   const values =
     file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
-  const warnings = takeRemoved(values);
+  const warnings = takeRemoved(values).map((warning) => `${file}: ${warning}`);
   const fileValues = structuredClone(values);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);

@@ -290,6 +290,8 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = z.number().min(0);
+/** What `serve.freshness` is by default, also for the lists that it leaves out. */
+export const freshnessHours = 26;
 const freshness = z.union(
   [hours, z.partialRecord(z.enum(['default', ...resources.lists.map(({ name }) => name)]), hours)],
   `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}`,
@@ -367,7 +369,7 @@ const serve = section({
       'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs.',
     ),
   freshness: freshness
-    .default(26)
+    .default(freshnessHours)
     .describe(
       'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified. A nightly run reads every list, so 26 hours allow it two hours. 0: no objective. By list where they differ.',
     )

@@ -50,8 +50,8 @@ export interface SchedulerOptions {
   readonly memory: ScheduleStore;
   readonly log: Log;
   readonly clock?: Clock | undefined;
-  /** How long a running job may take to end after `stop`; default 25. */
-  readonly shutdownSeconds?: number | undefined;
+  /** How long a running job may take to end after `stop`. */
+  readonly shutdownSeconds: number;
   /** Called for every run that ended or was skipped. */
   readonly onSettled?: ((record: RunRecord) => void) | undefined;
 }
@@ -177,7 +177,7 @@ export class Scheduler {
   }
 
   async #shutDown(): Promise<{ finished: boolean }> {
-    const { log, shutdownSeconds = 25 } = this.#options;
+    const { log, shutdownSeconds } = this.#options;
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);

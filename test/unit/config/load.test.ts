@@ -134,7 +134,7 @@ retention: {runsDays: 100, attemptsDays: 200, recordsDays: 300, requestsDays: 5}
 mcp: {maxRows: 5}
 `);
     const config = loadConfig({ env: {}, configFile });
-    expect(config.warnings).toEqual([
+    const expected = [
       'api.concurrency is no longer a setting: the program chooses it itself',
       'api.timeouts.connectMs is no longer a setting: the program chooses it itself',
       'api.timeouts.totalMs is no longer a setting: the program chooses it itself',
@@ -146,7 +146,8 @@ mcp: {maxRows: 5}
       'retention.requestsDays is no longer a setting: the program chooses it itself',
       'retention.runsDays is now retention.recordsDays',
       'retention.attemptsDays is now retention.recordsDays',
-    ]);
+    ];
+    expect(config.warnings).toEqual(expected.map((warning) => `${configFile}: ${warning}`));
     expect(config.api.paging).toEqual({ pageParameter: 'p', limitParameter: 'limit' });
     // Topics by their new half of 14 days; nothing gets older than it was allowed to.
     expect(config.sync.recheck).toBe(0.5);
