@@ -7,7 +7,7 @@ interface Removal {
   readonly because?: string;
   /** The setting that replaces it. */
   readonly now?: string;
-  /** Its value in terms of that setting; undefined where the old value says nothing about it. */
+  /** What the old value is for that setting: the same, unless this says otherwise. Undefined where it says nothing about it. */
   readonly value?: (old: unknown) => unknown;
 }
 
@@ -28,16 +28,16 @@ const removed: Readonly<Record<string, Removal>> = {
   'sync.maxItemBytes': automatic,
   'sync.scanAttempts': automatic,
   'sync.batch': automatic,
-  'sync.shutdownSeconds': { now: 'shutdownSeconds', value: (old) => old },
+  'sync.shutdownSeconds': { now: 'shutdownSeconds' },
   'push.companiesPerRequest': automatic,
   'push.remoteFreshSeconds': automatic,
-  'serve.shutdownSeconds': { now: 'shutdownSeconds', value: (old) => old },
+  'serve.shutdownSeconds': { now: 'shutdownSeconds' },
   'serve.jobs.jitterSeconds': { because: 'a job starts when it is due' },
   'serve.retry': automatic,
   mcp: automatic,
   'retention.requestsDays': automatic,
-  'retention.runsDays': { now: 'retention.recordsDays', value: (old) => old },
-  'retention.attemptsDays': { now: 'retention.recordsDays', value: (old) => old },
+  'retention.runsDays': { now: 'retention.recordsDays' },
+  'retention.attemptsDays': { now: 'retention.recordsDays' },
   'retention.scansDays': automatic,
 };
 
@@ -47,20 +47,22 @@ const removed: Readonly<Record<string, Removal>> = {
  */
 export function takeRemoved(values: Record<string, unknown>): string[] {
   const warnings: string[] = [];
-  for (const [setting, { because, now, value }] of Object.entries(removed)) {
+  for (const [setting, { because, now, value = same }] of Object.entries(removed)) {
     for (const { at, old } of taken(values, setting.split('.'), '')) {
       if (now === undefined) {
         const names = leavesOf(old, at);
         warnings.push(...names.map((name) => `${name} is no longer a setting: ${because}`));
       } else {
         warnings.push(`${at} is now ${now}`);
-        const moved = value?.(old);
+        const moved = value(old);
         if (moved !== undefined) setUnlessSet(values, now.split('.'), moved);
       }
     }
   }
   return warnings;
 }
+
+const same = (old: unknown) => old;
 
 interface Taken {
   /** Its path with the numbers of list entries, e.g. `serve.jobs[0].jitterSeconds`. */

@@ -32,7 +32,9 @@ export const rebuild = command({
         progress?.phase('publish', null);
         return {
           rebuilt: result,
-          published: await warehouse.publish({ compactWhen: worthCompacting }),
+          published: await warehouse.publish({
+            compactWhen: setup.config.tuning.compactWhen ?? worthCompacting,
+          }),
         };
       });
       progress?.close();
