@@ -1,5 +1,5 @@
-// Writes what follows from the resource table (src/contract/resources.ts) between its marks in config/default.yaml and
-// docs/how-it-syncs.md: the ages, and the tables of resources and of the fields that make a child due.
+// Writes what follows from the resource table (src/contract/resources.ts) between its marks in docs/how-it-syncs.md:
+// the tables of resources and of the fields that make a child due.
 //   node scripts/docs-resources.mjs [--check] [folder]
 // It reads the built program (npm run build). With --check nothing is written, and exit 1 names the files that are stale.
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,19 +13,13 @@ import { table } from './markdown.mjs';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 /** The files with generated parts, relative to the project. */
-export const files = ['config/default.yaml', 'docs/how-it-syncs.md'];
+export const files = ['docs/how-it-syncs.md'];
 
 /**
  * The generated parts by their names.
  * @type {Record<string, (resources: Resources) => string[]>}
  */
 const parts = {
-  ages: ({ maxAgeDays }) => Object.entries(maxAgeDays).map(([name, days]) => `    ${name}: ${days}`),
-  freshness: ({ lists }) =>
-    lists.flatMap(({ name }) => [
-      `    # Hours after which ${name.replaceAll('_', ' ')} are stale; 0: no objective.`,
-      `    ${name}: 26`,
-    ]),
   resources: ({ lists, children }) =>
     lines(
       table(
@@ -82,7 +76,7 @@ export function withResources(text, resources) {
   /** @type {string | undefined} */
   let open;
   for (const line of text.split('\n')) {
-    const [, mark, name = ''] = /^\s*(?:#|<!--) (generated|end): ([\w-]+)/.exec(line) ?? [];
+    const [, mark, name = ''] = /^\s*<!-- (generated|end): ([\w-]+)/.exec(line) ?? [];
     if (mark === 'generated') {
       const part = parts[name];
       if (!part) throw new Error(`there is no generated part named ${name}`);

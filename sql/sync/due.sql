@@ -18,7 +18,6 @@
 --   $parts, $part     into how many parts the items are divided, and which of them is looked at, from 0 on: the JSON of 2,048
 --                     items is read at once, which took more than 200 MB for 1,450 topics of 13 KB
 --   $paged            whether an answer has pages, of $page_size items
---   $max_answer_bytes the most bytes that an answer may have
 --   $run_id           this run, which does not ask twice for what it could not store; '' outside of a run
 --   {{touched}}       what changes this child although no field of its parent's list item shows it, as branches of a UNION: the
 --                     entity and the last answer that showed it (sql/sync/touched)
@@ -92,9 +91,6 @@ compared AS (
     coverage.error IS NOT NULL AS has_failed,
     coalesce(coverage.attempts, 0) AS attempts,
     parents.ranking[4] AS updated_at,
-    -- It was answered with more than could be read then, and more can be read now.
-    coalesce(TRY_CAST(regexp_extract(coverage.reason, '^answer larger than ([0-9]+) bytes$', 1) AS BIGINT) < $max_answer_bytes, false)
-      AS may_fit_now,
     -- The detail was answered 404 although the item is listed.
     parents.entity_id IN (SELECT id FROM presence WHERE is_unanswered) AS is_unanswered,
     -- What the last answer did not prove, or could not be stored of it: it is asked for again in the next run, then after
@@ -137,7 +133,7 @@ classified AS (
       WHEN not_requested IS NOT NULL THEN NULL
       WHEN stored_fingerprint IS NULL THEN 'never'
       WHEN stored_fingerprint <> fingerprint AND NOT (is_explained AND has_only_moved) THEN 'changed'
-      WHEN is_touched OR may_fit_now OR is_asked_again THEN 'changed'
+      WHEN is_touched OR is_asked_again THEN 'changed'
       WHEN is_old THEN 'sweep'
     END AS reason
   FROM compared
@@ -172,7 +168,6 @@ SELECT
   -- For explain alone.
   not_requested,
   has_only_moved,
-  may_fit_now,
   is_asked_again,
   is_touched,
   moved_at,

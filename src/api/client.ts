@@ -19,9 +19,9 @@ import {
   type PreparedRequest,
   prepareRequest,
 } from './request.js';
-import { decideRetry, type RetryOptions } from './retry.js';
+import { decideRetry, type RetryOptions, retryOptions } from './retry.js';
 import { SpendingLog } from './spending-log.js';
-import { Transport, type TransportOptions } from './transport.js';
+import { type Timeouts, Transport, usualMaxAnswerBytes, usualTimeouts } from './transport.js';
 
 export interface ApiOptions {
   /** The API's base address, ending in /v1; https, or http on loopback. */
@@ -32,11 +32,9 @@ export interface ApiOptions {
   readonly spendingLogPath?: string | undefined;
   /** The most attempts in flight at one time. */
   readonly concurrency: number;
-  readonly timeouts: TransportOptions['timeouts'];
-  readonly maxAnswerBytes: number;
-  readonly retry: Pick<RetryOptions, 'attempts' | 'baseMs' | 'maxMs'> & {
-    readonly rateLimitedMs?: number | undefined;
-  };
+  readonly timeouts?: Timeouts | undefined;
+  readonly maxAnswerBytes?: number | undefined;
+  readonly retry?: Partial<RetryOptions>;
   /**
    * How long calls wait when the API as a whole does not answer. Without it nothing waits, and a 401 or 403 of any
    * endpoint counts as a refused key.
@@ -69,6 +67,8 @@ export class Api {
   readonly events = new EventEmitter<ApiEvents>();
   readonly paging: PagingMemory;
   readonly contract: Contract;
+  /** How often and when a call is tried again. */
+  readonly retry: RetryOptions;
   /** The time of the service, as its answers say it. */
   readonly clock: ServiceClock;
   readonly #options: ApiOptions;
@@ -77,7 +77,6 @@ export class Api {
   readonly #gate: Gate;
   readonly #transport: Transport;
   readonly #attempts: Attempts;
-  readonly #retry: RetryOptions;
   readonly #outage: OutageMonitor | undefined;
   readonly #end = new AbortController();
   /** When the latest attempt that was answered 2xx started, and the latest whoami that was refused. */
@@ -86,19 +85,22 @@ export class Api {
 
   constructor(options: ApiOptions) {
     const { budget, spendingLogPath, concurrency, log, clock = systemClock } = options;
+    const { timeouts = usualTimeouts, maxAnswerBytes = usualMaxAnswerBytes } = options;
     this.#options = options;
     this.contract = options.contract ?? endpoints;
     this.#clock = clock;
     this.clock = new ServiceClock(clock);
     this.#transport = new Transport({
       ...options,
+      timeouts,
+      maxAnswerBytes,
       connections: concurrency,
       userAgent: options.userAgent ?? 'signalhouse',
     });
     if (spendingLogPath !== undefined && budget.requests <= sharedUpTo) {
       const heldMs = guardedWindow(budget.windowMs);
       const { requests } = budget;
-      const attemptMs = options.timeouts.totalMs;
+      const attemptMs = timeouts.totalMs;
       this.#spendingLog = new SpendingLog({ path: spendingLogPath, heldMs, attemptMs, requests, clock, log });
     }
     this.budget = new Budget(budget, clock, this.#spendingLog);
@@ -112,11 +114,7 @@ export class Api {
       secret: options.apiKey,
     });
     this.#gate = new Gate(this.budget, concurrency, clock);
-    this.#retry = {
-      ...options.retry,
-      rateLimitedMs: options.retry.rateLimitedMs ?? 900_000,
-      maxRetryAfterMs: budget.maxPauseMs ?? 600_000,
-    };
+    this.retry = { ...retryOptions(budget), ...options.retry };
     this.paging = new PagingMemory(options.paging);
     if (options.outageMs !== undefined) this.#outage = this.#monitor(options.outageMs);
   }
@@ -232,7 +230,7 @@ export class Api {
           rateLimitedForMs: now - (rateLimitedSince ?? now),
           retryAfterMs: detail.retryAfterMs,
         },
-        this.#retry,
+        this.retry,
         Math.random(),
       );
       if (!decision.retry || (kind === 'server_error' && !waiting.retryServerErrors)) {

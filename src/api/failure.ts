@@ -90,15 +90,14 @@ const hints: Partial<Record<FailureKind, string>> = {
   unknown_host:
     'Check the spelling of SIGNALHOUSE_BASE_URL, and whether this machine can look up host names.',
   connect_timeout: 'Check the base URL and the network, then run again.',
-  headers_timeout: 'The service is slow: run again later, or raise api.timeouts.firstByteMs.',
-  total_timeout: 'The service is slow: run again later, or raise api.timeouts.totalMs.',
+  headers_timeout: 'The service is slow: run again later.',
+  total_timeout: 'The service is slow: run again later.',
   html: proxyHint,
   not_json: proxyHint,
   not_http: proxyHint,
   encoding: proxyHint,
   redirect:
     'The client never sends the key to the target of a redirect: set the base URL to the final address.',
-  too_large: 'Raise api.maxAnswerBytes, if this machine has the memory.',
   limited: 'Other programs use the same key: lower rateLimit.requests, or run at another time.',
 };
 

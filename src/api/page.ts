@@ -7,13 +7,16 @@ import type { ApiResponse } from './attempt.js';
 import { sentText } from './json-text.js';
 import { type AnyRequest, type CallOptions, type Contract, endpointOf, prepareRequest } from './request.js';
 
+/** The largest page that the API's document shows; fewer requests matter more than smaller answers. */
+export const usualPageSize = 100;
+
 export interface PagingSettings {
   /** Name of the query parameter for the page number (not in the API's document). */
   readonly pageParameter: string;
   /** Name of the query parameter for the page size (not in the API's document). */
   readonly limitParameter: string;
-  /** The page size to request; the server may grant another one. */
-  readonly pageSize: number;
+  /** The page size to request, `usualPageSize` by default; the server may grant another one. */
+  readonly pageSize?: number | undefined;
   /**
    * The most bytes of a page that has several items, if that is less than `maxAnswerBytes`: a page that has more is
    * requested again in smaller pages. Several pages are in memory at once, and the memory may be small.
@@ -112,7 +115,7 @@ export class PageReader {
 
   /** The page size to request: the caller's, else the setting's; undefined when the server refuses a page size. */
   get requestedSize(): number | undefined {
-    const { limitParameter, pageSize } = this.#api.paging.settings;
+    const { limitParameter, pageSize = usualPageSize } = this.#api.paging.settings;
     const own = this.#request.query?.[limitParameter];
     if (this.#smallerSize !== undefined) return this.#smallerSize;
     if (own !== undefined) return Number(own);

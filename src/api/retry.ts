@@ -1,3 +1,4 @@
+import type { BudgetOptions } from './budget.js';
 import type { FailureKind } from './failure.js';
 
 export interface RetryOptions {
@@ -11,6 +12,16 @@ export interface RetryOptions {
   readonly rateLimitedMs: number;
   /** The longest pause that a server may ask for with a 5xx. */
   readonly maxRetryAfterMs: number;
+}
+
+/**
+ * The options that follow from the budget. The first pause is the time of one of its requests (500 ms of 120 a minute): each
+ * attempt pays for one. Five attempts outlast what is wrong with a single request; an API that does not answer at all is
+ * waited for in another way (outage.ts).
+ */
+export function retryOptions({ requests, windowMs, maxPauseMs = 600_000 }: BudgetOptions): RetryOptions {
+  const baseMs = windowMs / requests;
+  return { attempts: 5, baseMs, maxMs: 60 * baseMs, rateLimitedMs: 900_000, maxRetryAfterMs: maxPauseMs };
 }
 
 export interface FailedAttempt {

@@ -39,7 +39,7 @@ export async function serveAssistant(
 
   await serve(
     {
-      ...{ maxRows: config.mcp.maxRows, querySeconds: config.mcp.querySeconds, version, log, explain },
+      ...{ version, log, explain },
       cookbook: await readFile(cookbook, 'utf8'),
       withSnapshot: async <T>(work: (snapshot: Snapshot) => Promise<T>) => {
         const snapshot = await openPublished(config.dataDir, limits);

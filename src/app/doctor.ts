@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
+import { usualPageSize } from '../api/page.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
 import { journalPath } from '../push/queue/journal.js';
@@ -30,6 +31,8 @@ export interface Probe {
   readonly clockAheadMs: number | null;
   /** How the list of topics is paged, according to its first page. */
   readonly paging: Pick<Page, 'page' | 'limit' | 'totalCount'> | null;
+  /** The page size that was requested. */
+  readonly pageSize: number;
 }
 
 /** Requests whoami and the first page of topics. Throws what the client throws. */
@@ -40,7 +43,12 @@ export async function probe(access: Access): Promise<Probe> {
     const identity = await whoAmI(api);
     const [last] = identity.attempts.slice(-1);
     const { value: first } = await pages(api, 'topics', {}, { priority: Priority.essential }).next();
-    return { identity, clockAheadMs: last ? clockAheadMs(last) : null, paging: first ?? null };
+    return {
+      identity,
+      clockAheadMs: last ? clockAheadMs(last) : null,
+      paging: first ?? null,
+      pageSize: usualPageSize,
+    };
   });
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '../base/facts.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
+import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
 import { journalPath } from '../push/queue/journal.js';
 import { readQueue } from '../push/queue/queue.js';
@@ -65,10 +66,12 @@ function completed(setup: Setup, stored: StoredFacts, live: readonly MinuteOfReq
 
 /** A list is as fresh as its last verified scan. */
 function freshnessOf({ config }: Setup, contents: Contents | null): Freshness[] {
-  const hours: Readonly<Record<string, number>> = config.serve.freshness;
+  const { freshness } = config.serve;
+  const byList: Readonly<Partial<Record<string, number>>> =
+    typeof freshness === 'number' ? { default: freshness } : freshness;
   return resources.lists.map(({ name }) => {
     const list = contents?.lists.find(({ endpoint }) => endpoint === name);
-    const objective = hours[name] ?? 0;
+    const objective = byList[name] ?? byList.default ?? freshnessHours;
     return {
       resource: name,
       at: list?.verified_at ?? null,

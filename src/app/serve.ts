@@ -6,7 +6,6 @@ import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
 import { Metrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import type { Notifier } from '../serve/notify/notifier.js';
-import { seededChance } from '../serve/schedule/agenda.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { Scheduler } from '../serve/schedule/scheduler.js';
 import { fileStore } from '../serve/store.js';
@@ -135,9 +134,7 @@ function assemble(access: ServeAccess, { kill }: ServeOptions): Parts {
     jobs: jobsOf(config),
     run: jobRunner(metered, metrics, kill),
     memory: fileStore(scheduleFile(config.dataDir), scheduleMemory, log),
-    shutdownSeconds: config.serve.shutdownSeconds,
-    retry: config.serve.retry,
-    chance: seededChance(config.dataDir),
+    shutdownSeconds: config.shutdownSeconds,
     ...{ log, clock },
     onSettled: (record) => {
       metrics.run(record);

@@ -49,6 +49,9 @@ const aheadShare = 200;
  */
 const memoryPerAnswer = 128_000_000;
 
+/** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
+const mostInFlight = 12;
+
 /**
  * A client with these settings. It waits for an API that is unavailable for `api.outageMinutes`, or for `maxMinutes` if
  * that is less; with `waits: false` not at all. The caller closes it.
@@ -58,17 +61,17 @@ export function connect(
   { waits = true, maxMinutes }: { readonly waits?: boolean; readonly maxMinutes?: number | undefined } = {},
 ): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
-  const { api, rateLimit } = config;
+  const { api, rateLimit, tuning } = config;
   const memory = machineMemory();
-  const concurrency = Math.max(2, Math.min(api.concurrency, Math.floor(memory / memoryPerAnswer)));
+  const concurrency =
+    tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
     ...credentials,
     budget: rateLimit,
     spendingLogPath: existsSync(config.dataDir) ? spendingLogPath(config.dataDir) : undefined,
     concurrency,
-    timeouts: api.timeouts,
-    maxAnswerBytes: api.maxAnswerBytes,
-    retry: api.retry,
+    timeouts: tuning.timeouts,
+    maxAnswerBytes: tuning.maxAnswerBytes,
     outageMs: waits ? Math.min(api.outageMinutes, maxMinutes ?? api.outageMinutes) * 60_000 : undefined,
     paging: {
       ...api.paging,
@@ -89,7 +92,7 @@ export function limitsOf(config: Config) {
   const { warehouse, publish, analysis } = config;
   return {
     ...openingOf(config),
-    memoryLimit: memoryOf(warehouse.memoryLimit, 'worker'),
+    memoryLimit: isAuto(warehouse.memoryLimit) ? autoLimit('worker') : warehouse.memoryLimit,
     publishMode: Number.parseInt(String(publish.mode), 8),
     publications: { main: publish, also: publish.also },
     businessHours: analysis.businessHours,
@@ -98,24 +101,33 @@ export function limitsOf(config: Config) {
 
 /** The limits of DuckDB for queries, which may need more memory than the worker. */
 export function readingLimitsOf(config: Config) {
-  return { ...openingOf(config), memoryLimit: memoryOf(config.warehouse.queryMemoryLimit, 'query') };
+  return { ...openingOf(config), memoryLimit: autoLimit('query') };
 }
 
 /** The same for the queries of an assistant, which nobody reads before they run. */
 export function assistantLimitsOf(config: Config) {
   return {
     ...openingOf(config),
-    memoryLimit: memoryOf(config.mcp.memoryLimit, 'assistant'),
+    memoryLimit: autoLimit('assistant'),
     spillLimit: '1GB',
   };
 }
 
-function openingOf({ dataDir, encryptionKey, duckdb, warehouse }: Config) {
+/**
+ * Threads of DuckDB for work on whole tables; a batch uses one. The worker waits for requests nearly all the time, and each
+ * thread needs memory of its own.
+ */
+const threads = 2;
+
+function openingOf({ dataDir, encryptionKey, duckdb, tuning }: Config) {
   const { extensionDirectory } = duckdb;
-  const { threads, compression } = warehouse;
-  return { dataDir, encryptionKey, extensionDirectory, threads, compression };
+  return { dataDir, encryptionKey, extensionDirectory, threads: tuning.threads ?? threads };
 }
 
-function memoryOf(setting: string, of: 'worker' | 'query' | 'assistant'): string {
-  return setting.toLowerCase() === 'auto' ? sizeText(memoryBounds(machineMemory())[of]) : setting;
+function isAuto(setting: string): boolean {
+  return setting.toLowerCase() === 'auto';
+}
+
+function autoLimit(of: 'worker' | 'query' | 'assistant'): string {
+  return sizeText(memoryBounds(machineMemory())[of]);
 }

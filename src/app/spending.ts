@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { guardedWindow } from '../api/budget.js';
 import { SpendingLog } from '../api/spending-log.js';
+import { usualTimeouts } from '../api/transport.js';
 import { type Clock, iso, systemClock } from '../base/clock.js';
 import type { Facts, MinuteOfRequests, RecentRequests } from '../base/facts.js';
 import { silentLog } from '../base/log.js';
@@ -21,9 +22,9 @@ export function spendingNow(setup: Setup): Facts['spending'] {
 function heldSlots({ config, clock = systemClock }: Setup): number {
   const path = spendingLogPath(config.dataDir);
   if (!existsSync(path)) return 0;
-  const { rateLimit, api } = config;
+  const { rateLimit, tuning } = config;
   const heldMs = guardedWindow(rateLimit.windowMs);
-  const attemptMs = api.timeouts.totalMs;
+  const { totalMs: attemptMs } = tuning.timeouts ?? usualTimeouts;
   // A user who may not write there sees nothing spent, which is better than no status at all.
   const spendingLog = new SpendingLog({
     path,

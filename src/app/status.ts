@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Iso, iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode } from '../base/errors.js';
 import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
-import { Agenda, seededChance } from '../serve/schedule/agenda.js';
+import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
 import { type RunRecord, scheduleMemory } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
@@ -59,7 +59,7 @@ async function nextRuns({ config, log }: Setup, now: number): Promise<NextRun[] 
   const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
   if (memory === null) return null;
   const jobs = jobsOf(config);
-  const agenda = new Agenda(seededChance(config.dataDir));
+  const agenda = new Agenda();
   return jobs.map((job) => {
     const missed = agenda.begin(job, millis(memory.jobs[job.name]?.settledDue ?? null), now);
     const next = agenda.nextStart(job, now);

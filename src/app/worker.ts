@@ -18,6 +18,8 @@ import { finishForgetting } from './forget-files.js';
 import { followOutages } from './progress.js';
 import { type Access, connect, limitsOf, type Setup, spendingLogPath } from './setup.js';
 
+export { worthCompacting } from '../warehouse/store/compact.js';
+
 /**
  * The composition of a worker: settings in, client, warehouse and queue out, torn down in the reverse order on every
  * path. Nothing here decides anything that a part could decide itself.
@@ -124,7 +126,7 @@ async function openToWrite(
     guard,
   });
   scope.defer('warehouse', () =>
-    warehouse.close({ compactWhen: unlessStopped(config.warehouse.compact, options.stop) }),
+    warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
   );
   await replayJournal(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir);

@@ -19,14 +19,17 @@ import { tableText } from './text.js';
 const explainedKinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type ExplainedKind = (typeof explainedKinds)[number];
 
+/** More rows than this say less to a model than an aggregate does, and fill its context. */
+const maxRows = 500;
+/** Longer than a person waits in a conversation. */
+const querySeconds = 20;
+
 /** What an assistant may read, and how much of it at once. */
 export interface AssistantOptions {
   /** Runs `work` on the published snapshot, which is opened for it: an assistant always sees the newest one. */
   readonly withSnapshot: <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>;
   /** Explains a topic, company, person or conversation by its id or title, in a few lines. */
   readonly explain: (snapshot: Snapshot, kind: ExplainedKind, what: string) => Promise<string>;
-  readonly maxRows: number;
-  readonly querySeconds: number;
   /** The text of docs/cookbook.md, whose questions become prompts. */
   readonly cookbook: string;
   readonly version: string;
@@ -115,7 +118,6 @@ function addCatalogTools(server: McpServer, run: Run): void {
 
 /** The tools whose answers hold texts from outside. */
 function addDataTools(server: McpServer, run: Run, options: AssistantOptions): void {
-  const { maxRows } = options;
   const rowsWanted = (most: number, usual: number) =>
     z
       .number()
@@ -136,7 +138,7 @@ function addDataTools(server: McpServer, run: Run, options: AssistantOptions): v
     'query',
     {
       title: 'Query with SQL',
-      description: `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${options.querySeconds} seconds, and returns a Markdown table.`,
+      description: `Runs one statement of DuckDB's SQL on the published file, read-only, for at most ${querySeconds} seconds, and returns a Markdown table.`,
       inputSchema: {
         sql: z.string().min(1).max(50_000).describe('One statement, such as SELECT … FROM backlog'),
         max_rows: rowsWanted(maxRows, defaultRows),
@@ -202,7 +204,7 @@ interface ToolResult {
 /** Runs the work of one tool: after the others, within its time, and with its error as an answer. */
 type Run = (signal: AbortSignal, work: (snapshot: Snapshot) => Promise<string>) => Promise<ToolResult>;
 
-function runner({ withSnapshot, querySeconds, log }: AssistantOptions): Run {
+function runner({ withSnapshot, log }: AssistantOptions): Run {
   const inTurn = oneAtATime();
   return (signal, work) => inTurn(() => answer(signal, work));
 

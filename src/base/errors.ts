@@ -185,7 +185,7 @@ export interface AnswerSize {
 
 /** The size of an answer that is too large, and what it may be, for messages. */
 export function sizeText({ bytes, most }: Pick<AnswerSize, 'bytes' | 'most'>): string {
-  return `${bytes === null ? `more than ${most}` : bytes} bytes; at most ${most} are read (api.maxAnswerBytes)`;
+  return `${bytes === null ? `more than ${most}` : bytes} bytes; at most ${most} are read`;
 }
 
 /** Recovery: ask for less at once. The answer was larger than it may be. */

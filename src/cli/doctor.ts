@@ -107,7 +107,7 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       ...keyFile('key file', config.api.keyFile),
       ...keyFile('encryption key file', config.encryption.keyFile ?? undefined),
     ];
-    return { checks: [ok('settings', 'complete and valid'), ...files], access };
+    return { checks: [...settingsChecks(config.warnings), ...files], access };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const checks = error.problems.map(({ setting, problem }) =>
@@ -119,6 +119,11 @@ function settings(sources: Sources): { checks: Check[]; access: Found | null } {
       return { checks, access: null };
     }
   }
+}
+
+function settingsChecks(warnings: readonly string[]): Check[] {
+  if (warnings.length === 0) return [ok('settings', 'complete and valid')];
+  return warnings.map((text) => warn('settings', text, 'Remove or rename it in the settings file.'));
 }
 
 /** Other users of this machine must not be able to read a key. */
@@ -234,7 +239,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; probe: P
         ok('key', `accepted by ${access.credentials.baseUrl}`),
         ok('organization', printable(name)),
         clock(found.clockAheadMs),
-        paging(found, access),
+        paging(found),
       ],
     };
   } catch (error) {
@@ -257,7 +262,7 @@ function clock(aheadMs: number | null): Check {
   );
 }
 
-function paging({ paging: first }: Probe, { config }: Access): Check {
+function paging({ paging: first, pageSize }: Probe): Check {
   if (first === null || first.page === null) {
     return warn(
       'paging',
@@ -266,8 +271,7 @@ function paging({ paging: first }: Probe, { config }: Access): Check {
     );
   }
   const size = first.limit === null ? 'an unknown number of items' : counted(first.limit, 'item');
-  const asked = config.api.paging.pageSize;
-  const note = first.limit === null || first.limit === asked ? '' : ` (${asked} requested)`;
+  const note = first.limit === null || first.limit === pageSize ? '' : ` (${pageSize} requested)`;
   return ok('paging', `pages start at ${first.page} and hold ${size}${note}`);
 }
 

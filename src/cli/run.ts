@@ -1,5 +1,5 @@
 import { ExitCode, messageOf, type Problem, SignalhouseError, UsageError } from '../base/errors.js';
-import type { Sources } from '../config/load.js';
+import type { Sources, Tuning } from '../config/load.js';
 import type { Command, Context, Group } from './command.js';
 import { readFlags } from './flags.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
@@ -9,11 +9,12 @@ import { printable, wrap } from './text/layout.js';
 
 /**
  * Runs a command line and returns its exit code. The one place where errors become text on stderr, or JSON on stdout
- * with --json. It never throws.
+ * with --json. It never throws. `tuning` replaces what the program chooses itself.
  */
 export async function run(
   argv: readonly string[],
   commands: readonly (Command | Group)[],
+  tuning?: Tuning,
 ): Promise<ExitCode> {
   surviveClosedPipes();
   try {
@@ -25,7 +26,7 @@ export async function run(
     const { command, args } = parsed;
     return await command.run(
       readFlags(command.flags, args, Object.keys(command.positionals ?? {})),
-      await contextOf(args),
+      await contextOf(args, tuning),
     );
   } catch (error) {
     const failure = failureOf(error);
@@ -39,13 +40,17 @@ export async function run(
   }
 }
 
-async function contextOf(args: Readonly<Record<string, unknown>>): Promise<Context> {
+async function contextOf(
+  args: Readonly<Record<string, unknown>>,
+  tuning: Tuning | undefined,
+): Promise<Context> {
   const dataDir = args['data-dir'];
   const configFile = typeof args.config === 'string' ? args.config : undefined;
   const hasFile = configFile !== undefined || Boolean(process.env.SIGNALHOUSE_CONFIG?.trim());
   const problems = hasFile ? await import('../app/settings-problems.js') : undefined;
   const sources: Sources = {
     env: process.env,
+    tuning,
     configFile,
     flags: dataDir === undefined ? [] : [{ path: 'dataDir', flag: '--data-dir', value: dataDir }],
     // Only a file can set jobs and masks. Loaded only then: the parser of schedules takes 50 ms.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { LakeAccess } from '../app/lake.js';
 import type { ServeAccess } from '../app/serve.js';
 import type { Access, Setup } from '../app/setup.js';
-import type { CheckLake, loadServeConfig } from '../config/load.js';
+import type { CheckLake, Config, loadServeConfig } from '../config/load.js';
 import type { Context } from './command.js';
 import type { TerminalProgress } from './progress/terminal.js';
 
@@ -16,7 +16,7 @@ export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalPro
 export async function setUp({ sources }: Context): Promise<CommandSetup<Setup>> {
   const { loadConfig } = await settings();
   const config = loadConfig(sources);
-  return { config, programVersion: programVersion(), ...(await logging(config.log.level, [])) };
+  return { config, programVersion: programVersion(), ...(await logging(config, [])) };
 }
 
 /** For a command that talks to the API: address and key are required as well. */
@@ -27,7 +27,7 @@ export async function setUpAccess({ sources }: Context): Promise<CommandSetup<Ac
     config,
     credentials,
     programVersion: programVersion(),
-    ...(await logging(config.log.level, [credentials.apiKey])),
+    ...(await logging(config, [credentials.apiKey])),
   };
 }
 
@@ -39,7 +39,7 @@ export async function setUpLake({ sources }: Context, check: CheckLake): Promise
     config,
     lake,
     programVersion: programVersion(),
-    ...(await logging(config.log.level, textsOf(lake))),
+    ...(await logging(config, textsOf(lake))),
   };
 }
 
@@ -56,7 +56,7 @@ export async function setUpLakeAccess(
     credentials,
     lake,
     programVersion: programVersion(),
-    ...(await logging(config.log.level, hidden)),
+    ...(await logging(config, hidden)),
   };
 }
 
@@ -72,17 +72,16 @@ export async function setUpServe(
 ): Promise<ServeAccess> {
   const { loadServeConfig } = await settings();
   const { config, credentials, secrets, lake } = loadServeConfig(sources, check);
-  const { log } = await logging(config.log.level, [
-    credentials.apiKey,
-    ...textsOf(secrets),
-    ...textsOf(lake),
-  ]);
+  const { log } = await logging(config, [credentials.apiKey, ...textsOf(secrets), ...textsOf(lake)]);
   return { config, credentials, secrets, lake, programVersion: programVersion(), log };
 }
 
-/** Log and progress share the terminal: a log line is written above the progress line. */
+/**
+ * Log and progress share the terminal: a log line is written above the progress line. The first lines of the log are the
+ * warnings about the settings.
+ */
 async function logging(
-  level: string,
+  { log: { level }, warnings }: Config,
   secrets: readonly string[],
 ): Promise<Pick<CommandSetup<Setup>, 'log' | 'progress'>> {
   const { createLog } = await import('../base/log.js');
@@ -91,7 +90,9 @@ async function logging(
     ? new (await import('./progress/terminal.js')).TerminalProgress(process.stderr)
     : undefined;
   const around = progress && ((write: () => void) => progress.around(write));
-  return { log: createLog({ level, pretty, secrets, around }), progress };
+  const log = createLog({ level, pretty, secrets, around });
+  for (const warning of warnings) log.warn(warning);
+  return { log, progress };
 }
 
 /** The version of this program, from its package.json, which is beside both dist and src. */

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { EncryptionKey } from '../base/encryption.js';
 import { firstLine, messageOf, type Problem, UsageError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
+import { takeRemoved } from './removed.js';
 import { type Settings, settings } from './schema.js';
 import {
   apiKeyProblem,
@@ -29,7 +30,26 @@ export const variables = {
 
 const numeric = new Set(['SIGNALHOUSE_RATE_LIMIT_REQUESTS', 'SIGNALHOUSE_RATE_LIMIT_WINDOW_MS']);
 
+/**
+ * What the program chooses itself, for a caller that knows better: tests, which have little data and do not wait. Only a
+ * program can hand this in. Whatever is left out is the constant of the part that uses it.
+ */
+export interface Tuning {
+  /** The most requests in flight. */
+  readonly concurrency?: number;
+  readonly timeouts?: Readonly<Record<'connectMs' | 'firstByteMs' | 'totalMs', number>>;
+  readonly maxAnswerBytes?: number;
+  readonly maxItemBytes?: number;
+  /** When a batch is committed. */
+  readonly batch?: Readonly<Record<'megabytes' | 'documents' | 'answers' | 'seconds', number>>;
+  /** Threads of DuckDB. */
+  readonly threads?: number;
+  /** When the live file is rewritten. */
+  readonly compactWhen?: Readonly<Record<'freeShare' | 'freeMegabytes', number>>;
+}
+
 export interface Sources {
+  readonly tuning?: Tuning | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** Values from the command line, over everything else: by dotted setting path, with the flag's name. */
   readonly flags?: readonly { path: string; flag: string; value: unknown }[];
@@ -49,6 +69,9 @@ export interface Config extends Settings {
   readonly dataDir: string;
   /** Read from the file `encryption.keyFile`. */
   readonly encryptionKey: EncryptionKey | undefined;
+  /** Settings of the file that no longer exist, and what replaces each. */
+  readonly warnings: readonly string[];
+  readonly tuning: Tuning;
 }
 
 /** How to reach the API. The key is only here, never among the settings. */
@@ -88,7 +111,7 @@ export function effectiveSettings(sources: Sources): EffectiveSetting[] {
   const { origin, fileValues } = readConfig(sources);
   const flags = new Set((sources.flags ?? []).map(({ flag }) => flag));
   // Required by most commands, so its absence is shown as well.
-  const { encryptionKey: _, ...shown } = config;
+  const { encryptionKey: _, warnings: __, tuning: ___, ...shown } = config;
   const leaves = leavesOf({ ...shown, api: { baseUrl: undefined, ...config.api } });
   return leaves.map(([path, value]) => {
     const setting = dotted(path);
@@ -242,6 +265,7 @@ function readConfig(sources: Sources): Read {
   const file = fileOf(sources);
   const values =
     file === undefined ? {} : readFile(resolve(cwd, file), file, problems, sources.configFile !== undefined);
+  const warnings = takeRemoved(values).map((warning) => `${file}: ${warning}`);
   const fileValues = structuredClone(values);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
@@ -274,7 +298,7 @@ function readConfig(sources: Sources): Read {
   if (encryptionKey && 'problem' in encryptionKey) problems.push(encryptionKey);
   const config =
     parsed.success && !(encryptionKey && 'problem' in encryptionKey)
-      ? { ...withAbsolutePaths(parsed.data, cwd), encryptionKey }
+      ? { ...withAbsolutePaths(parsed.data, cwd), encryptionKey, warnings, tuning: sources.tuning ?? {} }
       : undefined;
   return { config, origin, values, fileValues, problems };
 }

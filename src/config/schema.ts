@@ -1,54 +1,31 @@
 import { z } from 'zod';
 import { canonicalZone } from '../base/clock.js';
 import { publishedFileName } from '../base/published-file.js';
-import { type ListName, resources } from '../contract/resources.js';
+import { resources } from '../contract/resources.js';
 
 /**
- * Every setting with its default and its description. config/default.yaml is the same list for people; a test keeps the
- * two equal. Objects are strict: a misspelt setting is an error, never ignored.
+ * Every setting with its default and its description; `npm run generate` writes config/default.yaml from it. Objects are
+ * strict: a misspelt setting is an error, never ignored. What the program can choose as well as any user is not a setting.
  */
 
 const positive = z.number().int().min(1);
 /** Node fires a timer with a longer delay at once. */
 const longestTimerMs = 2_147_483_647;
 const milliseconds = positive.max(longestTimerMs);
-const days = z.number().min(0.01);
 const text = z.string().trim().min(1);
 
 /** A section, which may be left out as a whole. */
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
 
 const api = section({
-  baseUrl: text.optional().describe('The address of the API, ending in /v1.'),
-  keyFile: text.optional().describe('A file that holds the API key, for example a mounted secret.'),
-  concurrency: positive
-    .max(64)
-    .default(12)
-    .describe('Maximum number of requests in flight; at most one for each 128 MB of memory.'),
-  timeouts: section({
-    connectMs: milliseconds.default(5_000).describe('Connect timeout.'),
-    firstByteMs: milliseconds
-      .default(20_000)
-      .describe('Time from sending a request to the first byte of its answer.'),
-    totalMs: milliseconds
-      .default(30_000)
-      .describe('Total time of one attempt, even if the answer keeps arriving slowly.'),
-  }),
-  maxAnswerBytes: positive
-    .default(67_108_864)
-    .describe(
-      'Maximum size of an answer. A larger page of a list is requested again with half as many items. Whatever is larger alone is left out, with its size in ops.rejected_records, and fetched once this is raised.',
-    ),
-  retry: section({
-    attempts: positive
-      .max(20)
-      .default(5)
-      .describe('Maximum number of attempts at a request that fails with a transient error.'),
-    baseMs: milliseconds
-      .default(500)
-      .describe('Wait before the first retry; it doubles with every retry, with jitter.'),
-    maxMs: milliseconds.default(30_000).describe('Longest wait between two attempts.'),
-  }),
+  baseUrl: text
+    .optional()
+    .describe('The address of the API, ending in /v1.')
+    .meta({ example: 'https://api.example.com/v1' }),
+  keyFile: text
+    .optional()
+    .describe('A file that holds the API key, for example a mounted secret.')
+    .meta({ example: '/run/secrets/signalhouse_api_key' }),
   outageMinutes: z
     .number()
     .min(0)
@@ -58,10 +35,6 @@ const api = section({
   paging: section({
     pageParameter: text.default('page').describe('Name of the query parameter for the page number.'),
     limitParameter: text.default('limit').describe('Name of the query parameter for the page size.'),
-    pageSize: positive
-      .max(1_000)
-      .default(100)
-      .describe('Page size to ask for; the server may use another one.'),
   }),
 });
 
@@ -70,37 +43,14 @@ const rateLimit = section({
   windowMs: milliseconds.default(60_000).describe('Length of the window in milliseconds.'),
 });
 
-const memory = z
-  .string()
-  .regex(/^(auto|\d+(\.\d+)?\s?([KMGT]i?B))$/i, 'must be auto or a size such as 128MB or 2GB')
-  .default('auto');
-
 const warehouse = section({
-  memoryLimit: memory.describe(
-    'Memory limit of DuckDB, such as 512MB. auto follows the memory of the machine or container: a quarter of it up to 1 GB, 256 MB up to 4 GB, then a sixteenth; at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
-  ),
-  queryMemoryLimit: memory.describe(
-    'Memory limit of sql, export and status, which read the published file while the worker runs. auto is half of the memory of the machine or container, but at least 256 MB.',
-  ),
-  threads: positive
-    .max(256)
-    .default(2)
-    .describe('Threads that DuckDB may use for work on whole tables; a batch uses one.'),
-  compression: z
-    .enum(['auto', 'zstd'])
+  memoryLimit: z
+    .string()
+    .regex(/^(auto|\d+(\.\d+)?\s?([KMGT]i?B))$/i, 'must be auto or a size such as 128MB or 2GB')
     .default('auto')
     .describe(
-      'How texts are compressed. With auto, DuckDB 1.1.2 or newer can read the files; with zstd, they are a third smaller, and DuckDB 1.4.5 or newer is needed.',
+      'Memory limit of DuckDB, such as 512MB. auto follows the memory of the machine or container: a quarter of it up to 1 GB, 256 MB up to 4 GB, then a sixteenth; at least 128 MB and at most 2 GB. What does not fit is spilled to the data directory; work that cannot be spilled gets more.',
     ),
-  compact: section({
-    freeShare: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.4)
-      .describe('The live file is rewritten when more than this share of it is unused'),
-    freeMegabytes: z.number().min(0).default(64).describe('and more than this many megabytes are unused.'),
-  }),
 });
 
 const duckdb = section({
@@ -112,38 +62,19 @@ const duckdb = section({
     ),
 });
 
-/** An age for each child resource, in the order of the resource table. */
-function maxAgeDays<N extends string>(defaults: Readonly<Record<N, number>>) {
-  const shape = Object.entries<number>(defaults).map(([name, value]) => [name, days.default(value)]);
-  return section(Object.fromEntries(shape) as Record<N, z.ZodDefault<typeof days>>).describe(
-    'By child endpoint: fetched again after this many days, changed or not.',
-  );
-}
-
-const sync = {
+const sync = section({
+  recheck: z
+    .number()
+    .min(0.01)
+    .max(100)
+    .default(1)
+    .describe(
+      'Every detail is fetched again at the latest after its age in the table of docs/how-it-syncs.md times this, changed or not. Smaller is fresher and takes more requests.',
+    ),
   personGroups: z
     .enum(['without_company', 'all', 'never'])
     .default('without_company')
     .describe("People whose conversations are fetched by person; a company's people come with the company."),
-  maxItemBytes: positive
-    .default(16_777_216)
-    .describe(
-      'Maximum size of one item (a message, a topic …). A larger one is rejected alone, with its size, into ops.rejected_records.',
-    ),
-  scanAttempts: positive
-    .max(10)
-    .default(3)
-    .describe('Maximum number of scans of a list in one run until one is verified.'),
-  batch: section({
-    megabytes: z
-      .number()
-      .min(0.1)
-      .default(5)
-      .describe('A batch is committed when it holds this many megabytes of documents,'),
-    documents: positive.default(4_000).describe('or this many documents,'),
-    answers: positive.default(50).describe('or the answers of this many requests,'),
-    seconds: z.number().min(0.1).default(5).describe('or when it is this many seconds old.'),
-  }),
   deletes: section({
     maxShare: z
       .number()
@@ -163,11 +94,7 @@ const sync = {
     .min(0)
     .default(30)
     .describe('Minutes between two publications during a long run; 0 publishes only at its end.'),
-  shutdownSeconds: positive
-    .max(3_600)
-    .default(25)
-    .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
-};
+});
 
 const profile = z
   .enum(['none', 'analysts', 'strict'])
@@ -181,14 +108,22 @@ const privacy = {
   exclude: z
     .array(text)
     .default([])
-    .describe('Schemas, tables, views and columns to leave out besides, such as ops or messages.metadata.'),
+    .describe('Schemas, tables, views and columns to leave out besides, such as ops or messages.metadata.')
+    .meta({ example: ['messages.metadata', 'automation_templates'] }),
   mask: z
     // YAML reads null without quotes as no value.
     .record(text, z.union([z.null(), z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe(
       'Columns to mask besides, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
-    ),
+    )
+    .meta({
+      example: {
+        'people.primary_email': 'hash',
+        'authors.display_name': 'initials',
+        'topics.summary': 'truncate:100',
+      },
+    }),
 };
 
 const publish = section({
@@ -220,7 +155,8 @@ const publish = section({
     .default([])
     .describe(
       'More files to publish into the data directory, each with file, profile, exclude and mask of its own.',
-    ),
+    )
+    .meta({ example: [{ file: 'signals-strict.duckdb', profile: 'strict', exclude: ['ops'] }] }),
 });
 
 const lake = section({
@@ -232,12 +168,14 @@ const lake = section({
     .optional()
     .describe(
       'Address of the catalog: of the Iceberg REST catalog (https://…), or of the PostgreSQL database of DuckLake (postgres://user@host/database). Without it there is no lake.',
-    ),
+    )
+    .meta({ example: 'https://catalog.example.com/iceberg' }),
   warehouse: text
     .optional()
     .describe(
       "iceberg: the catalog's name of the warehouse; ducklake: where files are written, s3://bucket/path.",
-    ),
+    )
+    .meta({ example: 'signals' }),
   namespace: text
     .regex(/^[\w{}-]+$/, 'may have letters, digits, _ and -, and {org} for the id of the organization')
     .default('signals_{org}')
@@ -248,13 +186,21 @@ const lake = section({
     .optional()
     .describe(
       'A PostgreSQL database (postgres://user@host/database) whose advisory lock lets one worker publish at a time. Required for a shared namespace.',
-    ),
+    )
+    .meta({ example: 'postgres://signals@postgres.example.com/signals' }),
   oauth2Server: text
     .optional()
-    .describe("Where the Iceberg catalog's clients get tokens; without it, v1/oauth/tokens of the catalog."),
-  oauth2Scope: text.optional().describe('The scope that they ask for.'),
+    .describe("Where the Iceberg catalog's clients get tokens; without it, v1/oauth/tokens of the catalog.")
+    .meta({ example: 'https://login.example.com/oauth2/token' }),
+  oauth2Scope: text
+    .optional()
+    .describe('The scope that they ask for.')
+    .meta({ example: 'PRINCIPAL_ROLE:ALL' }),
   s3: section({
-    endpoint: text.optional().describe('Address of the object store; without it, that of AWS in the region.'),
+    endpoint: text
+      .optional()
+      .describe('Address of the object store; without it, that of AWS in the region.')
+      .meta({ example: 'https://s3.example.com' }),
     region: text.default('us-east-1').describe('Its region.'),
     pathStyle: z
       .boolean()
@@ -266,7 +212,7 @@ const lake = section({
     .default('none')
     .describe('What the lake leaves out and masks of the published file: none, analysts or strict.'),
 }).describe(
-  'Where signalhouse lake publishes the tables of the published file. Secrets come from variables or files.',
+  'Where signalhouse lake publishes the tables of the published file. Secrets come from variables or files. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are the keys of the object store; SIGNALHOUSE_LAKE_TOKEN (or SIGNALHOUSE_LAKE_CLIENT_ID and SIGNALHOUSE_LAKE_CLIENT_SECRET) is for the Iceberg catalog; SIGNALHOUSE_LAKE_USER and SIGNALHOUSE_LAKE_PASSWORD are for PostgreSQL. Each has a variable with _FILE at its end that names a file instead.',
 );
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
@@ -288,7 +234,9 @@ const analysis = section({
       .describe('Working days: mon, tue, wed, thu, fri, sat, sun.'),
     opens: timeOfDay.default('09:00').describe('When work begins on each of them.'),
     closes: timeOfDay.default('17:00').describe('When work ends on each of them; 24:00 is midnight.'),
-  }).refine(({ opens, closes }) => opens < closes, { path: ['closes'], message: 'must be later than opens' }),
+  })
+    .refine(({ opens, closes }) => opens < closes, { path: ['closes'], message: 'must be later than opens' })
+    .describe('The working hours of response_times and conversation_turns in the published file.'),
 });
 
 const push = section({
@@ -304,33 +252,50 @@ const push = section({
     .describe(
       'Whether every import, also of the drop folder, changes what a topic or company was merged into (--follow-merges).',
     ),
-  companiesPerRequest: positive
-    .max(1_000)
-    .default(50)
-    .describe('Maximum number of companies in one request.'),
-  remoteFreshSeconds: positive
-    .default(300)
-    .describe(
-      'The current value is read from the API before a change is sent, unless it was read within this many seconds.',
-    ),
 });
 
 const job = z.strictObject({
-  name: text,
-  run: z.enum(['sync', 'push', 'sync+push', 'export', 'lake']),
-  cron: text,
-  timezone: text.default('UTC'),
-  jitterSeconds: z.number().min(0).max(86_400).default(0),
-  catchUp: z.boolean().default(true),
-  overlap: z.enum(['wait', 'skip']).default('wait'),
-  maxRequests: positive.optional(),
-  maxMinutes: z.number().min(0.01).optional(),
+  name: text.describe('Shown on the status page and in metrics; used in POST /jobs/NAME/run.'),
+  run: z
+    .enum(['sync', 'push', 'sync+push', 'export', 'lake'])
+    .describe(
+      'sync, push, sync+push, export (writes every table to reports/NAME in the data directory), or lake (publishes the published file to the lake).',
+    ),
+  cron: text.describe(
+    'Minute, hour, day, month and weekday; if both day and weekday are given, both must match.',
+  ),
+  timezone: text
+    .default('UTC')
+    .describe('Time zone of the schedule; in the hour that a clock change repeats, a job runs once.'),
+  catchUp: z
+    .boolean()
+    .default(true)
+    .describe('Whether a missed run runs once after a restart (a job that never ran counts as missed).'),
+  overlap: z
+    .enum(['wait', 'skip'])
+    .default('wait')
+    .describe('What to do when the job is due while another job runs: wait or skip.'),
+  maxRequests: positive
+    .optional()
+    .describe('Maximum number of requests of a run; when it reaches it, it stops and keeps what it has.')
+    .meta({ example: 5000 }),
+  maxMinutes: z
+    .number()
+    .min(0.01)
+    .optional()
+    .describe('Maximum number of minutes of a run, likewise.')
+    .meta({ example: 50 }),
 });
 
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
-const hours = (what: string) =>
-  z.number().min(0).default(26).describe(`Hours after which ${what} are stale; 0: no objective.`);
+const hours = z.number().min(0);
+/** What `serve.freshness` is by default, also for the lists that it leaves out. */
+export const freshnessHours = 26;
+const freshness = z.union(
+  [hours, z.partialRecord(z.enum(['default', ...resources.lists.map(({ name }) => name)]), hours)],
+  `must be hours of at least 0, or a mapping of such hours by list: default, ${resources.lists.map(({ name }) => name).join(', ')}`,
+);
 
 const mailAddress = z
   .string()
@@ -345,7 +310,10 @@ const notify = section({
       'Form of the messages to the webhook: slack (Slack and compatible services), teams (a workflow of Microsoft Teams) or json.',
     ),
   email: section({
-    host: text.optional().describe('The SMTP server; without it no e-mail is sent.'),
+    host: text
+      .optional()
+      .describe('The SMTP server; without it no e-mail is sent.')
+      .meta({ example: 'smtp.example.com' }),
     port: z.number().int().min(1).max(65_535).default(587).describe('Its port: usually 587, or 465 for tls.'),
     security: z
       .enum(['starttls', 'tls', 'none'])
@@ -355,11 +323,21 @@ const notify = section({
       .optional()
       .describe(
         'Login, if the server wants one; the password is in SIGNALHOUSE_SMTP_PASSWORD (or SIGNALHOUSE_SMTP_PASSWORD_FILE).',
-      ),
-    from: mailAddress.optional().describe('The address of the sender.'),
-    to: z.array(mailAddress).default([]).describe('The addresses that are notified.'),
+      )
+      .meta({ example: 'signalhouse' }),
+    from: mailAddress
+      .optional()
+      .describe('The address of the sender.')
+      .meta({ example: 'signalhouse@example.com' }),
+    to: z
+      .array(mailAddress)
+      .default([])
+      .describe('The addresses that are notified.')
+      .meta({ example: ['operations@example.com'] }),
   }),
-}).describe('Notifications about failures and stale data: by webhook, by e-mail, or both.');
+}).describe(
+  'Notifications about failures and stale data: by webhook, by e-mail, or both. `serve --test-notification` sends a test.',
+);
 
 const serve = section({
   host: text
@@ -384,68 +362,31 @@ const serve = section({
     .describe(
       'Whether /report shows the report, with titles of topics and conversations and names of companies and users.',
     ),
-  shutdownSeconds: positive
-    .max(3_600)
-    .default(25)
-    .describe('Seconds after SIGTERM for the running job to commit and publish.'),
   jobs: z
     .array(job)
     .prefault([nightly])
     .describe(
       'Jobs and their schedules. They run one at a time, because a job holds the warehouse while it runs.',
     ),
-  retry: section({
-    firstMinutes: z
-      .number()
-      .min(0.01)
-      .max(1_440)
-      .default(5)
-      .describe('Minutes until a job is tried again after an outage of the API ended it;'),
-    maxMinutes: z
-      .number()
-      .min(0.01)
-      .max(1_440)
-      .default(60)
-      .describe('they double with every retry up to this, until the job is due again.'),
-  }),
-  freshness: section(
-    Object.fromEntries(resources.lists.map(({ name }) => [name, hours(name.replaceAll('_', ' '))])) as Record<
-      ListName,
-      ReturnType<typeof hours>
-    >,
-  ).describe(
-    'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified.',
-  ),
+  freshness: freshness
+    .default(freshnessHours)
+    .describe(
+      'Maximum age of a verified list, in hours: when it is older, `status` exits 3 and people are notified. A nightly run reads every list, so 26 hours allow it two hours. 0: no objective. By list where they differ.',
+    )
+    .meta({ example: { default: 26, people: 50, channels: 0 } }),
   notify,
-});
-
-const mcp = section({
-  maxRows: positive
-    .max(10_000)
-    .default(500)
-    .describe('Maximum number of rows in one answer; an assistant gets 50 unless it asks for more.'),
-  querySeconds: z
-    .number()
-    .min(0.1)
-    .max(3_600)
-    .default(20)
-    .describe('Seconds after which a query is stopped.'),
-  memoryLimit: memory.describe(
-    'Memory limit of its queries. auto is a quarter of the memory of the machine or container, but at least 128 MB and at most 2 GB. A query may spill 1 GB to the disk.',
-  ),
-});
-
-const kept = (days: number) => z.number().min(1).default(days);
+}).describe(
+  'For `signalhouse serve`. Its secrets are never in a settings file: SIGNALHOUSE_SERVE_TOKEN (or SIGNALHOUSE_SERVE_TOKEN_FILE) enables the routes that change something, SIGNALHOUSE_WEBHOOK_URL (or SIGNALHOUSE_WEBHOOK_URL_FILE) receives notifications about failures and stale data.',
+);
 
 const retention = section({
-  requestsDays: kept(30).describe('Days that requests to the API are kept (ops.requests).'),
-  runsDays: kept(400).describe(
-    'Days that runs are kept (ops.runs; the last run of each command stays), and rejected records and undocumented fields that were not seen again.',
-  ),
-  attemptsDays: kept(400).describe('Days that attempts at settled changes are kept (ops.change_attempts).'),
-  scansDays: kept(90).describe(
-    'Days that scans of lists are kept (ops.scans); the last scan of each list stays.',
-  ),
+  recordsDays: z
+    .number()
+    .min(1)
+    .default(400)
+    .describe(
+      'Days that the records of the worker are kept: runs (ops.runs; the last run of each command stays), attempts at settled changes, and rejected records and undocumented fields that were not seen again. Requests to the API are kept for 30 of these days, scans of lists for 90.',
+    ),
   deletedContentDays: z
     .union([z.literal('never'), z.number().min(0)], 'must be a number of days of at least 0, or never')
     .default(30)
@@ -470,27 +411,25 @@ const log = section({
     .describe('Log level: fatal, error, warn, info, debug, trace or silent.'),
 });
 
-/** The settings of a program whose child resources have these default ages. */
-export function settingsFor<N extends string>(ages: Readonly<Record<N, number>>) {
-  return z.strictObject({
-    dataDir: text.default('./data').describe('Directory of the warehouse and all its files.'),
-    api,
-    rateLimit,
-    warehouse,
-    duckdb,
-    sync: section({ maxAgeDays: maxAgeDays(ages), ...sync }),
-    publish,
-    lake,
-    analysis,
-    push,
-    serve,
-    mcp,
-    retention,
-    encryption,
-    log,
-  });
-}
-
-export const settings = settingsFor(resources.maxAgeDays);
+export const settings = z.strictObject({
+  dataDir: text.default('./data').describe('Directory of the warehouse and all its files.'),
+  shutdownSeconds: positive
+    .max(3_600)
+    .default(25)
+    .describe('Seconds after SIGTERM to finish what is in flight, commit and publish.'),
+  api,
+  rateLimit,
+  warehouse,
+  duckdb,
+  sync,
+  publish,
+  lake,
+  analysis,
+  push,
+  serve,
+  retention,
+  encryption,
+  log,
+});
 
 export type Settings = z.infer<typeof settings>;

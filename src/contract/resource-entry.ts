@@ -124,7 +124,7 @@ export interface ChildEntry extends Entry {
   readonly existsWith?: ItemPath;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
-  /** Fetched again after so many days, changed or not: the default of `sync.maxAgeDays`. */
+  /** Fetched again after so many days, changed or not, times `sync.recheck`. */
   readonly maxAgeDays: number;
   /**
    * The fields of the list item whose change makes this child due. Never a whole item, and nothing that changes by

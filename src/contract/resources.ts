@@ -16,7 +16,7 @@ import { topicEmbedded, topicResources } from './topics.js';
 
 /**
  * THE table of what there is: every list and every child resource, by its name. The name is used in tables, messages,
- * metrics, `sync.maxAgeDays` and `--only`. Everything that goes from resource to resource is derived from this table:
+ * metrics and `--only`. Everything that goes from resource to resource is derived from this table:
  * endpoints, requests, what is due, how answers are taken in, what is removed, the age settings and their documentation.
  * A new child resource is an entry beside its schema, one migration and one model.
  */
@@ -40,7 +40,7 @@ const embedded = {
 
 type Entries = typeof entries;
 type ResourceName = keyof Entries;
-export type ListName = { [N in ResourceName]: Entries[N] extends { parent: null } ? N : never }[ResourceName];
+type ListName = { [N in ResourceName]: Entries[N] extends { parent: null } ? N : never }[ResourceName];
 export type ChildName = Exclude<ResourceName, ListName>;
 
 /** The read endpoints by the name under which they are called. */
@@ -74,8 +74,6 @@ export interface Resources {
   readonly embedded: Readonly<Record<string, EmbeddedEntry>>;
   /** By the name under which they are called. */
   readonly endpoints: Readonly<Record<string, ReadEndpoint>>;
-  /** The default of `sync.maxAgeDays`, in the order of the table. */
-  readonly maxAgeDays: Readonly<Record<string, number>>;
 }
 
 /**
@@ -113,7 +111,6 @@ export function resourcesOf(
     children: children.toSorted((a, b) => a.weight - b.weight),
     embedded: inside,
     endpoints,
-    maxAgeDays: Object.fromEntries(children.map(({ name, maxAgeDays }) => [name, maxAgeDays])),
   };
 }
 
@@ -192,6 +189,4 @@ export function detailOf({ children }: Pick<Resources, 'children'>, list: List):
 }
 
 /** The program's own table. */
-export const resources = resourcesOf(entries) as Resources & {
-  readonly maxAgeDays: Readonly<Record<ChildName, number>>;
-};
+export const resources = resourcesOf(entries);

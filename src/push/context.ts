@@ -9,16 +9,11 @@ import type { OnConflict } from './reconcile.js';
 /** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface PushSettings extends RunSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly api: {
-    readonly paging: { readonly pageSize: number };
-    readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number };
-  };
-  readonly push: {
-    readonly onConflict: OnConflict | 'skip';
-    readonly companiesPerRequest: number;
-    readonly remoteFreshSeconds: number;
-  };
+  readonly push: { readonly onConflict: OnConflict | 'skip' };
 }
+
+/** Companies that are changed by one request. The document states no limit; where one is refused, each half is sent by itself. */
+export const companiesPerRequest = 50;
 
 /** What every step of one push has at hand. */
 export interface PushContext extends RunContext<PushSettings> {

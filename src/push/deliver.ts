@@ -126,14 +126,14 @@ async function recover(
   error: unknown,
   tries: Tries,
 ): Promise<Delivered | 'again'> {
-  const { clock, config, stop } = context;
+  const { clock, api, stop } = context;
   const settled = { kind: 'settled' } as const;
   if (isConflict(error)) {
     if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return settled;
     const pause = pausesMs[tries.conflicts];
     tries.conflicts += 1;
     if (pause === undefined) return settleAfterLastConflict(context, delivery, error);
-    await clock.sleep(Math.min(pause, config.api.retry.maxMs), stop);
+    await clock.sleep(Math.min(pause, api.retry.maxMs), stop);
     return 'again';
   }
   if (!isServerError(error) && !(error instanceof OutdatedError)) throw error;
@@ -141,8 +141,8 @@ async function recover(
   if (!(await mustSendAgain(context, delivery, error.message))) return settled;
   if (error instanceof OutdatedError) return 'again';
   tries.failures += 1;
-  if (tries.failures >= config.api.retry.attempts) throw error;
-  await clock.sleep(backoffMs(tries.failures, config.api.retry, Math.random()), stop);
+  if (tries.failures >= api.retry.attempts) throw error;
+  await clock.sleep(backoffMs(tries.failures, api.retry, Math.random()), stop);
   return 'again';
 }
 

@@ -3,7 +3,7 @@ import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, Patch, Status } from './change.js';
-import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
+import { CircuitBreaker, companiesPerRequest, type PushSettings, type StoredCounts } from './context.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import { type ChangeFacts, withFacts } from './entities.js';
 import type { Queue } from './queue/queue.js';
@@ -54,7 +54,7 @@ export async function previewPush(
   }
   const conflicts = compared.flatMap(conflictsIn);
   const failures = compared.flatMap(failuresIn);
-  const fresh = compared.flatMap((one) => deliveriesOf(one, config.push.companiesPerRequest));
+  const fresh = compared.flatMap((one) => deliveriesOf(one));
   const deliveries = [...again, ...fresh];
   const about = deliveries.flatMap((delivery) => delivery.changes);
   const known = new Map((await withFacts(parts.store, about)).map((change) => [change.id, change]));
@@ -124,7 +124,7 @@ function failuresIn({ comparisons, unread }: Compared): Change[] {
   return [...unread, ...notFound];
 }
 
-function deliveriesOf({ entityType, comparisons }: Compared, companiesPerRequest: number): Delivery[] {
+function deliveriesOf({ entityType, comparisons }: Compared): Delivery[] {
   return entityType === 'topic'
     ? comparisons.flatMap((one) => topicDelivery(one) ?? [])
     : inRequests(comparisons, companiesPerRequest).flatMap((part) => companyDelivery(part) ?? []);

@@ -1,5 +1,6 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
+import { usualPageSize } from '../api/page.js';
 import { pages } from '../api/paging.js';
 import type { Arrival } from '../base/clock.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
@@ -170,12 +171,12 @@ function documentOf(
 }
 
 async function readListed(
-  { api, stop, config, storedCounts }: ReadContext,
+  { api, stop, storedCounts }: ReadContext,
   entityType: EntityType,
   fieldsById: ReadonlyMap<string, readonly string[]>,
 ): Promise<Map<string, Remote>> {
   const found = new Map<string, Remote>();
-  const expectedPages = Math.max(1, Math.ceil(storedCounts[entityType] / config.api.paging.pageSize));
+  const expectedPages = Math.max(1, Math.ceil(storedCounts[entityType] / usualPageSize));
   if (fieldsById.size <= expectedPages) return found;
   const options = { priority: Priority.push, signal: stop };
   let read = 0;
@@ -191,7 +192,7 @@ async function readListed(
           found.set(item.id, { values, listed: true });
       }
       const left = fieldsById.size - found.size;
-      const size = page.limit ?? config.api.paging.pageSize;
+      const size = page.limit ?? usualPageSize;
       const pagesLeft = Math.ceil(((page.totalCount ?? 0) - read * size) / size);
       // Reading on costs one request per page, stopping costs one per entity that was not found yet.
       if (page.last || left <= Math.max(1, pagesLeft)) break;

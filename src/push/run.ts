@@ -3,7 +3,13 @@ import type { SignalhouseError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
 import { type RunParts, runLifecycle } from '../run/lifecycle.js';
 import type { Change } from './change.js';
-import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
+import {
+  CircuitBreaker,
+  companiesPerRequest,
+  type PushContext,
+  type PushSettings,
+  storedCounts,
+} from './context.js';
 import { withFacts } from './entities.js';
 import type { Queue } from './queue/queue.js';
 import { changeResult, type PushOptions, type PushReport } from './report.js';
@@ -121,7 +127,7 @@ function leftOf({ queue, config }: PushContext): PushReport['left'] {
   const open = queue.withStatus('queued', 'sending');
   const entities = (type: Change['entityType']) =>
     new Set(open.filter(({ entityType }) => entityType === type).map(({ entityId }) => entityId)).size;
-  const requests = entities('topic') + Math.ceil(entities('company') / config.push.companiesPerRequest);
+  const requests = entities('topic') + Math.ceil(entities('company') / companiesPerRequest);
   return {
     queued: queue.withStatus('queued').length,
     sending: queue.withStatus('sending').length,

@@ -6,7 +6,7 @@ import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change } from './change.js';
-import { brokenText, type PushContext, updateEndpoint } from './context.js';
+import { brokenText, companiesPerRequest, type PushContext, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
 import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
 import type { EntityType } from './fields.js';
@@ -29,7 +29,7 @@ export class Sender {
 
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
-    const { observer, config, clock } = this.#context;
+    const { observer, clock } = this.#context;
     this.#supersedeCovered(entityType);
     const queued = queuedById(this.#context, entityType);
     if (queued.size === 0) return;
@@ -46,7 +46,7 @@ export class Sender {
       // What an outage has made out of date is read once more, together: the list may be cheaper than each by its id.
       for (let round = 1; part.size > 0; round += 1) {
         const readAt = clock.monotonic();
-        const isFresh = () => clock.monotonic() - readAt < config.push.remoteFreshSeconds * 1_000;
+        const isFresh = () => clock.monotonic() - readAt < remoteFreshMs;
         const beforeOutage = untilOutage(this.#context);
         const comparisons = await this.#compareAll(entityType, part);
         const sending = comparisons.filter(({ send }) => send);
@@ -175,7 +175,7 @@ export class Sender {
     isCurrent: () => boolean,
     progress: (settled: number) => void,
   ): Promise<void> {
-    for (const together of inRequests(comparisons, this.#context.config.push.companiesPerRequest)) {
+    for (const together of inRequests(comparisons, companiesPerRequest)) {
       await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
     }
   }
@@ -276,9 +276,15 @@ export function fieldsIn(changes: readonly Change[]): string[] {
   return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
 }
 
+/**
+ * What was read is compared and sent within this time, or read again: a colleague's change in between would be overwritten.
+ * Less would read every entity of a large sheet twice at 120 requests a minute.
+ */
+const remoteFreshMs = 300_000;
+
 /** As many entities as can be sent before what was read about them is too old. */
-function portionSize({ config: { rateLimit, push } }: PushContext): number {
-  const windows = (push.remoteFreshSeconds * 1_000) / rateLimit.windowMs;
+function portionSize({ config: { rateLimit } }: PushContext): number {
+  const windows = remoteFreshMs / rateLimit.windowMs;
   return Math.max(1, Math.floor(rateLimit.requests * windows));
 }
 

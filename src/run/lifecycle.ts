@@ -25,9 +25,9 @@ import { type RequestCounts, RunTally, requestRecord } from './tally.js';
 
 /** The settings that every run uses, in the shape of the configuration. */
 export interface RunSettings {
-  readonly sync: { readonly batch: BatchLimits; readonly publishEveryMinutes: number };
+  readonly sync: { readonly publishEveryMinutes: number };
   readonly retention: Retention;
-  readonly warehouse: { readonly compact: CompactWhen };
+  readonly tuning?: { readonly batch?: BatchLimits; readonly compactWhen?: CompactWhen };
 }
 
 /** What the caller of a run may ask for, whatever the run does. */
@@ -206,7 +206,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
     const trimNote = await trim(parts, endedAt);
     if (trimNote !== null) context.notes.push(trimNote);
     observer.phase('publish', null);
-    const compactWhen = unlessStopped(parts.config.warehouse.compact, options.stop);
+    const compactWhen = unlessStopped(options.stop, parts.config.tuning?.compactWhen);
     const { path, bytes, ms, userViews } = await warehouse.publish({ compactWhen });
     context.notes.push(...leftOutTexts(userViews));
     observer.phaseEnd(`${(bytes / 1e6).toFixed(1)} MB`);
@@ -247,7 +247,7 @@ function contextOf<Settings extends RunSettings>(
   const publishIfDue = publisher(config, { warehouse, merge }, { clock, log });
   const batcher = new Batcher({
     runId,
-    limits: config.sync.batch,
+    limits: config.tuning?.batch,
     append: async (batch, isWhole) => {
       await warehouse.append(batch);
       await afterBatch();

@@ -1,8 +1,6 @@
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
-import type { RunContext, RunParts } from '../run/lifecycle.js';
+import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
-import type { BatchLimits } from '../warehouse/load/batcher.js';
-import type { CompactWhen } from '../warehouse/store/compact.js';
 import type { Retention } from '../warehouse/store/runs.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import { SchemaDrift } from './landing/schema-drift.js';
@@ -11,29 +9,23 @@ import { SeenContent } from './landing/seen-content.js';
 /** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface SyncSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly api: {
-    readonly maxAnswerBytes: number;
-    readonly paging: { readonly pageSize: number };
-  };
   readonly sync: {
-    readonly maxAgeDays: Readonly<Record<string, number>>;
+    /** Times the ages of the resource table. */
+    readonly recheck: number;
     readonly personGroups: 'without_company' | 'all' | 'never';
-    readonly scanAttempts: number;
-    readonly maxItemBytes: number;
-    readonly batch: BatchLimits;
     readonly deletes: { readonly maxShare: number; readonly maxRows: number };
     readonly publishEveryMinutes: number;
   };
   readonly retention: Retention;
-  readonly warehouse: { readonly compact: CompactWhen };
+  readonly tuning?: RunSettings['tuning'] & { readonly maxItemBytes?: number };
 }
 
 /** Seconds after which a child is fetched again, changed or not. */
 export function maxAgeSeconds(
-  { name, maxAgeDays }: Child,
-  { sync }: { readonly sync: Pick<SyncSettings['sync'], 'maxAgeDays'> },
+  { maxAgeDays }: Child,
+  { sync }: { readonly sync: Pick<SyncSettings['sync'], 'recheck'> },
 ): number {
-  return (sync.maxAgeDays[name] ?? maxAgeDays) * 86_400;
+  return maxAgeDays * sync.recheck * 86_400;
 }
 
 /**
@@ -68,6 +60,8 @@ export interface SyncParts extends RunParts<SyncSettings> {
 export interface Context extends RunContext<SyncSettings> {
   readonly resources: Resources;
   readonly acceptDeletes: boolean;
+  /** The most scans of a list until one is verified; scan.ts says how many unless a test does. */
+  readonly scanAttempts?: number;
   /** Things that went wrong while the rest went on. */
   readonly failures: Failure[];
   /** What the items of this run look like. */
@@ -96,7 +90,7 @@ export function syncContext(
     resources,
     acceptDeletes,
     failures: [],
-    schemaDrift: new SchemaDrift(run.config.sync),
+    schemaDrift: new SchemaDrift(run.config.tuning),
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),

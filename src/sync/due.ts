@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { usualPageSize } from '../api/page.js';
 import type { Arrival } from '../base/clock.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
@@ -15,11 +16,7 @@ import type { DueReason, PlanLine, SyncOptions } from './report.js';
 export type Rows = Pick<Context['store'], 'all'>;
 /** The settings that decide what is due. */
 export type DueSettings = {
-  readonly api: {
-    readonly maxAnswerBytes: number;
-    readonly paging: Pick<SyncSettings['api']['paging'], 'pageSize'>;
-  };
-  readonly sync: Pick<SyncSettings['sync'], 'maxAgeDays' | 'personGroups'>;
+  readonly sync: Pick<SyncSettings['sync'], 'recheck' | 'personGroups'>;
 };
 
 /** One child of one entity that is due, and the parent's fingerprint, to be remembered when it is fetched. */
@@ -355,8 +352,7 @@ export function dueQuery(
       parts: 1,
       part: 0,
       paged: child.paged === true,
-      page_size: settings.api.paging.pageSize,
-      max_answer_bytes: settings.api.maxAnswerBytes,
+      page_size: usualPageSize,
     },
   };
 }
@@ -454,14 +450,14 @@ export function allowedPerDay(
   return Math.min(maxRequests ?? Number.POSITIVE_INFINITY, (maxMinutes ?? minutesPerDay) * perMinute);
 }
 
-/** The note for a summary when one run a day cannot keep the ages in `sync.maxAgeDays`; null when it can. */
+/** The note for a summary when one run a day cannot keep the ages that `sync.recheck` allows; null when it can. */
 export function sweepNote(needed: number, allowed: number): string | null {
   if (needed <= allowed) return null;
   const times = allowed > 0 ? needed / allowed : Number.POSITIVE_INFINITY;
   const keeps = Number.isFinite(times)
-    ? `it can keep ages ${times.toFixed(1)} times as long`
+    ? `it can keep up with a sync.recheck ${times.toFixed(1)} times as large`
     : 'no requests remain after the lists';
-  return `keeping the ages of sync.maxAgeDays takes about ${Math.ceil(needed)} requests a day; one run a day under this cap has ${Math.floor(allowed)} after its lists: ${keeps}`;
+  return `fetching everything again in time (sync.recheck) takes about ${Math.ceil(needed)} requests a day; one run a day under this cap has ${Math.floor(allowed)} after its lists: ${keeps}`;
 }
 
 /** That note for this warehouse, after a run whose lists took `listRequests`. */

@@ -16,7 +16,6 @@ export type DueCode =
   /** Due: a merge, a move or a deletion concerns it, which no field of its parent shows. */
   | 'touched'
   /** Due: the answer was too large, and larger ones are allowed now. */
-  | 'may_fit'
   /** The last answer was in doubt, or could not be stored whole: it is requested again at growing intervals. */
   | 'asked_again'
   /** Due: it is older than its age allows. */
@@ -80,7 +79,6 @@ interface Row {
   reason: DueReason | null;
   not_requested: NotRequested | null;
   has_only_moved: boolean | null;
-  may_fit_now: boolean;
   is_touched: boolean;
   fingerprint: string;
   stored_fingerprint: string | null;
@@ -112,7 +110,7 @@ export async function explainDue(
   for (const child of children) {
     const { sql, params } = dueQuery(child, settings, now, { entityId });
     const [row] = await rows.all<Row>(
-      `SELECT reason, not_requested, has_only_moved, may_fit_now, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
+      `SELECT reason, not_requested, has_only_moved, is_touched, fingerprint, stored_fingerprint, moved_at, counters, stored_counters,
          sweep_at_ms, requests FROM (${sql})`,
       params,
     );
@@ -156,7 +154,7 @@ function explain(
           runId: coverage.run_id,
         }
       : null,
-    maxAgeDays: settings.sync.maxAgeDays[child.name] ?? child.maxAgeDays,
+    maxAgeDays: child.maxAgeDays * settings.sync.recheck,
     sweepAt: isAged && row.sweep_at_ms !== null ? iso(Number(row.sweep_at_ms)) : null,
     requests: isDue ? Number(row.requests) : null,
   };
@@ -172,7 +170,7 @@ function codeOf(row: Row | undefined, coverage: CoverageRow | undefined): DueCod
   if (row.reason === 'changed') {
     if (row.stored_fingerprint !== row.fingerprint && !(row.has_only_moved && row.is_touched))
       return 'changed';
-    return row.is_touched ? 'touched' : row.may_fit_now ? 'may_fit' : 'asked_again';
+    return row.is_touched ? 'touched' : 'asked_again';
   }
   if (row.reason === 'sweep') return 'old';
   if (coverage?.reason?.startsWith('again: ')) return 'asked_again';

@@ -63,8 +63,11 @@ export function readList(context: Context, list: List, beforeLanding?: Promise<v
 
 const readers = { pages: readPages, buckets: readBuckets };
 
+/** A list that changes so fast that three scans in a row disagree changes during the fourth as well. */
+const scanAttempts = 3;
+
 /**
- * Reads every page, and reads the list again (up to `sync.scanAttempts` times) until it verifies: pages shift while they
+ * Reads every page, and reads the list again (up to `scanAttempts` times) until it verifies: pages shift while they
  * are read, and no page returns an item that moved from one not yet read to one already read.
  */
 async function readPages(context: Context, list: List, beforeLanding?: Promise<void>): Promise<ListRead> {
@@ -76,7 +79,7 @@ async function readPages(context: Context, list: List, beforeLanding?: Promise<v
     pagesRead += reading.pages;
     const verified = isVerified(reading, previous);
     // What was left out is too large the next time as well.
-    if (verified || reading.leftOut > 0 || attempt >= context.config.sync.scanAttempts) {
+    if (verified || reading.leftOut > 0 || attempt >= (context.scanAttempts ?? scanAttempts)) {
       return {
         startedAt,
         attempts: attempt,
@@ -172,7 +175,7 @@ export function isUnchanged(
 
 function whyNot(reading: Reading): string {
   if (reading.leftOut > 0)
-    return `${counted(reading.leftOut, 'item')} of it is larger than api.maxAnswerBytes (see ops.rejected_records), so nothing is taken for gone`;
+    return `${counted(reading.leftOut, 'item')} of it is too large (see ops.rejected_records), so nothing is taken for gone`;
   if (reading.lastTotal === null)
     return 'it has no total, and no two readings in a row returned the same items';
   if (reading.otherTotal !== undefined) {
@@ -260,7 +263,7 @@ async function readBuckets(context: Context, list: List, beforeLanding?: Promise
 }
 
 const tooLargeNote =
-  'a whole bucket is larger than api.maxAnswerBytes (see ops.rejected_records), so only its first stories were read';
+  'a whole bucket is too large (see ops.rejected_records), so only its first stories were read';
 
 /** Reads one bucket; only its first stories where the whole of it is too large for an answer. */
 async function readBucket(

@@ -114,10 +114,14 @@ describe('a run that is limited', () => {
   });
 
   it('a cap that the lists may need is spent on them first', async () => {
-    pulling.set({ api: { paging: { pageSize: 4 } } });
-    const { code, report } = await pulling.sync(['--max-requests', '60']);
-    expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
-    expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
+    const slow = await startTown({ sizes: town, maxPageSize: 4 });
+    try {
+      const { code, report } = await Pulling.into(folders, slow).sync(['--max-requests', '60']);
+      expect([code, report.outcome, report.requests.total]).toEqual([0, 'stopped', 60]);
+      expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
+    } finally {
+      await slow.stop();
+    }
   });
 
   it('--only reads a list and its children, or one endpoint of what is known', async () => {

@@ -188,9 +188,7 @@ describe('doctor', () => {
     ["another organization's key", { SIGNALHOUSE_API_KEY: 'svc_other_organization' }, 5, 'fail  owner'],
     ['nobody who answers', { SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1' }, 1, 'fail  service'],
   ])('finds %s', async (_, wrong, exit, said) => {
-    const config = join(folders.make(), 'quick.yaml');
-    writeFileSync(config, 'api: {retry: {attempts: 1}}');
-    const { code, stdout } = await signalhouse(['doctor', '--config', config], { env: env(filled, wrong) });
+    const { code, stdout } = await signalhouse(['doctor'], { env: env(filled, wrong) });
     expect(code).toBe(exit);
     expect(stdout).toContain(said);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(

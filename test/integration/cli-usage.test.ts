@@ -131,6 +131,23 @@ describe('settings', () => {
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|secret@`));
   });
 
+  it('of earlier versions are warned of by each command, with what replaces them', async () => {
+    const cwd = folders.make();
+    writeFileSync(join(cwd, 'old.yaml'), 'api: {timeouts: {totalMs: 5}}\nsync: {shutdownSeconds: 9}\n');
+    for (const args of [['status'], ['config', 'print'], ['doctor']]) {
+      const { code, stdout, stderr } = await signalhouse([...args, '--config', 'old.yaml'], {
+        cwd,
+        env: good,
+      });
+      expect([args, code]).not.toEqual([args, 2]);
+      const said = (stdout + stderr).replace(/\s+/g, ' ');
+      expect(said).toContain(
+        'old.yaml: api.timeouts.totalMs is no longer a setting: the program chooses it itself',
+      );
+      expect(said).toContain('old.yaml: sync.shutdownSeconds is now shutdownSeconds');
+    }
+  });
+
   it('in half-written YAML are an error of that file', async () => {
     const cwd = folders.make();
     writeFileSync(join(cwd, 'half.yaml'), 'log:\n  level: info\n bad');

@@ -366,25 +366,12 @@ async function howCompressed(path: string, dataDir: string) {
   return [format?.version, bodies?.zstd];
 }
 
-test('with zstd the files are smaller and have the same rows; without, older versions of DuckDB can read them; either may become the other', async () => {
+test('older versions of DuckDB can read the files', async () => {
   const dir = await ready();
   const files = [published(dir), worker(dir)];
   const plain = await open(dir);
   await loadBatch(plain, batchOf(runId, { documents: described }));
-  const expected = await contents(plain);
   await plain.publish();
   await plain.close();
   for (const path of files) expect(await howCompressed(path, dir)).toEqual(['v1.0.0+', false]);
-  const before = statSync(published(dir)).size;
-
-  const small = await open(dir, { compression: 'zstd' });
-  await small.publish({ compactWhen: anyway });
-  await small.close();
-  for (const path of files) expect(await howCompressed(path, dir)).toEqual(['v1.2.0+', true]);
-  expect(statSync(published(dir)).size).toBeLessThan(before / 2);
-
-  const back = await open(dir);
-  expect([back.restored, await contents(back)]).toEqual([null, expected]);
-  await back.close({ compactWhen: anyway });
-  expect(await howCompressed(worker(dir), dir)).toEqual(['v1.0.0+', false]);
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api } from '../../src/api/client.js';
 import { systemClock } from '../../src/base/clock.js';
 import { silentLog } from '../../src/base/log.js';
-import { settingsFor } from '../../src/config/schema.js';
+import { settings } from '../../src/config/schema.js';
 import { endpoints, readEndpoints } from '../../src/contract/endpoints.js';
 import { entries, resourcesOf } from '../../src/contract/resources.js';
 import { whoAmI } from '../../src/run/identity.js';
@@ -28,7 +28,6 @@ import { votes } from './votes/topic-votes.js';
  * a migration and a model (votes/), and a server that answers it. Everything else follows from the resource table.
  */
 const table = resourcesOf({ ...entries, ...votes });
-const settings = settingsFor(table.maxAgeDays);
 const quiet = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
 const day = 86_400_000;
 
@@ -50,7 +49,8 @@ beforeAll(async () => {
   });
   const { api: client, rateLimit } = settings.parse({});
   api = new Api({
-    ...client,
+    paging: client.paging,
+    concurrency: 4,
     baseUrl: server.baseUrl,
     apiKey: sandbox.apiKey,
     budget: { ...rateLimit, requests: 1_000_000 },
@@ -133,11 +133,6 @@ const liveTopics = async () =>
   );
 const votesAsked = () =>
   server.requests.flatMap(({ url }) => /\/topics\/([^/]+)\/votes$/.exec(url.pathname)?.[1] ?? []);
-
-it('is a setting: its age is that of its entry, and can be changed', () => {
-  expect(settings.parse({}).sync.maxAgeDays.topic_votes).toBe(21);
-  expect(settings.parse({ sync: { maxAgeDays: { topic_votes: 3 } } }).sync.maxAgeDays.topic_votes).toBe(3);
-});
 
 it('is planned, for every topic', async () => {
   const line = await dueVotes();

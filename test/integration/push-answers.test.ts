@@ -70,8 +70,7 @@ function applyAll({
 }
 
 function settings(api: object): void {
-  const hasty = { concurrency: 1, retry: { attempts: 2, baseMs: 1, maxMs: 2 } };
-  writeFileSync(`${dataDir}.yaml`, stringify({ api: { ...hasty, ...api }, warehouse: { threads: 1 } }));
+  writeFileSync(`${dataDir}.yaml`, stringify({ api }));
 }
 
 async function push(): Promise<Pushed> {
@@ -84,7 +83,7 @@ async function push(): Promise<Pushed> {
     SIGNALHOUSE_LOG_LEVEL: 'warn',
     SIGNALHOUSE_CONFIG: `${dataDir}.yaml`,
   };
-  return reportOf(await signalhouse(['push', '--json'], { env }));
+  return reportOf(await signalhouse(['push', '--json'], { env, tuning: { concurrency: 1 } }));
 }
 
 const raiseTopic = (topic: string): Wish => ({

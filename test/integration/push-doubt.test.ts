@@ -31,7 +31,7 @@ beforeEach(async () => {
     topics: [plainTopic(1), plainTopic(2)],
     companies: [plainCompany(1), plainCompany(2)],
   });
-  pulling = api.pulling(folders, { api: { retry: { attempts: 2, baseMs: 1, maxMs: 2 } } });
+  pulling = api.pulling(folders);
   applied = [];
   answers = new Map();
   script = [];

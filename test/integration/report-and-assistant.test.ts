@@ -24,7 +24,6 @@ beforeAll(async () => {
   const sandbox = await startTown({ sizes: { weeks: 16 } });
   pulling = await Pulling.filled(folders, sandbox);
   await sandbox.stop();
-  pulling.set({ mcp: { maxRows: 60 } });
   dir = folders.make();
   const { code, stdout } = await make(['--since', since, '--json']);
   expect([code, JSON.parse(stdout)]).toMatchObject([
@@ -203,8 +202,8 @@ describe('the assistant', () => {
         .join('\n')}\n`,
     );
     expect(text).toContain('there are more');
-    expect((await query('FROM range(60)', { max_rows: 60 })).text).toContain('60 rows.');
-    expect((await query('FROM range(61)', { max_rows: 61 })).isError).toBe(true);
+    expect((await query('FROM range(500)', { max_rows: 500 })).text).toContain('500 rows.');
+    expect((await query('FROM range(501)', { max_rows: 501 })).isError).toBe(true);
     expect((await query("SELECT repeat('x', 5000) AS x")).text).toMatch(/\| x{300}… \|.*max_cell/s);
   });
 

@@ -8,8 +8,6 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withSandboxData } from '../../scripts/docs-cookbook.mjs';
 import { recipesIn } from '../../src/assistant/cookbook.js';
-import { copyDatabase } from '../../src/warehouse/store/copy.js';
-import { openFile } from '../../src/warehouse/store/engine.js';
 import { runInProcess } from '../support/in-process.js';
 import { Folders, program } from '../support/signalhouse.js';
 
@@ -88,8 +86,6 @@ describe('an MCP client', () => {
       .split('\n');
 
   test('gets the answers of the cookbook, and a query that takes too long is stopped', async () => {
-    const config = join(dir, 'settings.yaml');
-    writeFileSync(config, 'mcp: { querySeconds: 8 }');
     const client = new Client({ name: 'test', version: '1' });
     const complaints: string[] = [];
     client.onerror = (error) => complaints.push(String(error));
@@ -97,7 +93,7 @@ describe('an MCP client', () => {
       new StdioClientTransport({
         command: process.execPath,
         args: [program, 'mcp', '--data-dir', dataDir],
-        env: { SIGNALHOUSE_CONFIG: config },
+        env: {},
       }),
     );
     const query = async (sql: string): Promise<string> => {
@@ -120,7 +116,7 @@ describe('an MCP client', () => {
     const endless = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range = 7';
     const late = query(endless);
     const next = query('SELECT 42 AS answer');
-    expect(await late).toContain('longer than 8 seconds');
+    expect(await late).toContain('longer than 20 seconds');
     expect(await next).toContain('| 42 |');
     await client.close();
     expect(complaints).toEqual([]);
@@ -171,23 +167,6 @@ describe.skipIf(!hasPython)('Python', () => {
     });
     expect(version.trim()).toBe('1.1.2');
     expect(ask(published, queries, 'rows', { PYTHONPATH: packages })).toEqual(expected);
-  });
-
-  test('so does 1.4.5 with a file that is compressed with zstd', async () => {
-    const path = join(dir, 'small.duckdb');
-    const options = { memoryLimit: '1GB', threads: 2, dataDir: dir, compression: 'zstd' } as const;
-    const session = await openFile(path, { ...options, access: 'write' });
-    await session.run(`ATTACH '${published}' AS other (READ_ONLY)`);
-    await copyDatabase(session, 'other', 'small');
-    const [zstd] = await session.all<{ share: number }>(
-      `SELECT count(*) FILTER (compression = 'ZSTD') / count(*) AS share FROM pragma_storage_info('raw.documents')
-        WHERE column_name = 'body' AND segment_type <> 'VALIDITY'`,
-    );
-    await session.close();
-    expect(zstd?.share).toBeGreaterThan(0.5);
-    const oldest = ['duckdb==1.4.5', 'pytz'];
-    const packages = kept(oldest.join(), (folder) => install(python, '--target', folder, ...oldest));
-    expect(ask(path, queries, 'rows', { PYTHONPATH: packages })).toEqual(expected);
   });
 
   test('times as Python objects need pytz, as docs/other-tools.md says; casts and data frames do not', () => {

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Tuning } from '../../src/config/load.js';
 import { type Child, type List, resources } from '../../src/contract/resources.js';
 import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -231,19 +232,14 @@ function tablesOf(together: readonly Cell[]): Set<string> {
   return tables;
 }
 
-/** Settings that squeeze the waits of a cell. */
-const squeezed = {
-  api: { retry: { attempts: 3, baseMs: 2, maxMs: 5 } },
-  sync: { maxItemBytes },
-};
-/** Only where nothing answers: a busy machine may take longer over an answer that comes. */
-const impatient = { ...squeezed, api: { ...squeezed.api, timeouts: { firstByteMs: 1_000 } } };
+/** Where nothing answers, a cell does not wait for long; elsewhere a busy machine may take longer over an answer that comes. */
+export const impatient = { connectMs: 5_000, firstByteMs: 1_000, totalMs: 30_000 };
 
 /** A command within this process, however the other tests of the project run theirs. */
 export class InProcess extends Pulling {
   override run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
     const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-    return runInProcess(args, { PATH, HOME, TMPDIR, ...this.env, ...env });
+    return runInProcess(args, { PATH, HOME, TMPDIR, ...this.env, ...env }, { tuning: this.tuning });
   }
 }
 
@@ -268,13 +264,14 @@ class FaultMatrix {
   static async start(folders: Folders): Promise<FaultMatrix> {
     const sizes = { topics: 6, people: 7, companies: 2, messages: 40, channels: 2, stories: 2, templates: 2 };
     const sandbox = await startTown({ sizes });
-    const first = new InProcess(sandbox, join(folders.make(), 'data'), squeezed);
+    const first = new InProcess(sandbox, join(folders.make(), 'data'));
+    first.tuning = { maxItemBytes };
     expectCode(await first.sync(), 0);
     sandbox.advance(1);
     await first.age();
     const matrix = new FaultMatrix(sandbox, folders, first.dataDir);
     matrix.#stale = new Set(await first.differences({ most: Number.POSITIVE_INFINITY }));
-    const reference = copyOf(sandbox, folders, first.dataDir, squeezed);
+    const reference = copyOf(sandbox, folders, first.dataDir, { maxItemBytes });
     const whole = await reference.sync();
     expectCode(whole, 0);
     const wrong = await reference.differences();
@@ -301,8 +298,8 @@ class FaultMatrix {
 
   async #problems(together: readonly Cell[]): Promise<string[]> {
     const names = together.map(({ fault }) => fault);
-    const settings = names.includes('hang') ? impatient : squeezed;
-    const pulling = copyOf(this.sandbox, this.folders, this.template, settings);
+    const tuning = names.includes('hang') ? { maxItemBytes, timeouts: impatient } : { maxItemBytes };
+    const pulling = copyOf(this.sandbox, this.folders, this.template, tuning);
     const found = together.flatMap(({ route }) =>
       this.#isAsked(route) ? [] : [`${route.name} is not asked in this organization`],
     );
@@ -466,10 +463,12 @@ function affectedBy(together: readonly Cell[]): Set<string> {
   ]);
 }
 
-function copyOf(sandbox: Sandbox, folders: Folders, template: string, settings: object): InProcess {
+function copyOf(sandbox: Sandbox, folders: Folders, template: string, tuning: Tuning): InProcess {
   const dataDir = join(folders.make(), 'data');
   cpSync(template, dataDir, { recursive: true });
-  return new InProcess(sandbox, dataDir, settings);
+  const pulling = new InProcess(sandbox, dataDir);
+  pulling.tuning = tuning;
+  return pulling;
 }
 
 function expectCode(ran: Synced, code: number): void {

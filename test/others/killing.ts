@@ -19,9 +19,9 @@ const sizes = {
   templates: 1,
   channels: 2,
 };
-const batch = { answers: 5 };
+const batch = { megabytes: 5, documents: 4_000, answers: 5, seconds: 5 };
 const concurrency = 2;
-const settings = { sync: { batch }, api: { concurrency } };
+const tuning = { batch, concurrency };
 
 /** How many children are fetched at a time: those on the wire, and four more that prepare or wait for a commit. */
 const width = concurrency + 4;
@@ -93,7 +93,8 @@ export class Killing {
 }
 
 function pullingInto(folders: Pick<Folders, 'make'>, sandbox: Sandbox): Pulling {
-  const pulling = Pulling.into(folders, sandbox, settings);
+  const pulling = Pulling.into(folders, sandbox);
+  pulling.tuning = tuning;
   // Nobody waits at this limit, and it is small enough for spending to be kept on disk.
   pulling.env.SIGNALHOUSE_RATE_LIMIT_REQUESTS = '5000';
   return pulling;
@@ -135,8 +136,7 @@ export class Victim {
 
   /** Runs a command that is killed at the moment given; when it never comes to that, it ends by itself. */
   killed(command: KillPoint['command'], at: Moment, compacts = false): Promise<Ran> {
-    if (compacts)
-      this.pulling.set({ ...settings, warehouse: { compact: { freeShare: 0, freeMegabytes: 0 } } });
+    if (compacts) this.pulling.tuning = { ...tuning, compactWhen: { freeShare: 0, freeMegabytes: 0 } };
     const env = killedAt(at);
     return this.pulling.start([command], env).ended;
   }

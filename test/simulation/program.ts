@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import type { Tuning } from '../../src/config/load.js';
 import { take } from '../support/taken-output.js';
 import type { DatabaseCalls } from './database-calls.js';
 import type { Network } from './network.js';
@@ -29,7 +30,7 @@ export interface Interruption {
 }
 
 interface CommandLine {
-  run(argv: readonly string[], commands: unknown): Promise<number>;
+  run(argv: readonly string[], commands: unknown, tuning: Tuning): Promise<number>;
   readonly commands: unknown;
 }
 
@@ -40,6 +41,8 @@ interface Process {
 
 /** Runs commands of the program, one after the other, in this process and in virtual time. */
 export class Program {
+  /** Other values for what the program chooses itself. */
+  tuning: Tuning = {};
   readonly #processes = new AsyncLocalStorage<Process>();
   #kills = 0;
 
@@ -103,8 +106,11 @@ export class Program {
       if (name.startsWith('SIGNALHOUSE_')) delete process.env[name];
     Object.assign(process.env, this.env);
     const { run, commands } = this.commandLine;
+    const { tuning } = this;
     return this.time
-      .run(() => Promise.race([this.#processes.run(process_, () => run(argv, commands)), killed.promise]))
+      .run(() =>
+        Promise.race([this.#processes.run(process_, () => run(argv, commands, tuning)), killed.promise]),
+      )
       .then((code) => ({ code, stdout: streams[0].text(), stderr: streams[1].text() }))
       .finally(() => {
         for (const stream of streams) stream.release();

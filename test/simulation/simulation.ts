@@ -75,14 +75,15 @@ const diskError =
   'IO Error: Could not write all bytes to file "worker.duckdb.wal": wanted=4096 wrote=0 (No space left on device)';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
-/** Nothing that was fetched so long ago is taken for current (sync.maxAgeDays). */
+/** Nothing that was fetched so long ago is taken for current (the ages of the resource table). */
 const longerThanAnyAge = 61 * day;
 
 /** So small an organization has one of everything. */
 const sizes = { topics: 30, people: 20, companies: 8, messages: 120, channels: 3, stories: 2, templates: 2 };
 
 /** Most of the time goes into loading batches, so that there are few. */
-const largeBatches = { answers: 500, seconds: 300 };
+const largeBatches = { megabytes: 5, documents: 4_000, answers: 500, seconds: 300 };
+const smallBatches = { megabytes: 5, documents: 20, answers: 50, seconds: 5 };
 
 /** One organization, its users and the program that follows it, night after night. */
 export class Simulation {
@@ -419,13 +420,17 @@ export class Simulation {
 
   #settings(of: number): void {
     const settings = {
-      warehouse: { threads: 1, memoryLimit: '256MB', compression: of % 5 === 1 ? 'zstd' : 'auto' },
+      warehouse: { memoryLimit: '256MB' },
       retention: { deletedContentDays: 'never' },
-      sync: { batch: of % 3 === 1 ? { documents: 20 } : largeBatches, publishEveryMinutes: of % 2 ? 1 : 30 },
-      api: { concurrency: of % 4 === 1 ? 2 : 12 },
+      sync: { publishEveryMinutes: of % 2 ? 1 : 30 },
       serve: { port: 0, host: '127.0.0.1' },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
+    this.platform.program.tuning = {
+      threads: 1,
+      batch: of % 3 === 1 ? smallBatches : largeBatches,
+      concurrency: of % 4 === 1 ? 2 : 12,
+    };
   }
 
   async #command(args: readonly string[], how: Interruption = {}): Promise<Ended> {

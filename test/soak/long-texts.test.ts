@@ -48,10 +48,12 @@ async function run(args: readonly string[]): Promise<{ code: number | null; stdo
 }
 
 it(`${nights} nights with 10 MB of long messages each: memory stays as documented, and every text is stored`, async () => {
-  sandbox = await startTown({ sizes: { topics: 12, people: 12, companies: 3, messages: 60, stories: 2 } });
+  sandbox = await startTown({
+    sizes: { topics: 12, people: 12, companies: 3, messages: 60, stories: 2 },
+    maxPageSize: 5,
+  });
   pulling = Pulling.into(folders, sandbox, {
-    api: { paging: { pageSize: 5 } },
-    warehouse: { memoryLimit: '128MB', threads: 2 },
+    warehouse: { memoryLimit: '128MB' },
   });
   const { world } = sandbox;
   const channelId = [...world.channels.keys()][0] ?? '';

@@ -36,7 +36,6 @@ beforeAll(async () => {
     latencyMs: [1, 10],
   });
   const settings = {
-    api: { retry: { attempts: 5, baseMs: 20, maxMs: 200 } },
     serve: {
       jobs: [
         { name: 'nightly', run: 'sync+push', cron: '0 * * * * *', maxMinutes: 0.8 },

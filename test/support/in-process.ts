@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
+import type { Tuning } from '../../src/config/load.js';
 import type { Ran, RunOptions } from './signalhouse.js';
 import { take } from './taken-output.js';
 
 interface Program {
-  run(argv: readonly string[], commands: unknown): Promise<number>;
+  run(argv: readonly string[], commands: unknown, tuning: Tuning): Promise<number>;
   readonly commands: unknown;
 }
 
@@ -23,11 +24,14 @@ export function canRunInProcess(args: readonly string[], { stdin, env }: RunOpti
   return stdin === undefined && env?.NODE_OPTIONS === undefined;
 }
 
-/** Runs one command line to its exit code with its own environment and folder, and takes what it writes. */
+/**
+ * Runs one command line to its exit code with its own environment and folder, and takes what it writes. On so little data as
+ * tests have, a second thread of DuckDB costs more than it does.
+ */
 export async function runInProcess(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  cwd = process.cwd(),
+  { cwd = process.cwd(), tuning }: Pick<RunOptions, 'cwd' | 'tuning'> = {},
 ): Promise<Ran> {
   isBusy = true;
   loaded ??= load();
@@ -37,7 +41,7 @@ export async function runInProcess(
     const { run, commands } = await loaded;
     replaceEnvironment(env);
     process.chdir(cwd);
-    const code = await run(args, commands);
+    const code = await run(args, commands, { threads: 1, ...tuning });
     return { code, signal: null, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     process.chdir(before.cwd);

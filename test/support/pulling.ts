@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { inject } from 'vitest';
 import { stringify } from 'yaml';
+import type { Tuning } from '../../src/config/load.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/start.js';
 import type { WorldSizes } from '../../src/sandbox/world/types.js';
 import type { PlanReport, SyncReport } from '../../src/sync/report.js';
@@ -76,15 +77,8 @@ async function firstPull(options: SandboxOptions): Promise<string> {
   }
 }
 
-/**
- * Settings that let a test wait for nothing; on so little data a second thread costs more than it does. What the API deleted
- * long ago keeps its content, so that every row can be compared with the API.
- */
-const hasty = {
-  api: { retry: { attempts: 3, baseMs: 5, maxMs: 20 } },
-  warehouse: { threads: 1 },
-  retention: { deletedContentDays: 'never' },
-};
+/** What the API deleted long ago keeps its content, so that every row can be compared with the API. */
+const comparable = { retention: { deletedContentDays: 'never' } };
 
 export interface Synced extends Ran {
   /** What `--json` printed; undefined when the run ended before there was a report. */
@@ -103,6 +97,8 @@ export type Pulled = Pick<Sandbox, 'baseUrl' | 'apiKey'> & {
 export class Pulling<Api extends Pulled = Sandbox> {
   /** Whether a test broke the live file; otherwise nobody may take it for broken. */
   isBroken = false;
+  /** Other values for what the program chooses itself. */
+  tuning: Tuning | undefined;
   readonly env: Record<string, string>;
 
   constructor(
@@ -142,9 +138,9 @@ export class Pulling<Api extends Pulled = Sandbox> {
     return pulling;
   }
 
-  /** Writes the file of settings, on top of those that let nobody wait. */
+  /** Writes the file of settings. */
   set(settings: object): void {
-    writeFileSync(`${this.dataDir}.yaml`, stringify(merged(hasty, settings)));
+    writeFileSync(`${this.dataDir}.yaml`, stringify(merged(comparable, settings)));
   }
 
   /** Makes everything that was fetched older by a year, so that every child is due and what nothing betrays is seen. */
@@ -166,12 +162,12 @@ export class Pulling<Api extends Pulled = Sandbox> {
 
   /** Starts a command as a process of its own. */
   start(args: readonly string[], env: Record<string, string> = {}): Running {
-    return start(args, { env: { ...this.env, ...env } });
+    return start(args, { env: { ...this.env, ...env }, tuning: this.tuning });
   }
 
   /** Runs a command to its end. */
   run(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-    return signalhouse(args, { env: { ...this.env, ...env } });
+    return signalhouse(args, { env: { ...this.env, ...env }, tuning: this.tuning });
   }
 
   /** What the published file says otherwise than the API. */

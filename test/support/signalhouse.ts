@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Tuning } from '../../src/config/load.js';
 import { canRunInProcess, runInProcess } from './in-process.js';
 
 /** The program as it is shipped. */
 export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+const tunedProgram = fileURLToPath(new URL('tuned-main.mjs', import.meta.url));
 
 export interface Ran {
   readonly code: number | null;
@@ -20,6 +23,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string;
+  /** Other values for what the program chooses itself. */
+  readonly tuning?: Tuning | undefined;
 }
 
 /** A running command, and how it ends. */
@@ -30,7 +35,7 @@ export interface Running {
 
 /** Starts the program without a terminal. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [options.tuning ? tunedProgram : program, ...args], {
     env: environment(options),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: 'pipe',
@@ -58,15 +63,15 @@ export function endOf(child: ChildProcessWithoutNullStreams, stdin = ''): Promis
 /** Runs a command to its end, in a process of its own only where it has to be (see canRunInProcess). */
 export function signalhouse(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return canRunInProcess(args, options)
-    ? runInProcess(args, environment(options), options.cwd)
+    ? runInProcess(args, environment(options), options)
     : start(args, options).ended;
 }
 
-function environment({ env }: RunOptions): NodeJS.ProcessEnv {
+function environment({ env, tuning }: RunOptions): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(SIGNALHOUSE_|COLUMNS$|NODE_OPTIONS$)/.test(name),
   );
-  return { ...Object.fromEntries(own), ...env };
+  return { ...Object.fromEntries(own), ...env, ...(tuning && { TUNING: JSON.stringify(tuning) }) };
 }
 
 /** A folder of its own for each test file; `remove` takes all of them away. */

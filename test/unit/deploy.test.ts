@@ -81,9 +81,7 @@ describe.each(pods)('the pod of the %s', (_, pod) => {
 
   it('runs a command that there is, and has the time to end it', () => {
     expectKnown(container?.args ?? []);
-    const { serve, sync } = settings.parse({});
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(serve.shutdownSeconds + 10);
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(sync.shutdownSeconds + 10);
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(settings.parse({}).shutdownSeconds + 10);
     expect(container?.resources.limits.memory).toBe('1Gi');
   });
 });
@@ -208,9 +206,8 @@ describe('systemd', () => {
   });
 
   it('has the time to end a run, and hands over the key as a file', () => {
-    const { serve, sync } = settings.parse({});
     const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(sandbox)?.[1]);
-    expect(seconds).toBeGreaterThan(Math.max(serve.shutdownSeconds, sync.shutdownSeconds) + 10);
+    expect(seconds).toBeGreaterThan(settings.parse({}).shutdownSeconds + 10);
     const [, credential] = /^LoadCredential=([^:]+):/m.exec(sandbox) ?? [];
     expect(sandbox).toContain(`\nEnvironment=SIGNALHOUSE_API_KEY_FILE=%d/${credential}\n`);
   });

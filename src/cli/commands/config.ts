@@ -15,11 +15,12 @@ const printConfig = command({
   ],
   flags: z.object({}),
   async run(_flags, { json, sources }) {
-    const { effectiveSettings } = await import('../../config/load.js');
+    const { effectiveSettings, loadConfig } = await import('../../config/load.js');
     const { secretSources } = await import('../../config/secrets.js');
     const settings = effectiveSettings(sources).map(withoutPassword);
     const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
     const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);
+    for (const warning of loadConfig(sources).warnings) process.stderr.write(`${warning}\n`);
     if (json) printJson({ settings, secrets });
     else print(configText(settings, secrets));
     return ExitCode.done;

@@ -31,7 +31,7 @@ export async function runPlan(
   const { plan: makePlan } = await import('../../app/runs.js');
   const setup = await setUpAccess(context);
   const { config, log, progress } = setup;
-  const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
+  const signals = interruption(config.shutdownSeconds * 1000, (text) => log.warn(text));
   try {
     const { stop, kill } = signals;
     const options = { ...flags, wait: flags.wait ?? false, stop, kill };

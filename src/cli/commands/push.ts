@@ -47,7 +47,7 @@ export const push = command({
     const app = await import('../../app/runs.js');
     const setup = await setUpAccess(context);
     const { config, log, progress } = setup;
-    const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
+    const signals = interruption(config.shutdownSeconds * 1000, (text) => log.warn(text));
     const { stop, kill } = signals;
     try {
       const observe = (api: Parameters<typeof observerOf>[0]) => observerOf(api, setup);

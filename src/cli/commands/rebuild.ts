@@ -18,7 +18,7 @@ export const rebuild = command({
   ],
   flags: z.object({ wait: toggle.default(false) }),
   async run({ wait }, context) {
-    const { withWarehouse } = await import('../../app/worker.js');
+    const { withWarehouse, worthCompacting } = await import('../../app/worker.js');
     const setup = await setUp(context);
     const { log, progress } = setup;
     try {
@@ -32,7 +32,9 @@ export const rebuild = command({
         progress?.phase('publish', null);
         return {
           rebuilt: result,
-          published: await warehouse.publish({ compactWhen: setup.config.warehouse.compact }),
+          published: await warehouse.publish({
+            compactWhen: setup.config.tuning.compactWhen ?? worthCompacting,
+          }),
         };
       });
       progress?.close();

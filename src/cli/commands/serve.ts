@@ -12,7 +12,7 @@ import { setUpServe } from '../setup.js';
 import { interruption } from '../signals.js';
 import { list } from '../text/layout.js';
 
-/** Seconds added to serve.shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
+/** Seconds added to shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
 const grace = 5;
 
 export const serve = command({
@@ -54,9 +54,7 @@ export const serve = command({
     ];
     const access = await setUpServe({ json, sources: { ...sources, flags: given } }, app.serveProblems);
     const { config, log } = access;
-    const signals = interruption((config.serve.shutdownSeconds + grace) * 1000, (message) =>
-      log.warn(message),
-    );
+    const signals = interruption((config.shutdownSeconds + grace) * 1000, (message) => log.warn(message));
     try {
       if (testNotification) {
         const channels = await app.testServe(access, signals.stop);

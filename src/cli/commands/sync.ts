@@ -47,7 +47,7 @@ export const sync = command({
     const lakeAccess = toLake && (await setUpLakeAccess(context, toLake.lakeSettingsProblems));
     const setup = lakeAccess ?? (await setUpAccess(context));
     const { config, log, progress } = setup;
-    const signals = interruption(config.sync.shutdownSeconds * 1000, (text) => log.warn(text));
+    const signals = interruption(config.shutdownSeconds * 1000, (text) => log.warn(text));
     try {
       const { stop, kill } = signals;
       const options = { ...flags, stop, kill };

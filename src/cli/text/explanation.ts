@@ -144,13 +144,12 @@ export function childText(child: AskedChild, now: number): string {
     removed: `nothing of it is stored (${last?.reason ?? 'removed'}), ${asked}`,
     changed: `${changesText(child)} since it was fetched, ${asked}`,
     touched: `a merge, a move or a deletion concerns it since it was fetched, ${asked}`,
-    may_fit: `the answer was too large for api.maxAnswerBytes, which is larger now, ${asked}`,
     asked_again: `the last answer was in doubt, or not all of it could be stored (${last?.reason?.replace('again: ', '') ?? 'unconfirmed'}), so it is requested again at growing intervals; fetched ${asked}${sweep}`,
     old: `older than its ${maxAgeDays} days allow, ${asked}; it was due ${moment(new Date(sweepAt ?? now))}`,
     unchanged: `nothing changed since it was fetched, ${asked}${sweep}`,
     only_a_message: `${changesText(child)}, but the last message explains that; fetched ${asked}${sweep}`,
     refused: `refused ${asked}; requested again when it changes${sweep}`,
-    too_large: `${asked}; requested again when it changes or api.maxAnswerBytes is larger${sweep}`,
+    too_large: `${asked}; requested again when it changes${sweep}`,
     id_not_valid: `its id is not valid in a path${sweep}`,
     not_listed: 'no list has it, and only listed items are asked about',
     unlisted: 'it is deleted, or not in its list any more',
@@ -229,7 +228,7 @@ function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['r
 }
 
 function requestsText({ requests, id }: Explanation): string {
-  if (requests.newest.length === 0) return 'none is recorded (retention.requestsDays)';
+  if (requests.newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
   const shown = requests.newest.slice(0, mostRequests);
   const rows = table(
     [{ name: 'at' }, { name: 'request' }, { name: 'status' }, { name: 'ms', right: true, least: 4 }],
@@ -247,7 +246,7 @@ function requestsText({ requests, id }: Explanation): string {
 }
 
 function runsText({ runs, requests }: Explanation): string {
-  if (runs.length === 0) return 'none is recorded (retention.runsDays)';
+  if (runs.length === 0) return 'none is recorded (retention.recordsDays)';
   const right = (name: string) => ({ name, right: true });
   const shown = runs.slice(0, mostRequests);
   const rows = table(

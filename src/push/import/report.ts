@@ -1,5 +1,7 @@
 import { minutesFor } from '../../api/budget.js';
+import { usualPageSize } from '../../api/page.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
+import { companiesPerRequest } from '../context.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
 import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
 import { isListed } from '../remote.js';
@@ -118,8 +120,7 @@ export interface ImportReport {
 /** The settings of an import and of what its push costs, in the shape of the configuration. */
 export interface CostSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly api: { readonly paging: { readonly pageSize: number } };
-  readonly push: { readonly companiesPerRequest: number; readonly followMerges?: boolean };
+  readonly push: { readonly followMerges?: boolean };
 }
 
 /** A change that would be queued. */
@@ -177,7 +178,7 @@ export function previewOf(
 ): Preview {
   const counts = { ...noRows };
   for (const { outcome } of rows) counts[outcome] += 1;
-  const requests = costOf(entityType, planned, stored, settings);
+  const requests = costOf(entityType, planned, stored);
   const file = planned.filter(({ baseFrom }) => baseFrom === 'file').length;
   const moments = planned.flatMap(({ baseFrom, baseAt }) =>
     baseFrom === 'warehouse' && baseAt ? [baseAt] : [],
@@ -203,13 +204,11 @@ function costOf(
   entityType: EntityType,
   planned: readonly PlannedChange[],
   stored: number,
-  { api, push }: CostSettings,
 ): Preview['requests'] {
   const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
-  const pages = Math.max(1, Math.ceil(stored / api.paging.pageSize));
+  const pages = Math.max(1, Math.ceil(stored / usualPageSize));
   const reads = planned.length - listed.length + Math.min(listed.length, pages);
-  const writes =
-    entityType === 'topic' ? planned.length : Math.ceil(planned.length / push.companiesPerRequest);
+  const writes = entityType === 'topic' ? planned.length : Math.ceil(planned.length / companiesPerRequest);
   return { writes, reads, total: writes + reads };
 }
 

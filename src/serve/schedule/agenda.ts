@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { lastDue, nextRun, type Timetable } from './cron.js';
+import { lastDue, nextRun } from './cron.js';
 import type { Job } from './job.js';
 
 /** A run that starts later than this was missed, not just delayed. */
@@ -7,7 +6,7 @@ const lateMs = 60_000;
 /** A due time further ahead than this was written by a wrong clock, and would keep the job from running. */
 const aheadMs = 3_600_000;
 
-/** A due time whose start has come. */
+/** A due time that has come. */
 export interface Due {
   readonly due: number;
   /** The start was missed by more than a minute: the machine was asleep, or its clock was set. */
@@ -19,18 +18,13 @@ export interface Due {
  * may go back.
  */
 export class Agenda {
-  readonly #chance: Chance;
   /** By job: every due time up to this one was handed out. */
   readonly #handedOut = new Map<string, number>();
-  /** By job: the next due time and its start, cached because it is read far more often than it changes. */
-  readonly #next = new Map<string, { from: number; due: number; start: number } | null>();
+  /** By job: the next due time, cached because it is read far more often than it changes. */
+  readonly #next = new Map<string, { from: number; due: number | null }>();
 
   /** By job: the last answer of `firstDue`. */
   readonly #first = new Map<string, { after: number; due: number | null }>();
-
-  constructor(chance: Chance) {
-    this.#chance = chance;
-  }
 
   /**
    * Starts with a job that is settled up to `settled` (null: it never ran). Returns the last due time if it was missed,
@@ -43,20 +37,23 @@ export class Agenda {
     return last !== null && (trusted === null || last > trusted) ? last : null;
   }
 
-  /** Hands out the due time whose start has come; null while there is none. */
+  /** Hands out the due time that has come; null while there is none. */
   take(job: Job, now: number): Due | null {
-    const next = this.#nextOf(job, now);
-    if (next === null || next.start > now) return null;
-    // Every start lies before the next due moment, so that only the very last one's may still be to come.
-    const last = lastDue(job, now) ?? next.due;
-    const latest = startOf(job, last, this.#chance) <= now ? last : (lastDue(job, last - 1) ?? next.due);
-    this.#handedOut.set(job.name, latest);
-    return { due: latest, isLate: now - startOf(job, latest, this.#chance) > lateMs };
+    const next = this.nextStart(job, now);
+    if (next === null || next > now) return null;
+    const due = lastDue(job, now) ?? next;
+    this.#handedOut.set(job.name, due);
+    return { due, isLate: now - due > lateMs };
   }
 
   /** When a job starts next; null when it never does. */
   nextStart(job: Job, now: number): number | null {
-    return this.#nextOf(job, now)?.start ?? null;
+    const from = this.#from(job, now);
+    const cached = this.#next.get(job.name);
+    if (cached?.from === from) return cached.due;
+    const due = nextRun(job, from);
+    this.#next.set(job.name, { from, due });
+    return due;
   }
 
   /** The first due time after a moment; null when there is none. */
@@ -68,16 +65,6 @@ export class Agenda {
     return due;
   }
 
-  #nextOf(job: Job, now: number): { due: number; start: number } | null {
-    const from = this.#from(job, now);
-    const cached = this.#next.get(job.name);
-    if (cached?.from === from || cached === null) return cached;
-    const due = nextRun(job, from);
-    const next = due === null ? null : { from, due, start: startOf(job, due, this.#chance) };
-    this.#next.set(job.name, next);
-    return next;
-  }
-
   /** After a clock was set back far, times come again; after a small step back, they are waited for. */
   #from(job: Job, now: number): number {
     const handedOut = this.#handedOut.get(job.name);
@@ -85,28 +72,4 @@ export class Agenda {
     this.#handedOut.set(job.name, now);
     return now;
   }
-}
-
-/** A number from 0 up to 1 for one due time of one job; always the same for the same arguments. */
-export type Chance = (job: string, due: number) => number;
-
-/**
- * Spreads the load of many workers with the same schedule: each has another `seed` (a host name, a data directory). The
- * number is a hash, so a worker that restarts computes the same start again.
- */
-export function seededChance(seed: string): Chance {
-  return (job, due) =>
-    createHash('sha256').update(`${seed}\0${job}\0${due}`).digest().readUInt32BE(0) / 2 ** 32;
-}
-
-/** When a run that is due starts: up to `jitterSeconds` later, and always before the next one is due. */
-export function startOf(
-  job: Timetable & { readonly name: string; readonly jitterSeconds?: number | undefined },
-  due: number,
-  chance: Chance,
-): number {
-  const { jitterSeconds = 0 } = job;
-  if (jitterSeconds <= 0) return due;
-  const room = (nextRun(job, due) ?? Number.POSITIVE_INFINITY) - due - 1;
-  return due + Math.floor(chance(job.name, due) * Math.min(jitterSeconds * 1000, room));
 }

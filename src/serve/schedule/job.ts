@@ -11,8 +11,6 @@ export interface Job extends Timetable {
   /** Its name in the settings, on the page, in metrics, and in POST /jobs/NAME/run. */
   readonly name: string;
   readonly run: JobKind;
-  /** A run starts up to this long after it is due, so that many workers do not start at once. */
-  readonly jitterSeconds?: number | undefined;
   /** Whether a missed run is run once after the next start; default true. */
   readonly catchUp?: boolean | undefined;
   readonly caps: { readonly maxRequests?: number | undefined; readonly maxMinutes?: number | undefined };

@@ -49,15 +49,13 @@ export interface Retry {
   readonly count: number;
 }
 
-/** The settings of retries: the first pause, which doubles up to the longest one. */
-export interface RetryPauses {
-  readonly firstMinutes: number;
-  readonly maxMinutes: number;
-}
+/** The run has already waited for the API (`api.outageMinutes`); an hour more or less is no matter for what runs nightly. */
+const retryPauses = { firstMinutes: 5, mostMinutes: 60 };
 
-/** The pause before try number `count` (1 for the first). */
-export function retryPauseMs(count: number, { firstMinutes, maxMinutes }: RetryPauses): number {
-  return Math.min(maxMinutes, firstMinutes * 2 ** Math.min(count - 1, 30)) * 60_000;
+/** The pause before try number `count` (1 for the first) of a job that an outage ended. */
+export function retryPauseMs(count: number): number {
+  const { firstMinutes, mostMinutes } = retryPauses;
+  return Math.min(mostMinutes, firstMinutes * 2 ** Math.min(count - 1, 30)) * 60_000;
 }
 
 /** How many runs are remembered. */

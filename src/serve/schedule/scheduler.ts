@@ -11,14 +11,13 @@ import {
 import type { Log } from '../../base/log.js';
 import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
-import { Agenda, type Chance, seededChance } from './agenda.js';
+import { Agenda } from './agenda.js';
 import { type Job, jobProblems } from './job.js';
 import { Lane } from './lane.js';
 import {
   type JobResult,
   type Outcome,
   type Retry,
-  type RetryPauses,
   type RunRecord,
   remembered,
   retryPauseMs,
@@ -51,11 +50,8 @@ export interface SchedulerOptions {
   readonly memory: ScheduleStore;
   readonly log: Log;
   readonly clock?: Clock | undefined;
-  readonly chance?: Chance | undefined;
-  /** How long a running job may take to end after `stop`; default 25. */
-  readonly shutdownSeconds?: number | undefined;
-  /** The pauses before a job that an outage ended is tried again; by default it is not, and waits until it is due. */
-  readonly retry?: RetryPauses | undefined;
+  /** How long a running job may take to end after `stop`. */
+  readonly shutdownSeconds: number;
   /** Called for every run that ended or was skipped. */
   readonly onSettled?: ((record: RunRecord) => void) | undefined;
 }
@@ -90,7 +86,7 @@ export class Scheduler {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#createdAt = this.#clock.now();
-    this.#agenda = new Agenda(options.chance ?? seededChance(''));
+    this.#agenda = new Agenda();
     const problems = jobProblems(options.jobs);
     if (problems.length > 0) throw new UsageError('The jobs cannot be scheduled.', problems);
   }
@@ -181,7 +177,7 @@ export class Scheduler {
   }
 
   async #shutDown(): Promise<{ finished: boolean }> {
-    const { log, shutdownSeconds = 25 } = this.#options;
+    const { log, shutdownSeconds } = this.#options;
     const reason = new StoppedError('the worker is shutting down');
     this.#stop.abort(reason);
     this.#alarm.abort(reason);
@@ -308,11 +304,10 @@ export class Scheduler {
 
   /** When to try again a job that an outage ended; null when it is due before that, and for `serve --once`. */
   #retryAfter({ job, trigger }: Entry): Retry | null {
-    const { retry: pauses } = this.#options;
-    if (!pauses || trigger === 'once') return null;
+    if (trigger === 'once') return null;
     const count = trigger === 'retry' ? (this.#memory.jobs[job.name]?.retry?.count ?? 0) + 1 : 1;
     const now = this.#clock.now();
-    const at = now + retryPauseMs(count, pauses);
+    const at = now + retryPauseMs(count);
     const due = this.#agenda.nextStart(job, now);
     return due !== null && at >= due ? null : { at: iso(at), count };
   }

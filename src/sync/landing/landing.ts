@@ -183,7 +183,7 @@ export class Landing {
       return { path: largestOf(stored, 'depth'), reason };
     }
     if (stored.size > maxItemBytes) {
-      const reason = `has ${stored.size} bytes; at most ${maxItemBytes} are stored (sync.maxItemBytes)`;
+      const reason = `has ${stored.size} bytes; at most ${maxItemBytes} are stored`;
       return { path: largestOf(stored, 'size'), reason };
     }
     return null;

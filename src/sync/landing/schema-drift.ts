@@ -52,6 +52,9 @@ interface KindStats {
 
 /** The form counts as changed when at least so many items of a kind fail alike, and they are most of them. */
 const fewestFailures = 3;
+/** DuckDB parses an item in memory several times its size; no message, topic or person that people wrote comes near. */
+const usualMaxItemBytes = 16 * 2 ** 20;
+
 /** A documented field counts as missing when none of at least so many items has it. */
 const fewestItems = 20;
 
@@ -64,7 +67,7 @@ export class SchemaDrift {
   readonly maxItemBytes: number;
   readonly #kinds = new Map<string, KindStats>();
 
-  constructor({ maxItemBytes = 16 * 2 ** 20 }: { readonly maxItemBytes?: number } = {}) {
+  constructor({ maxItemBytes = usualMaxItemBytes }: { readonly maxItemBytes?: number | undefined } = {}) {
     this.maxItemBytes = maxItemBytes;
   }
 

@@ -9,6 +9,12 @@ export interface BatchLimits {
   readonly seconds: number;
 }
 
+/**
+ * A kill costs what is not committed, and a commit costs a request's time: 5 s, or 50 answers, are little of both. More than
+ * 5 MB of documents would need more memory while they are appended than the smallest machine has.
+ */
+const usualLimits: BatchLimits = { megabytes: 5, documents: 4_000, answers: 50, seconds: 5 };
+
 /** The share of the machine's memory above which an answer does not wait for the next batch to free garbage. */
 const nearlyFull = 0.8;
 /** After so many characters, memory is looked at: a look takes 0.4 ms while DuckDB works. */
@@ -44,14 +50,14 @@ export class Batcher {
 
   constructor(options: {
     runId: string;
-    limits: BatchLimits;
+    limits?: BatchLimits | undefined;
     /** `isWhole` tells whether the batch ends with the last part of an answer: only then may it be merged. */
     append: (batch: Batch, isWhole: boolean) => Promise<void>;
     /** Brings the tables up to date with what was appended. */
     merge: () => Promise<void>;
   }) {
     this.#runId = options.runId;
-    this.#limits = options.limits;
+    this.#limits = options.limits ?? usualLimits;
     this.#append = options.append;
     this.#merge = options.merge;
   }

@@ -174,7 +174,7 @@ export async function requestsOf(
 /** One run that requested something about an entity or changed what is stored of it. */
 export interface EntityRun {
   readonly runId: string;
-  /** Null for a run that is no longer recorded (`retention.runsDays`), like what follows. */
+  /** Null for a run that is no longer recorded (`retention.recordsDays`), like what follows. */
   readonly command: string | null;
   readonly startedAt: Iso | null;
   readonly endedAt: Iso | null;

@@ -18,8 +18,14 @@ export interface CompactWhen {
   readonly freeMegabytes: number;
 }
 
+/** Rewriting the file takes about as long as publishing it, so much must be gained: space that the next runs do not fill. */
+export const worthCompacting: CompactWhen = { freeShare: 0.4, freeMegabytes: 64 };
+
 /** The same for a command that may be told to stop: then there is no time to rewrite the file. */
-export function unlessStopped(when: CompactWhen, stop: AbortSignal | undefined): CompactWhen | undefined {
+export function unlessStopped(
+  stop: AbortSignal | undefined,
+  when = worthCompacting,
+): CompactWhen | undefined {
   return stop?.aborted ? undefined : when;
 }
 
@@ -87,7 +93,7 @@ async function replaceByCopy(
   try {
     const [here] = await session.all<{ name: string }>('SELECT current_database() AS name');
     const source = here?.name ?? 'worker';
-    const attach = attaching(fresh, target, { encryptionKey, compression: session.compression });
+    const attach = attaching(fresh, target, { encryptionKey });
     await session.run(...attach);
     makePrivate(fresh);
     await copyDatabase(session, source, target);

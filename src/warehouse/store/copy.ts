@@ -122,14 +122,11 @@ async function copyTable(
 ): Promise<void> {
   const from = named(source, table.schema, table.table);
   const insert = insertOf(source, target, table, select);
-  // With zstd, texts of any length are compressed. DuckDB takes it for those that stay together with long ones, and its own
-  // way, which halves them at best, for the others.
-  const isZstd = session.compression === 'zstd';
-  const long = await longColumns(session, source, table, isZstd ? longText : compressible);
+  const long = await longColumns(session, source, table, compressible);
   const isLong = long
     .map((name) => `coalesce(strlen(${identifier(name)}), 0) > ${compressible}`)
     .join(' OR ');
-  const isApart = !isZstd && long.length > 0 && table.rows >= fewRows;
+  const isApart = long.length > 0 && table.rows >= fewRows;
   let rest = 'true';
   if (isApart) {
     await session.run(`${insert} WHERE NOT (${isLong})`);

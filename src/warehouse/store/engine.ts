@@ -9,7 +9,7 @@ import { prepareEncryption } from './encryption.js';
 import { isolatedOptions } from './extensions.js';
 import { largerLimits, openWithEnough } from './memory.js';
 import { removeAbandoned } from './private-folder.js';
-import { type Compression, type Database, Session } from './session.js';
+import { type Database, Session } from './session.js';
 
 /** How much of the machine DuckDB may use. */
 export interface Limits {
@@ -18,8 +18,6 @@ export interface Limits {
   readonly threads: number;
   /** Encrypts the files that are written, and opens those that are encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined;
-  /** How texts are compressed in the files that are written. */
-  readonly compression?: Compression | undefined;
   /** Where DuckDB's extensions are, besides its own folder. */
   readonly extensionDirectory?: string | null | undefined;
   /** The most memory, in bytes, for work that does not fit into `memoryLimit`; by default most of what the machine has. */
@@ -108,7 +106,7 @@ export async function attach(
   path: string,
   options: Limits & { access: 'write' | 'read'; spill: string },
 ): Promise<Database> {
-  const { access, encryptionKey, compression } = options;
+  const { access, encryptionKey } = options;
   const instance = await openInstance(':memory:', { ...options, access: 'write' });
   // The name that DuckDB would give it if it were opened directly.
   const name = identifier(basename(path, '.duckdb'));
@@ -119,9 +117,9 @@ export async function attach(
   };
   try {
     const connection = await instance.connect();
-    await connection.run(...attaching(path, name, { access, encryptionKey, compression }));
+    await connection.run(...attaching(path, name, { access, encryptionKey }));
     connection.closeSync();
-    return { encryptionKey, compression, connect: use, closeSync: () => instance.closeSync() };
+    return { encryptionKey, connect: use, closeSync: () => instance.closeSync() };
   } catch (error) {
     instance.closeSync();
     throw error;
@@ -129,19 +127,9 @@ export async function attach(
 }
 
 /**
- * Where the setting says so, DuckDB may compress the texts of a row group with zstd when they are longer than this on average.
- * A first pull of 200,000 messages then leaves 192 instead of 300 MB, and reading single rows costs the same. With DuckDB's
- * own 4,096, hardly any would be.
- */
-const zstdFrom = 64;
-
-/** The first format that has zstd. Encrypted files have a newer one in any case. */
-const zstdFormat = "STORAGE_VERSION 'v1.2.0'";
-
-/**
- * The statement that attaches a file of ours, as SQL text and what is bound to it. A file that is written with zstd gets the
- * format of DuckDB 1.2 and keeps it until it is copied without zstd. DuckDB fixed bugs in reading zstd as late as version 1.4
- * (its pull requests 19475 and 21178).
+ * The statement that attaches a file of ours, as SQL text and what is bound to it. Texts are compressed as DuckDB does by
+ * itself, in the format of DuckDB 1.1: zstd would take a third less, but DuckDB fixed bugs in reading it as late as version
+ * 1.4 (its pull requests 19475 and 21178), and analysts read the published file with older versions.
  */
 export function attaching(
   path: string,
@@ -149,15 +137,12 @@ export function attaching(
   {
     access = 'write',
     encryptionKey,
-    compression,
   }: {
     access?: 'write' | 'read';
     encryptionKey?: EncryptionKey | undefined;
-    compression?: Compression | undefined;
   },
 ): [sql: string, values?: string[]] {
-  const format = compression === 'zstd' && !encryptionKey ? `, ${zstdFormat}` : '';
-  const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}${format}` : 'READ_ONLY';
+  const how = access === 'write' ? `ROW_GROUP_SIZE ${rowGroup}` : 'READ_ONLY';
   const sql = `ATTACH ${literal(path)} AS ${name}`;
   if (!encryptionKey) return [`${sql} (${how})`];
   // Bound, because a statement's text may end up in an error.
@@ -196,8 +181,6 @@ export async function openInstance(
   try {
     const connection = await instance.connect();
     await connection.run("SET GLOBAL TimeZone = 'UTC'");
-    if (options.compression === 'zstd')
-      await connection.run(`SET GLOBAL zstd_min_string_length = ${zstdFrom}`);
     if (options.encryptionKey) await prepareEncryption(connection, options.extensionDirectory);
     connection.closeSync();
     return instance;

@@ -133,7 +133,7 @@ async function refuseUnlessBroken(dataDir: string, limits: Limits, reason: unkno
     // Not even an empty database can be created here: the cause is the disk, the memory or the settings.
     if (error instanceof SignalhouseError) throw error;
     throw new StorageError(`no database can be opened in ${dataDir}: ${firstLine(messageOf(error))}`, {
-      hint: 'Check that the disk is writable and has space, and that warehouse.memoryLimit and warehouse.threads are valid.',
+      hint: 'Check that the disk is writable and has space, and that warehouse.memoryLimit is valid.',
       cause: storageFault(error, dataDir),
     });
   } finally {

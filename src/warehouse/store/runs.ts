@@ -106,24 +106,24 @@ export async function organization(session: Session): Promise<Organization | nul
   return row ?? null;
 }
 
-/** For how many days each kind of the worker's own records is kept. */
+/** For how many days the worker's own records are kept. */
 export interface Retention {
-  readonly requestsDays: number;
-  readonly runsDays: number;
-  readonly attemptsDays: number;
-  readonly scansDays: number;
+  readonly recordsDays: number;
   /** After how many days the content of what the API deleted is dropped; never when absent. */
   readonly deletedContentDays?: number | 'never' | undefined;
 }
 
-/** Files of sql/retention, and the setting of each. */
+/**
+ * Files of sql/retention, and the most days that a kind is kept, whatever the setting says: requests and scans only help to
+ * find the cause of a recent failure, and there are up to 172,800 requests a day.
+ */
 const kinds = {
-  requests: 'requestsDays',
-  runs: 'runsDays',
-  scans: 'scansDays',
-  attempts: 'attemptsDays',
-  rejected: 'runsDays',
-  drift: 'runsDays',
+  requests: 30,
+  runs: Number.POSITIVE_INFINITY,
+  scans: 90,
+  attempts: Number.POSITIVE_INFINITY,
+  rejected: Number.POSITIVE_INFINITY,
+  drift: Number.POSITIVE_INFINITY,
 } as const;
 export type Trimmed = Readonly<Record<keyof typeof kinds, number>>;
 
@@ -137,9 +137,9 @@ const dayMs = 86_400_000;
 export async function trim(session: Session, keep: Retention, now: Date): Promise<Trimmed> {
   const removed: Record<string, number> = {};
   await session.transaction(async (tx) => {
-    for (const [kind, days] of Object.entries(kinds)) {
+    for (const [kind, mostDays] of Object.entries(kinds)) {
       const sql = sqlFile(`retention/${kind}`);
-      const before = new Date(now.getTime() - keep[days] * dayMs);
+      const before = new Date(now.getTime() - Math.min(keep.recordsDays, mostDays) * dayMs);
       removed[kind] = await tx.run(sql, { before });
     }
   });

@@ -32,15 +32,10 @@ export interface Statements {
   append(table: TableName, columns: readonly ColumnKind[], rows: Iterable<readonly Cell[]>): Promise<number>;
 }
 
-/** How texts are compressed in files that are written: `auto` as DuckDB 1.1.2 and newer read it (see `attaching`). */
-export type Compression = 'auto' | 'zstd';
-
 /** Opens connections to one database, and closes it. */
 export interface Database {
   /** The key of its file, and of those that are attached to it. */
   readonly encryptionKey?: EncryptionKey | undefined;
-  /** How texts are compressed in these files. */
-  readonly compression?: Compression | undefined;
   connect(): Promise<DuckDBConnection>;
   closeSync(): void;
 }
@@ -110,10 +105,6 @@ export class Session implements Statements {
 
   get encryptionKey(): EncryptionKey | undefined {
     return this.#opened.database.encryptionKey;
-  }
-
-  get compression(): Compression | undefined {
-    return this.#opened.database.compression;
   }
 
   /** The limits to try when the present one is not enough. */

@@ -202,7 +202,6 @@ describe('a permanent failure', () => {
     );
     expect(error).toBeInstanceOf(ContractError);
     expect((error as AnswerTooLargeError).size).toEqual({ status: 200, bytes: 3000, most: 1000 });
-    expect((error as AnswerTooLargeError).hint).toContain('api.maxAnswerBytes');
     expect(kinds).toEqual(['too_large']);
   });
 

@@ -1,9 +1,15 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
-import { loadConfig, loadConfigWithCredentials, type Sources } from '../../../src/config/load.js';
+import {
+  effectiveSettings,
+  loadConfig,
+  loadConfigWithCredentials,
+  type Sources,
+} from '../../../src/config/load.js';
 import { secretSources } from '../../../src/config/secrets.js';
 import { jobProblems } from '../../../src/serve/schedule/job.js';
 
@@ -66,16 +72,16 @@ describe('where a setting comes from', () => {
   it('takes a section or a setting without a value for one that is not given', () => {
     const config = loadConfig({
       env: {},
-      configFile: file('api:\n  # all of it commented out\nsync:\n  scanAttempts:\n'),
+      configFile: file('api:\n  # all of it commented out\nsync:\n  recheck:\n'),
     });
-    expect(config.api.concurrency).toBe(12);
-    expect(config.sync.scanAttempts).toBe(3);
+    expect(config.api.outageMinutes).toBe(30);
+    expect(config.sync.recheck).toBe(1);
   });
 });
 
 describe('what is wrong', () => {
   it('is named all at once, as it was written', () => {
-    const configFile = file('rateLimit: {request: 5}\nsync: {maxAgeDays: {topics: 3}}\nlog: {level: loud}\n');
+    const configFile = file('rateLimit: {request: 5}\nsync: {recheck: often}\nlog: {level: loud}\n');
     expect(
       settingsOf(() =>
         loadConfigWithCredentials({ configFile, env: { SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: 'long' } }),
@@ -83,7 +89,7 @@ describe('what is wrong', () => {
     ).toEqual(
       expect.arrayContaining([
         `${configFile}: rateLimit.request`,
-        `${configFile}: sync.maxAgeDays.topics`,
+        `${configFile}: sync.recheck`,
         `${configFile}: log.level`,
         'SIGNALHOUSE_RATE_LIMIT_WINDOW_MS',
         'SIGNALHOUSE_BASE_URL',
@@ -114,6 +120,63 @@ describe('what is wrong', () => {
     ]);
     expect(settingsOf(() => loadConfig({ env: {}, configFile: '/nowhere.yaml' }))).toEqual(['--config']);
   });
+});
+
+describe('settings of an earlier version', () => {
+  it('work with a warning that names what replaces them, and what was never a setting is an error', () => {
+    const configFile = file(`
+api: {concurrency: 3, timeouts: {connectMs: 1, totalMs: 2}, paging: {pageSize: 10, pageParameter: p}}
+sync: {maxAgeDays: {topic: 7, person: 90}, shutdownSeconds: 40}
+serve:
+  jobs:
+    - {name: a, run: sync, cron: '0 3 * * *', jitterSeconds: 60}
+retention: {runsDays: 100, attemptsDays: 200, recordsDays: 300, requestsDays: 5}
+mcp: {maxRows: 5}
+`);
+    const config = loadConfig({ env: {}, configFile });
+    const expected = [
+      'api.concurrency is no longer a setting: the program chooses it itself',
+      'api.timeouts.connectMs is no longer a setting: the program chooses it itself',
+      'api.timeouts.totalMs is no longer a setting: the program chooses it itself',
+      'api.paging.pageSize is no longer a setting: the program chooses it itself',
+      'sync.maxAgeDays is now sync.recheck',
+      'sync.shutdownSeconds is now shutdownSeconds',
+      'serve.jobs[0].jitterSeconds is no longer a setting: a job starts when it is due',
+      'mcp.maxRows is no longer a setting: the program chooses it itself',
+      'retention.requestsDays is no longer a setting: the program chooses it itself',
+      'retention.runsDays is now retention.recordsDays',
+      'retention.attemptsDays is now retention.recordsDays',
+    ];
+    expect(config.warnings).toEqual(expected.map((warning) => `${configFile}: ${warning}`));
+    expect(config.api.paging).toEqual({ pageParameter: 'p', limitParameter: 'limit' });
+    // Topics by their new half of 14 days; nothing gets older than it was allowed to.
+    expect(config.sync.recheck).toBe(0.5);
+    expect(config.shutdownSeconds).toBe(40);
+    expect(config.retention.recordsDays).toBe(300);
+    expect(effectiveSettings({ env: {}, configFile })).toContainEqual({
+      ...{ setting: 'sync.recheck', value: 0.5 },
+      ...{ from: 'file', source: configFile },
+    });
+    const wrong = file('api: {concurency: 3}');
+    expect(settingsOf(() => loadConfig({ env: {}, configFile: wrong }))).toEqual([
+      `${wrong}: api.concurency`,
+    ]);
+  });
+
+  it('are not among those of config/default.yaml, which changes nothing', () => {
+    const configFile = fileURLToPath(new URL('../../../config/default.yaml', import.meta.url));
+    expect(loadConfig({ env: {}, configFile })).toEqual(loadConfig({ env: {} }));
+  });
+});
+
+it('the age of a list may be given for all, and for some', () => {
+  const freshnessOf = (text: string) => loadConfig({ env: {}, configFile: file(text) }).serve.freshness;
+  expect(freshnessOf('serve: {freshness: 50}')).toBe(50);
+  expect(freshnessOf('serve: {freshness: {default: 50, people: 0}}')).toEqual({ default: 50, people: 0 });
+  const wrong = file('serve: {freshness: {persons: 3}}');
+  expect(problemsOf(() => loadConfig({ env: {}, configFile: wrong }))).toEqual([
+    { setting: `${wrong}: serve.freshness.persons`, problem: 'is not a setting' },
+  ]);
 });
 
 describe('the key', () => {

@@ -100,9 +100,9 @@ class Trial {
     };
     return {
       config: {
-        sync: { batch: { megabytes: 1, documents: 10, answers: 10, seconds: 60 }, publishEveryMinutes: 1 },
-        retention: { requestsDays: 1, runsDays: 1, attemptsDays: 1, scansDays: 1 },
-        warehouse: { compact: { freeShare: 0.5, freeMegabytes: 1 } },
+        sync: { publishEveryMinutes: 1 },
+        retention: { recordsDays: 1 },
+        tuning: { batch: { megabytes: 1, documents: 10, answers: 10, seconds: 60 } },
       },
       api: {
         events: this.events,

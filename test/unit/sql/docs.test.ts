@@ -12,15 +12,16 @@ const textOf = (file: string) => readFileSync(new URL(`../../../${file}`, import
 describe('the parts that follow from the resource table', () => {
   test('a new resource makes them stale', () => {
     const table = resourcesOf({ ...entries, ...votes });
-    const [ages, docs] = files.map((file) => withResources(textOf(file), table));
-    expect(ages).toContain('    topic_votes: 21\n');
+    const [docs] = files.map((file) => withResources(textOf(file), table));
     expect(docs).toContain('| `topic_votes` | `topics` | `GET /topics/{topicId}/votes` | 55 | 21 |');
     expect(docs).toContain('| `topic_votes` | priority |');
   });
 
   test('a mark without an end, or of no part, is an error', () => {
-    expect(() => withResources('# generated: ages', resources)).toThrow('ages has no end');
-    expect(() => withResources('# generated: nothing', resources)).toThrow('no generated part named nothing');
+    expect(() => withResources('<!-- generated: resources -->', resources)).toThrow('resources has no end');
+    expect(() => withResources('<!-- generated: nothing -->', resources)).toThrow(
+      'no generated part named nothing',
+    );
   });
 });
 

@@ -140,8 +140,7 @@ afterAll(() => warehouse.close());
 const child = resources.children.find(({ name }) => name === 'company_groups')!;
 const settings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { maxAnswerBytes: 1_000_000, paging: { pageSize } },
-  sync: { maxAgeDays: { company_groups: 1000 }, personGroups: 'all', scanAttempts: 3 },
+  sync: { recheck: 100, personGroups: 'all' },
 };
 
 interface Ran {

@@ -8,7 +8,7 @@ const day = 86_400_000;
 export const daysAgo = (days: number) => new Date(now.getTime() - days * day);
 
 /** Everything is fetched again after ten days. */
-export const ages = Object.fromEntries(resources.children.map(({ name }) => [name, 10]));
+export const children = resources.children.map((child) => ({ ...child, maxAgeDays: 10 }));
 
 /** An item of a list, fetched a day ago. */
 export function item(endpoint: string, id: string, body: object = {}): Document {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { type ChildName, resources } from '../../../src/contract/resources.js';
+import type { ChildName } from '../../../src/contract/resources.js';
 import type { SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
@@ -19,23 +19,17 @@ import { batchOf, type Coverage, type Document } from '../../../src/warehouse/lo
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { oneWarehouse, runId } from '../warehouse/support.js';
-import { ages, daysAgo, item, now } from './due-support.js';
+import { children, daysAgo, item, now } from './due-support.js';
 
-const { children } = resources;
 const settings: SyncSettings = {
   rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
-    maxAgeDays: ages,
+    recheck: 1,
     personGroups: 'without_company',
-    maxItemBytes: 16_777_216,
-    scanAttempts: 3,
-    batch: { megabytes: 5, documents: 100, answers: 100, seconds: 5 },
     deletes: { maxShare: 0.2, maxRows: 20 },
     publishEveryMinutes: 0,
   },
-  retention: { requestsDays: 30, runsDays: 400, attemptsDays: 400, scansDays: 90 },
-  warehouse: { compact: { freeShare: 0.4, freeMegabytes: 64 } },
+  retention: { recordsDays: 400 },
 };
 
 let warehouse: Warehouse;
@@ -335,9 +329,9 @@ describe('the sweep', () => {
 
   test('costs per day, for each child, its items divided by three quarters of its age', () => {
     const topic = children.filter(({ name }) => name === 'topic');
-    expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (14 * 0.75));
+    expect(sweepPerDay({ topics: 2_100 }, topic, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
     const both = children.filter(({ name }) => name === 'topic' || name === 'company');
-    expect(sweepPerDay({ topics: 2_100 }, both, defaults)).toBeCloseTo(2_100 / (14 * 0.75));
+    expect(sweepPerDay({ topics: 2_100 }, both, defaults)).toBeCloseTo(2_100 / (10 * 0.75));
     expect(sweepPerDay({}, children, defaults)).toBe(0);
   });
 
@@ -349,7 +343,7 @@ describe('the sweep', () => {
 
   test('says which ages it can keep when it cannot keep those in the settings', () => {
     expect(sweepNote(100, 100)).toBeNull();
-    expect(sweepNote(250, 100)).toContain('ages 2.5 times as long');
+    expect(sweepNote(250, 100)).toContain('a sync.recheck 2.5 times as large');
     expect(sweepNote(250, 0)).toContain('no requests remain after the lists');
   });
 });

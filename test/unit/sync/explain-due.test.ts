@@ -1,21 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { childText } from '../../../src/cli/text/explanation.js';
-import { type ChildName, resources } from '../../../src/contract/resources.js';
+import type { ChildName } from '../../../src/contract/resources.js';
 import { type DueSettings, due } from '../../../src/sync/due.js';
 import { type DueCode, type ExplainedChild, explainDue, pathOf } from '../../../src/sync/explain-due.js';
 import { batchOf, type Coverage, type Document } from '../../../src/warehouse/load/batch.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
 import { open, runId } from '../warehouse/support.js';
-import { ages, daysAgo, item, now } from './due-support.js';
+import { children, daysAgo, item, now } from './due-support.js';
 
-const { children } = resources;
 const childOf = (name: ChildName) => children.filter((child) => child.name === name);
 
 const settings: DueSettings = {
-  api: { maxAnswerBytes: 1_000_000, paging: { pageSize: 100 } },
   sync: {
-    maxAgeDays: ages,
+    recheck: 1,
     personGroups: 'without_company',
   },
 };
@@ -98,12 +96,7 @@ const cases: Readonly<Record<string, Case>> = {
     changes: [['updatedAt', topic.updatedAt, '2026-02-03T00:00:00Z']],
     text: /^not due: updatedAt .* but the last message explains that/,
   },
-  'what is larger than one may be now, and was not then': {
-    ...{ child: 'topic', item: topic, why: 'may_fit' },
-    asked: { status: 200, reason: 'answer larger than 1000 bytes' },
-    text: /^DUE: the answer was too large for api.maxAnswerBytes, which is larger now/,
-  },
-  'what is still larger than it may be': {
+  'what is larger than it may be': {
     ...{ child: 'topic', item: topic, why: 'unchanged' },
     asked: { status: 200, reason: 'answer larger than 1000000 bytes' },
     text: /^not due/,

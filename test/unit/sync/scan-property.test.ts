@@ -142,9 +142,8 @@ function contextOf(
   const merge = async () => void (await warehouse?.merge());
   const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
-    config: {
-      sync: { scanAttempts, maxAgeDays: { topic: 1 }, deletes: { maxShare: 1, maxRows: 1e9 } },
-    },
+    config: { sync: { recheck: 1 / 14, deletes: { maxShare: 1, maxRows: 1e9 } } },
+    scanAttempts,
     resources,
     api: {
       get,

@@ -14,11 +14,7 @@ import { emptyDir, open } from '../../warehouse/support.js';
 
 export const syncedAt = '2026-03-01T00:00:00.000Z';
 
-export const settings = {
-  rateLimit: { requests: 120, windowMs: 60_000 },
-  api: { paging: { pageSize: 100 } },
-  push: { companiesPerRequest: 50 },
-};
+export const settings = { rateLimit: { requests: 120, windowMs: 60_000 }, push: {} };
 
 /** A warehouse with topics t1 … t9 (default, open, not archived), some that are closed, and companies 1 … 3. */
 export async function town(dataDir?: string): Promise<Warehouse> {

@@ -15,7 +15,6 @@ const starts = ['2026-03-07T12:00Z', '2026-03-28T12:00Z', '2026-10-24T12:00Z', '
 const aJob = fc.record({
   cron: fc.constantFrom(...crons),
   timezone: fc.constantFrom(...zones),
-  jitterSeconds: fc.constantFrom(0, 90, 100_000),
 });
 const someJobs = fc
   .array(aJob, { minLength: 1, maxLength: 3 })

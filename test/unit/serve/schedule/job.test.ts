@@ -1,7 +1,4 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededChance, startOf } from '../../../../src/serve/schedule/agenda.js';
-import { nextRun } from '../../../../src/serve/schedule/cron.js';
 import { type Job, jobProblems } from '../../../../src/serve/schedule/job.js';
 
 const nightly: Job = {
@@ -35,23 +32,5 @@ describe('jobs of the settings', () => {
       'serve.jobs[3].name',
       'serve.jobs[4].cron',
     ]);
-  });
-});
-
-describe('jitter', () => {
-  it('starts within its time, before the next run is due, and the same each time', () => {
-    const input = [fc.integer({ min: 0, max: 10_000 }), fc.string(), fc.nat(4_000_000_000)] as const;
-    fc.assert(
-      fc.property(...input, (jitterSeconds, seed, now) => {
-        const job = { ...nightly, cron: '*/5 * * * *', jitterSeconds };
-        const due = nextRun(job, now * 1000)!;
-        const start = startOf(job, due, seededChance(seed));
-        expect(start).toBeGreaterThanOrEqual(due);
-        expect(start).toBeLessThanOrEqual(due + jitterSeconds * 1000);
-        expect(start).toBeLessThan(nextRun(job, due)!);
-        expect(startOf(job, due, seededChance(seed))).toBe(start);
-      }),
-      { numRuns: 50 },
-    );
   });
 });

@@ -73,7 +73,6 @@ describe('at its time', () => {
 });
 
 describe('a job that an outage of the API ended', () => {
-  const retry = { firstMinutes: 5, maxMinutes: 60 };
   const outage = new OutageError('the API has been unavailable for 30 min');
   const remembers = (due: string) => memoryStore({ jobs: { nightly: settled(due) }, history: [] });
 
@@ -81,7 +80,7 @@ describe('a job that an outage of the API ended', () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const memory = remembers('2026-04-30T03:00:00.000Z');
     const run: RunJob = () => Promise.reject(outage);
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run, retry });
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run });
     await scheduler.start();
     await pass(4 * hour);
     expect(records.map(({ trigger, startedAt }) => `${trigger} ${startedAt?.slice(11, 16)}`)).toEqual([
@@ -105,12 +104,12 @@ describe('a job that an outage of the API ended', () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const memory = remembers('2026-04-30T03:00:00.000Z');
     const failing: RunJob = () => Promise.reject(outage);
-    const first = scheduling([nightly], { clock, memory, run: failing, retry });
+    const first = scheduling([nightly], { clock, memory, run: failing });
     await first.scheduler.start();
     await first.pass(2 * minute);
     await first.scheduler.stop();
     clock.skip(hour);
-    const second = scheduling([nightly], { clock, memory, retry });
+    const second = scheduling([nightly], { clock, memory });
     await second.scheduler.start();
     await second.pass(5 * hour);
     expect(brief(second.settled)).toEqual(['nightly retry done -']);
@@ -122,16 +121,12 @@ describe('a job that an outage of the API ended', () => {
     const clock = clockAt('2026-05-01T02:59:00Z');
     const refused: RunJob = () => Promise.reject(new RefusedError('no'));
     const memory = remembers('2026-04-30T03:00:00.000Z');
-    const {
-      scheduler,
-      settled: records,
-      pass,
-    } = scheduling([nightly], { clock, memory, run: refused, retry });
+    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory, run: refused });
     await scheduler.start();
     await pass(5 * hour);
     expect(records).toHaveLength(1);
     await scheduler.stop();
-    const once = scheduling([nightly], { clock, run: () => Promise.reject(outage), retry });
+    const once = scheduling([nightly], { clock, run: () => Promise.reject(outage) });
     expect(await once.scheduler.runOnce()).toMatchObject([{ trigger: 'once', message: outage.message }]);
   });
 });

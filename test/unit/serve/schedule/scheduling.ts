@@ -41,6 +41,7 @@ export function scheduling(
     jobs,
     run,
     memory: memoryStore(),
+    shutdownSeconds: 25,
     log: silentLog,
     onSettled: (record) => settled.push(record),
     ...more,

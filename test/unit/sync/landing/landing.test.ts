@@ -68,7 +68,7 @@ describe('an item that is too large or too deep', () => {
     expect(ids(landing, 'topics')).toEqual(['a', 'c']);
     expect(landing.rejections).toMatchObject([
       { id: 'b', path: 'tree', reason: 'is nested 501 levels deep; at most 500 are stored' },
-      { id: 'd', path: 'summary', reason: 'has 1035 bytes; at most 1020 are stored (sync.maxItemBytes)' },
+      { id: 'd', path: 'summary', reason: 'has 1035 bytes; at most 1020 are stored' },
     ]);
     expect(typeof JSON.parse(landing.rejections[0]?.body ?? '')).toBe('string');
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { open } from '../support.js';
 
 const now = new Date('2026-06-01T00:00:00Z');
-const keep = { requestsDays: 30, runsDays: 100, attemptsDays: 100, scansDays: 50 };
+const keep = { recordsDays: 100 };
 const ago = (days: number) => `TIMESTAMPTZ '${new Date(now.getTime() - days * 86_400_000).toISOString()}'`;
 
 async function filled() {
@@ -14,8 +14,8 @@ async function filled() {
       ('04', 'push', 'done', ${ago(200)}), ('05', 'sync', 'done', ${ago(99)}), ('06', 'rebuild', 'done', ${ago(450)})
     ) t(run_id, command, outcome, started_at);
     INSERT INTO ops.scans BY NAME SELECT * FROM (VALUES
-      ('topics', 'v1', true, ${ago(90)}), ('topics', 'v2', true, ${ago(80)}), ('topics', 'u1', false, ${ago(70)}),
-      ('topics', 'u2', false, ${ago(60)}), ('people', 'p1', true, ${ago(90)}), ('people', 'p2', true, ${ago(2)})
+      ('topics', 'v1', true, ${ago(99)}), ('topics', 'v2', true, ${ago(98)}), ('topics', 'u1', false, ${ago(97)}),
+      ('topics', 'u2', false, ${ago(96)}), ('people', 'p1', true, ${ago(91)}), ('people', 'p2', true, ${ago(2)})
     ) t(endpoint, run_id, verified, ended_at);
     INSERT INTO ops.changes BY NAME SELECT * FROM (VALUES ('settled', ${ago(150)}), ('open', NULL)) t(id, settled_at);
     INSERT INTO ops.change_attempts BY NAME SELECT * FROM (VALUES
