@@ -3,7 +3,7 @@ import { clockAheadMs } from '../api/attempt.js';
 import { Priority } from '../api/client.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
-import { journalPath } from '../push/queue/journal.js';
+import { journalPath } from '../push/queue.js';
 import { type Identity, whoAmI } from '../run/identity.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import {

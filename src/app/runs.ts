@@ -4,7 +4,7 @@ import { Scope } from '../base/scope.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { previewPush } from '../push/preview.js';
-import { readQueue } from '../push/queue/queue.js';
+import { readQueue } from '../push/queue.js';
 import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
 import { checkPushOptions, runPush } from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';

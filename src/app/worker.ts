@@ -6,7 +6,7 @@ import type { Log } from '../base/log.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
-import { Queue } from '../push/queue/queue.js';
+import { Queue } from '../push/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
 import { unlessStopped } from '../warehouse/store/compact.js';

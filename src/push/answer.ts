@@ -1,7 +1,6 @@
 import { isObject } from '../base/json.js';
-import type { Change, Patch } from './change.js';
-import { fieldsOf, type Values } from './fields.js';
-import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
+import { type Change, fieldsOf, type Patch, type Values } from './change.js';
+import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './compare.js';
 
 /** What the answer to a PATCH says about one topic or company. */
 export type ItemAnswer =

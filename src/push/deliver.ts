@@ -22,13 +22,11 @@ import {
   topicAnswer,
   type Unclear,
 } from './answer.js';
-import type { Change } from './change.js';
+import { type Change, type EntityType, type Values, valuesIn } from './change.js';
+import { type Delivery, matchesWanted, notFoundPatch, pick, type Remote } from './compare.js';
 import { type PushContext, updateEndpoint } from './context.js';
-import type { Delivery } from './delivery.js';
-import { type EntityType, type Values, valuesIn } from './fields.js';
-import { matchesWanted, notFoundPatch, pick, type Remote } from './reconcile.js';
+import { doubtPatch, mustSendAgain, neverSent, settleDoubt, sinceSending, unsentPatch } from './doubt.js';
 import { landDocument, refresh, tryToRead } from './remote.js';
-import { doubtPatch, mustSendAgain, neverSent, settleDoubt, sinceSending, unsentPatch } from './unsettled.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];

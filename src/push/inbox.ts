@@ -20,14 +20,12 @@ import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { withFacts } from './entities.js';
-import { enqueue } from './import/enqueue.js';
-import { saveImportCopy } from './import/import-copies.js';
-import { prepareImport } from './import/prepare.js';
-import type { CostSettings, ImportReport } from './import/report.js';
-import { fromSheet, type ImportSource } from './import/source.js';
-import { colleagues } from './queue/contested.js';
-import type { Queue } from './queue/queue.js';
+import { colleagues } from './contested.js';
+import { withFacts } from './facts.js';
+import { enqueue, prepareImport } from './import/import.js';
+import type { CostSettings, ImportReport } from './import/preview.js';
+import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
+import type { Queue } from './queue.js';
 import { isBaseColumn, resultColumns, rowResults } from './result.js';
 
 export interface InboxParts extends DataDir {

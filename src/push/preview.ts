@@ -3,15 +3,24 @@ import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, Patch, Status } from './change.js';
+import {
+  type Comparison,
+  companyDelivery,
+  compare,
+  conflictPatch,
+  type Delivery,
+  inRequests,
+  notFoundPatch,
+  type OnConflict,
+  pathOf,
+  topicDelivery,
+} from './compare.js';
 import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
-import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
-import { type ChangeFacts, withFacts } from './entities.js';
-import type { Queue } from './queue/queue.js';
-import { type Comparison, compare, conflictPatch, notFoundPatch, type OnConflict } from './reconcile.js';
+import { type ChangeFacts, withFacts } from './facts.js';
+import type { Queue } from './queue.js';
 import { readRemotes } from './remote.js';
 import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './report.js';
-import { unansweredDeliveries } from './resume.js';
-import { fieldsIn, queuedById } from './send.js';
+import { fieldsIn, queuedById, unansweredDeliveries } from './send.js';
 
 export interface PreviewParts {
   readonly config: PushSettings;

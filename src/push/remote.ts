@@ -7,12 +7,11 @@ import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
-import type { Document } from '../warehouse/load/batch.js';
-import { storable } from '../warehouse/load/batch.js';
+import { type Document, storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
+import { type EntityType, fieldsOf, updatedAt, type Value, type Values, valuesIn } from './change.js';
+import type { NotFound, Remote } from './compare.js';
 import { brokenText, type PushContext } from './context.js';
-import { type EntityType, fieldsOf, updatedAt, type Value, type Values, valuesIn } from './fields.js';
-import type { NotFound, Remote } from './reconcile.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
 const sources = {

@@ -1,8 +1,7 @@
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
-import type { Change, Status } from './change.js';
-import type { ChangedBy, ChangeFacts } from './entities.js';
-import type { EntityType, Values } from './fields.js';
-import type { OnConflict } from './reconcile.js';
+import type { Change, EntityType, Status, Values } from './change.js';
+import type { OnConflict } from './compare.js';
+import type { ChangedBy, ChangeFacts } from './facts.js';
 
 /** What a caller may ask of one push. */
 export interface PushOptions extends RunOptions {

@@ -4,13 +4,12 @@ import type { DataDir } from '../base/encryption.js';
 import { messageOf, UsageError } from '../base/errors.js';
 import type { Cell, Grid } from '../sheet/grid.js';
 import { type AddedColumn, writeGrid } from '../sheet/write.js';
-import type { Change } from './change.js';
-import { fieldsOf, type Values } from './fields.js';
+import { type Change, fieldsOf, type Values } from './change.js';
+import { pick } from './compare.js';
+import { colleagues } from './contested.js';
 import { resultNames } from './import/header.js';
-import { readImportCopy } from './import/import-copies.js';
-import type { ImportRow } from './import/report.js';
-import { colleagues } from './queue/contested.js';
-import { pick } from './reconcile.js';
+import type { ImportRow } from './import/preview.js';
+import { readImportCopy } from './import/source.js';
 
 /** The result of one row of an imported file. */
 export interface RowResult {

@@ -4,12 +4,11 @@ import type { RunObserver } from '../base/observer.js';
 import { type RunParts, runLifecycle } from '../run/lifecycle.js';
 import type { Change } from './change.js';
 import { CircuitBreaker, type PushContext, type PushSettings, storedCounts } from './context.js';
-import { withFacts } from './entities.js';
-import type { Queue } from './queue/queue.js';
+import { withFacts } from './facts.js';
+import type { Queue } from './queue.js';
 import { changeResult, type PushOptions, type PushReport } from './report.js';
 import { checkResultPath, writeResult } from './result.js';
-import { resume } from './resume.js';
-import { AttemptLog, Sender } from './send.js';
+import { AttemptLog, resume, Sender } from './send.js';
 
 export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;

@@ -1,6 +1,6 @@
 import { ago, count, counted, duration } from '../../base/units.js';
-import type { PreparedImport } from '../../push/import/prepare.js';
-import type { ChangeKind, ImportProblem, ImportReport } from '../../push/import/report.js';
+import type { PreparedImport } from '../../push/import/import.js';
+import type { ChangeKind, ImportProblem, ImportReport } from '../../push/import/preview.js';
 import { companiesText, decisionCommands, followHeading, previewTable } from './changes-text.js';
 import { indent, list, pairs, sections, table } from './layout.js';
 import { most, some, wide } from './sync-summary.js';

@@ -1,5 +1,5 @@
 import { count, counted, duration } from '../../base/units.js';
-import type { PreparedUndo, UndoReport } from '../../push/undo/prepare.js';
+import type { PreparedUndo, UndoReport } from '../../push/undo.js';
 import { companiesText, personText, previewTable } from './changes-text.js';
 import { kindsText } from './import-summary.js';
 import { list, pairs, sections } from './layout.js';

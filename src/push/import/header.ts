@@ -1,8 +1,7 @@
 import { type Problem, UsageError } from '../../base/errors.js';
-import { columnLetters } from '../../sheet/cell-address.js';
-import { otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { sheetTables } from '../edit-sheet/columns.js';
-import { type EntityType, type Field, fieldsOf } from '../fields.js';
+import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
+import { type EntityType, type Field, fieldsOf } from '../change.js';
+import { sheetTables } from '../edit-sheet.js';
 import { closestMatch, folded, withoutBrackets } from './cells.js';
 
 /** A column that can be edited, and the base column that shows what the person saw in it. */

@@ -1,9 +1,9 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
-import { archivedReason, type Field, type Value, type Values } from '../fields.js';
+import { archivedReason, type Field, type Value, type Values } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header } from './header.js';
-import type { ImportProblem } from './report.js';
+import type { ImportProblem } from './preview.js';
 
 /** One field that a row sets. */
 export interface Edit {

@@ -7,8 +7,7 @@ import {
   statusByReading,
   topicAnswer,
 } from '../../../src/push/answer.js';
-import type { Change } from '../../../src/push/change.js';
-import type { Values } from '../../../src/push/fields.js';
+import type { Change, Values } from '../../../src/push/change.js';
 
 const change = (wanted: Values, remoteBefore: Values | null): Change =>
   ({ wanted, base: remoteBefore ?? {}, remoteBefore, baseFrom: 'file', undoes: [] }) as unknown as Change;

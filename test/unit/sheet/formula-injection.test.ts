@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { markedForWorkbook, neutralized, withoutMark } from '../../../src/sheet/formula-injection.js';
+import { markedForWorkbook, neutralized, withoutMark } from '../../../src/sheet/cells.js';
 
 /** Text that is likely to be near the rule: apostrophes, blanks, signs. */
 const near = fc.string({

@@ -4,13 +4,10 @@ import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/base/errors.js';
-import { type Cell, maxCellChars } from '../../../src/sheet/grid.js';
+import { type Cell, maxCellChars, type SheetColumn, type SheetSpec } from '../../../src/sheet/grid.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import type { SheetColumn, SheetSpec } from '../../../src/sheet/spec.js';
-import type { TableSheet } from '../../../src/sheet/worksheet.js';
-import { writeGrid, writeSheet } from '../../../src/sheet/write.js';
-import { writeSheetFile } from '../../../src/sheet/write-file.js';
-import { type WrittenTable, writeWorkbook } from '../../../src/sheet/write-workbook.js';
+import { writeGrid, writeSheet, writeSheetFile } from '../../../src/sheet/write.js';
+import { type TableSheet, type WrittenTable, writeWorkbook } from '../../../src/sheet/write-workbook.js';
 import { folder, inline, readBytes, refused, table, textRow, workbook } from './support.js';
 
 const long = Array.from({ length: 40 }, (_, at) => `a rather long choice ${at}`);

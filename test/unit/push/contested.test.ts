@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Change } from '../../../../src/push/change.js';
-import { isSamePerson } from '../../../../src/push/queue/contested.js';
-import { cancel, retry } from '../../../../src/push/queue/decide.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { csv, Importing, town } from '../import/support.js';
+import type { Change } from '../../../src/push/change.js';
+import { isSamePerson } from '../../../src/push/contested.js';
+import { cancel, retry } from '../../../src/push/decide.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { csv, Importing, town } from './import/support.js';
 
 let warehouse: Warehouse;
 let importing: Importing;

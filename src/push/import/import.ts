@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { groupBy } from '../../base/group-by.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import type { Change } from '../change.js';
+import { type Change, contested, type Status, type Value } from '../change.js';
+import { contestedText, contestsAmong, isContested } from '../contested.js';
 import { storedCounts } from '../context.js';
-import { named } from '../entities.js';
-import type { Value } from '../fields.js';
-import { contestedText } from '../queue/contested.js';
-import type { NewChange, Queue } from '../queue/queue.js';
-import { undoneBy } from '../undo/plan.js';
+import { named } from '../facts.js';
+import type { NewChange, Queue } from '../queue.js';
+import { undoneBy } from '../undo.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
+import { type Header, parseHeader } from './header.js';
 import {
   blockedProblem,
   blockedReason,
   compareWithWarehouse,
   followMerges,
   matchRows,
+  mixedUp,
   type RequestedChange,
   type StoredEntity,
   storedEntities,
-} from './compare-with-warehouse.js';
-import { type Header, parseHeader } from './header.js';
+  wrongTitles,
+} from './match.js';
 import {
   type CostSettings,
   type ImportProblem,
@@ -29,10 +30,9 @@ import {
   previewChanges,
   previewOf,
   type RowOutcome,
-} from './report.js';
+} from './preview.js';
 import { combineRows, type EntityEdits, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-import { mixedUp, wrongTitles } from './titles.js';
 
 export interface ImportParts {
   readonly store: Pick<Warehouse, 'all'>;
@@ -335,4 +335,71 @@ function notesOf(
   notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
   if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);
   return notes;
+}
+
+/**
+ * Queues what was prepared, and supersedes the changes that it replaces. A change that contradicts what somebody else wants
+ * is recorded as a conflict, and so is theirs if it still waits. The new changes are on the disk first: after a
+ * kill in between, both are in the queue and the later one wins when they are pushed.
+ */
+export function enqueue(
+  queue: Pick<Queue, 'add' | 'all' | 'move' | 'update'>,
+  prepared: PreparedImport,
+): ImportReport {
+  const { newChanges, rows, preview } = prepared;
+  const added = queue.add(newChanges.map(({ change }) => change));
+  const replaced = newChanges.flatMap(({ supersedes }, at) =>
+    supersedes.map((change) => ({ change, by: added[at]?.id ?? null })),
+  );
+  const successors = new Map(replaced.map(({ change, by }) => [change.id, by]));
+  queue.move(
+    replaced.map(({ change }) => change),
+    'superseded',
+    ({ id }) => ({ supersededBy: successors.get(id) ?? null }),
+  );
+  const rivals = [...new Map(newChanges.flatMap((one) => one.rivals.map((it) => [it.id, it]))).values()];
+  const rivalsOf = contestsAmong(rivals.length === 0 ? [] : queue.all());
+  const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
+  const waiting = rivals.filter(({ status }) => status === 'queued');
+  queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
+  queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
+  const ids = new Map(newChanges.flatMap((one, at) => one.rows.map((row) => [row, added[at]?.id ?? null])));
+  const withIds = rows.map(
+    (row): ImportRow => (ids.has(row.row) ? { ...row, changeId: ids.get(row.row) ?? null } : row),
+  );
+  const idsOf = (status: Status) => added.flatMap((one) => (one.status === status ? [one.id] : []));
+  const queued = idsOf('queued');
+  const outcome = prepared.isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
+  const conflicts = [...idsOf('conflict'), ...waiting.map(({ id }) => id)];
+  return { ...commonOf(prepared), outcome, queued, conflicts, rows: withIds, preview };
+}
+
+/** The report of an import that queues nothing: a dry run, or the user answered no. */
+export function reportWithoutQueueing(
+  prepared: PreparedImport,
+  outcome: 'dry_run' | 'declined',
+): ImportReport {
+  const text = outcome === 'dry_run' ? 'It was a dry run.' : 'The import was declined.';
+  const rows = prepared.rows.map(
+    (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
+  );
+  const counts = prepared.preview.rows;
+  const preview = {
+    ...prepared.preview,
+    rows: { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued },
+  };
+  return { ...commonOf(prepared), outcome, queued: [], conflicts: [], rows, preview };
+}
+
+function commonOf(
+  prepared: PreparedImport,
+): Omit<ImportReport, 'outcome' | 'queued' | 'conflicts' | 'rows' | 'preview'> {
+  const { importId, source, sourceHash, entityType, requestedBy } = prepared;
+  const { changes, problems, notes, refusal, newChanges } = prepared;
+  const isInConflict = newChanges.some(({ rivals }) => rivals.length > 0);
+  const exitCode = problems.length > 0 || isInConflict ? 3 : 0;
+  return {
+    ...{ importId, source, sourceHash, entityType, requestedBy },
+    ...{ changes, problems, notes, refusal, exitCode },
+  };
 }

@@ -1,13 +1,12 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../../src/base/clock.js';
-import type { Change } from '../../../../src/push/change.js';
-import { journalPath } from '../../../../src/push/queue/journal.js';
-import { Queue, readQueue } from '../../../../src/push/queue/queue.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { newChange } from '../../../support/pushing.js';
-import { emptyDir, open as openTemplate } from '../../warehouse/support.js';
+import { systemClock } from '../../../src/base/clock.js';
+import type { Change } from '../../../src/push/change.js';
+import { journalPath, Queue, readQueue } from '../../../src/push/queue.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { newChange } from '../../support/pushing.js';
+import { emptyDir, open as openTemplate } from '../warehouse/support.js';
 
 let dataDir: string;
 let warehouse: Warehouse;

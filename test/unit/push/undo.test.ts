@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Change, Status } from '../../../../src/push/change.js';
-import type { Value, Values } from '../../../../src/push/fields.js';
-import { beforeSending, compare } from '../../../../src/push/reconcile.js';
-import { planUndo } from '../../../../src/push/undo/plan.js';
+import type { Change, Status, Value, Values } from '../../../src/push/change.js';
+import { beforeSending, compare } from '../../../src/push/compare.js';
+import { planUndo } from '../../../src/push/undo.js';
 
 /** A queue and an API in memory: changes are queued, pushed by the program's own comparison, and undone. */
 class World {

@@ -4,11 +4,9 @@ import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { type AfterSending, afterSending, isHidden } from './answer.js';
-import type { Change, Patch } from './change.js';
+import { type Change, type Patch, updatedAt, type Values, valuesIn } from './change.js';
+import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote } from './compare.js';
 import type { PushContext } from './context.js';
-import type { Delivery } from './delivery.js';
-import { updatedAt, type Values, valuesIn } from './fields.js';
-import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
 import { tryToRead } from './remote.js';
 
 /** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { UsageError } from '../../../../src/base/errors.js';
-import type { Change } from '../../../../src/push/change.js';
-import { storedEntitiesOf } from '../../../../src/push/import/compare-with-warehouse.js';
-import { cancel, retry } from '../../../../src/push/queue/decide.js';
-import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
-import { Importing, syncedAt, town } from '../import/support.js';
+import { UsageError } from '../../../src/base/errors.js';
+import type { Change } from '../../../src/push/change.js';
+import { cancel, retry } from '../../../src/push/decide.js';
+import { storedEntitiesOf } from '../../../src/push/import/match.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { Importing, syncedAt, town } from './import/support.js';
 
 let warehouse: Warehouse;
 let importing: Importing;

@@ -1,7 +1,7 @@
 import { minutesFor } from '../../api/budget.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../entities.js';
-import { type EntityType, fieldsOf, type Value, type Values } from '../fields.js';
+import { type EntityType, fieldsOf, type Value, type Values } from '../change.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
 import { isListed } from '../remote.js';
 
 /** Something wrong in a row, as the person finds it in the file. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Values, valuesIn } from '../../../src/push/fields.js';
-import { isSame, matchesWanted, reconcile } from '../../../src/push/reconcile.js';
+import { type Values, valuesIn } from '../../../src/push/change.js';
+import { isSame, matchesWanted, reconcile } from '../../../src/push/compare.js';
 
 const priority = fc.constantFrom('low', 'default', 'high');
 const state = fc.constantFrom('open', 'completed', null);

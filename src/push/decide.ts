@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { UsageError } from '../../base/errors.js';
-import { type Change, mayBecome, type Status } from '../change.js';
-import { named } from '../entities.js';
-import { groupOf } from '../fields.js';
-import { blockedReason, type Reference, type StoredEntity } from '../import/compare-with-warehouse.js';
-import { pick } from '../reconcile.js';
+import { UsageError } from '../base/errors.js';
+import { type Change, groupOf, mayBecome, type Status } from './change.js';
+import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
+import { type ChangeFilter, matches, named } from './facts.js';
+import { blockedReason, type Reference, type StoredEntity } from './import/match.js';
 import type { NewChange, Queue } from './queue.js';
-import { type ChangeFilter, matches } from './view.js';
 
 /** Changes selected by id, or by a filter. */
 export interface Selection {

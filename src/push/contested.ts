@@ -1,7 +1,6 @@
-import { groupBy } from '../../base/group-by.js';
-import { type Change, contested } from '../change.js';
-import { type Value, type Values, valueText } from '../fields.js';
-import { isSame } from '../reconcile.js';
+import { groupBy } from '../base/group-by.js';
+import { type Change, contested, type Value, type Values, valueText } from './change.js';
+import { isSame } from './compare.js';
 
 /** What somebody wants, as far as it can contradict what another person wants of the same topic or company. */
 type Wish = Pick<Change, 'requestedBy' | 'wanted'>;
