@@ -32,7 +32,7 @@ export function reconcile(
   onConflict: OnConflict,
 ): Verdict {
   const { wanted, base } = change;
-  const open = Object.keys(wanted).filter((name) => !isSame(wanted[name], remote[name]));
+  const open = unlike(wanted, remote);
   if (open.length === 0) return { kind: 'unchanged' };
   const fields = open.filter((name) => name in base && name in remote && !isSame(base[name], remote[name]));
   if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
@@ -49,9 +49,9 @@ export function reconcile(
   return { kind: 'send', set };
 }
 
-/** Whether `remote` has every wanted value. */
-export function matchesWanted(wanted: Values, remote: Values): boolean {
-  return Object.keys(wanted).every((name) => isSame(wanted[name], remote[name]));
+/** The fields in which `remote` does not have the wanted value. */
+export function unlike(wanted: Values, remote: Values): string[] {
+  return Object.keys(wanted).filter((name) => !isSame(wanted[name], remote[name]));
 }
 
 /** Compares two values; null and an empty text are the same, as they are in a spreadsheet. */

@@ -3,31 +3,145 @@ import { Priority } from '../api/client.js';
 import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
-import { type AfterSending, afterSending, isHidden } from './answer.js';
-import { type Change, type Patch, updatedAt, type Values, valuesIn } from './change.js';
-import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote } from './compare.js';
+import {
+  type Change,
+  fieldsOf,
+  type Patch,
+  type Status,
+  updatedAt,
+  type Values,
+  valuesIn,
+} from './change.js';
+import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote, unlike } from './compare.js';
 import type { PushContext } from './context.js';
 import { tryToRead } from './remote.js';
 
-/** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
-const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
+/**
+ * What becomes of a change whose request may have been applied. Whatever left it in doubt (a lost answer, a 5xx, a 409, an
+ * unclear answer, a kill), its entity is read (`readSent`), and what the read shows decides (`outcomeOf`).
+ */
 
-/** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
-function isKeyRemembered({ clock }: PushContext, { changes, again }: Delivery): boolean {
-  const first = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
-  const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
-  return (latest ?? clock.now()) - first < keyLifetimeMs;
-}
-
-/** A change whose request may have been applied, and what a read shows after that. */
-interface Found {
-  readonly change: Change;
-  readonly remote: Remote;
-  readonly state: Exclude<AfterSending, 'before'> | Since;
-}
+/** How what a read returns compares with a change whose request was sent. */
+type AfterSending =
+  | 'not found'
+  /** Every field has its wanted value. */
+  | 'wanted'
+  /** Fields that do not have their wanted value have the value from before the request, or are not shown. */
+  | 'before'
+  /** A field has a third value: somebody else changed it. */
+  | 'other';
 
 /** Whether something happened to an entity since a request was sent that it does not show: `unknown` where nothing says so. */
-export type Since = 'nothing since' | 'changed since' | 'unknown';
+type Since = 'nothing since' | 'changed since' | 'unknown';
+
+/** A change, and what a read shows after its request; `withSince` tells more about `before`. */
+export interface Found {
+  readonly change: Change;
+  readonly remote: Remote;
+  readonly state: AfterSending | Since;
+}
+
+/** What is known about the request itself. */
+export interface Doubt {
+  /** What became of it, as the start of a sentence. */
+  readonly said: string;
+  /** A change counts as not applied where nothing shows whether it was. */
+  readonly isUnknownFine: boolean;
+}
+
+const noAnswer = 'It was sent and got no answer';
+
+/** Compares what the API has after a request with what the change wants and with what was there before. */
+export function afterSending(
+  { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
+  remote: Remote,
+): AfterSending {
+  if (remote.notFound) return 'not found';
+  const open = unlike(wanted, remote.values);
+  if (open.length === 0) return 'wanted';
+  const isBefore = (name: string) =>
+    remoteBefore === null || !(name in remote.values) || isSame(remoteBefore[name], remote.values[name]);
+  return open.every(isBefore) ? 'before' : 'other';
+}
+
+/**
+ * Reads the entity of changes that were sent. When it cannot be read, nothing is returned and they stay `sending`, with
+ * `why` (what became of the request): the next push reads it.
+ */
+export async function readSent(
+  context: PushContext,
+  changes: readonly Change[],
+  why: string,
+): Promise<Found[]> {
+  const [first] = changes;
+  if (!first) return [];
+  const remote = await tryToRead(context, first.entityType, first.entityId);
+  if ('problem' in remote) {
+    const error = `${why}, and what the API has could not be read: ${remote.problem}`;
+    context.queue.update(changes, { errorCode: 'not_read', error });
+    return [];
+  }
+  return changes.map((change) => ({ change, remote, state: afterSending(change, remote) }));
+}
+
+/** Finds out about changes that are not shown whether they were applied, and then changed back. */
+export async function withSince(context: PushContext, found: readonly Found[]): Promise<Found[]> {
+  const all: Found[] = [];
+  for (const { change, remote, state } of found) {
+    const since = state === 'before' ? await sinceSending(context, change, remote.values ?? {}) : state;
+    all.push({ change, remote, state: since });
+  }
+  return all;
+}
+
+/** What becomes of a change by what a read shows; null when it was not applied. */
+export function outcomeOf(
+  { change, remote, state }: Found,
+  { said, isUnknownFine }: Doubt,
+): { readonly status: Status; readonly patch: Patch } | null {
+  if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
+  if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
+  if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
+  const fields = unlike(change.wanted, remote.values);
+  const patch = conflictPatch({ change, fields, remote: pick(remote.values, change.wanted) });
+  const end = isHidden(change, remote.values)
+    ? 'and the API does not show it'
+    : 'and somebody changed it back';
+  const why = {
+    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
+    unknown: `, and nothing shows whether it was applied, ${end}`,
+  };
+  const text = why[state as keyof typeof why] ?? '';
+  return { status: 'conflict', patch: { ...patch, error: `${said}${text}; now ${patch.error}` } };
+}
+
+/** Settles what is decided; returns what was not applied. */
+export function settle({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
+  return found.filter((one) => {
+    const outcome = outcomeOf(one, doubt);
+    if (outcome) queue.move([one.change], outcome.status, outcome.patch);
+    return outcome === null;
+  });
+}
+
+/** What an applied change stores. */
+export function appliedPatch({ wanted }: Pick<Change, 'wanted'>, values: Values): Patch {
+  return { remoteAfter: pick(values, wanted), error: null, errorCode: null };
+}
+
+/** Whether nothing but fields that the API need not show keep a change from being seen. */
+export function isHidden({ entityType, wanted }: Change, values: Values): boolean {
+  const optional = (fieldsOf[entityType] ?? []).filter((field) => field.optional).map(({ name }) => name);
+  return unlike(wanted, values).every((name) => optional.includes(name) && !(name in values));
+}
+
+/** Makes a change as it was before it was sent, with a new key. */
+export function unsentPatch(): Patch {
+  return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
+}
+
+/** What a change has that was never sent. */
+export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
 
 /**
  * Reads each entity of a request that may have been applied, and settles its changes unless the whole request must be
@@ -37,26 +151,24 @@ export type Since = 'nothing since' | 'changed since' | 'unknown';
 export async function mustSendAgain(
   context: PushContext,
   delivery: Delivery,
-  why = 'It was sent and got no answer',
+  why = noAnswer,
 ): Promise<boolean> {
   const found = await readAll(context, delivery, why);
   const isRemembered = isKeyRemembered(context, delivery);
+  const canRepeat = ({ state }: Found) =>
+    ['wanted', 'nothing since', 'unknown'].includes(state) ||
+    // Under a remembered key the API applies it at most once, so a decision to overwrite can still be carried out.
+    (state === 'other' && context.onConflict === 'overwrite');
   const isRepeatable =
     isRemembered &&
     isWhole(delivery, new Set(found.map(({ change }) => change.entityId))) &&
-    found.every((one) => one.state === 'wanted' || canRepeat(context, one));
+    found.every(canRepeat);
   if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
   // In the push that sent it, a request that left no trace counts as not applied.
   const isUnknownFine = isRemembered && !delivery.again;
-  context.queue.move(settle(context, found, isUnknownFine), 'queued', unsentPatch);
+  const left = settle(context, found, { said: noAnswer, isUnknownFine });
+  context.queue.move(changesIn(left), 'queued', unsentPatch);
   return false;
-}
-
-/** Under a remembered key the API applies it at most once, so a decision to overwrite can still be carried out. */
-function canRepeat({ onConflict }: PushContext, { state }: Found): boolean {
-  return (
-    state === 'nothing since' || state === 'unknown' || (state === 'other' && onConflict === 'overwrite')
-  );
 }
 
 /**
@@ -64,42 +176,29 @@ function canRepeat({ onConflict }: PushContext, { state }: Found): boolean {
  * those that were not applied.
  */
 export async function settleDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
-  return settle(context, await readAll(context, delivery, why), !delivery.again);
+  const found = await readAll(context, delivery, why);
+  return changesIn(settle(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
 }
 
-async function readAll(context: PushContext, delivery: Delivery, why: string): Promise<Found[]> {
-  const { entityType } = delivery;
+export function changesIn(found: readonly Found[]): Change[] {
+  return found.map(({ change }) => change);
+}
+
+async function readAll(context: PushContext, { changes }: Delivery, why: string): Promise<Found[]> {
   const found: Found[] = [];
-  for (const [id, changes] of groupBy(delivery.changes, ({ entityId }) => entityId)) {
-    const remote = await tryToRead(context, entityType, id);
-    if ('problem' in remote) {
-      const error = `${why}, and what the API has could not be read: ${remote.problem}`;
-      context.queue.update(changes, { errorCode: 'not_read', error });
-      continue;
-    }
-    for (const change of changes) {
-      const state = afterSending(change, remote);
-      found.push({
-        ...{ change, remote },
-        state: state === 'before' ? await sinceSending(context, change, remote.values ?? {}) : state,
-      });
-    }
-  }
+  for (const ofEntity of groupBy(changes, ({ entityId }) => entityId).values())
+    found.push(...(await withSince(context, await readSent(context, ofEntity, why))));
   return found;
 }
 
-/** Settles what is decided; returns the changes that were not applied. */
-function settle({ queue }: PushContext, found: readonly Found[], isUnknownFine: boolean): Change[] {
-  const notApplied: Change[] = [];
-  for (const { change, remote, state } of found) {
-    if (remote.notFound) queue.move([change], 'failed', notFoundPatch(remote.notFound));
-    else if (state === 'wanted') {
-      const remoteAfter = pick(remote.values, change.wanted);
-      queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
-    } else if (state === 'nothing since' || (state === 'unknown' && isUnknownFine)) notApplied.push(change);
-    else queue.move([change], 'conflict', doubtPatch(change, state, remote.values));
-  }
-  return notApplied;
+/** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
+const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
+
+/** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
+function isKeyRemembered({ clock }: PushContext, { changes, again }: Delivery): boolean {
+  const first = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
+  const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
+  return (latest ?? clock.now()) - first < keyLifetimeMs;
 }
 
 /**
@@ -113,35 +212,6 @@ function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<strin
   return companies.every(({ companyId }) => ids.has(companyId));
 }
 
-/** Makes a change as it was before it was sent, with a new key. */
-export function unsentPatch(): Patch {
-  return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
-}
-
-/** What a change has that was never sent. */
-export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
-
-/** The conflict of a change that may have been applied, and that the API does not show (any more). */
-export function doubtPatch(change: Change, state: Found['state'], remote: Values, answered?: string): Patch {
-  const patch = conflictPatch({
-    change,
-    fields: Object.keys(change.wanted),
-    remote: pick(remote, change.wanted),
-  });
-  const what = answered === undefined ? 'It was sent and got no answer' : answeredAgain(answered);
-  const end = isHidden(change, remote) ? 'and the API does not show it' : 'and somebody changed it back';
-  const why = {
-    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
-    unknown: `, and nothing shows whether it was applied, ${end}`,
-  };
-  const text = why[state as keyof typeof why] ?? '';
-  return { ...patch, error: `${what}${text}; now ${patch.error}` };
-}
-
-function answeredAgain(answered: string): string {
-  return `It was sent more than once, and the last answer (${answered}) may repeat the first`;
-}
-
 /** How exactly the time of sending is known by the API's clock, whose `Date` has whole seconds. */
 const clockErrorMs = 2_000;
 
@@ -151,7 +221,7 @@ const clockErrorMs = 2_000;
  * `updatedAt` with what it was before, and its history with that and with the time of sending. Without an `updatedAt` a
  * history counts, whatever its times, in which the value was the wanted one before it became what it is.
  */
-export async function sinceSending(context: PushContext, change: Change, remote: Values): Promise<Since> {
+async function sinceSending(context: PushContext, change: Change, remote: Values): Promise<Since> {
   const sentAt = Date.parse(change.firstSentAt ?? '');
   const before = timeOf(change.remoteBefore?.[updatedAt]);
   const now = timeOf(remote[updatedAt]);

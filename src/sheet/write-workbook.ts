@@ -24,14 +24,13 @@ export interface WrittenTable {
 /** A sheet of the workbook, and its content when its turn comes. */
 interface Part {
   readonly name: string;
-  readonly hidden?: boolean;
   readonly xml: () => AsyncIterable<string> | Iterable<string>;
   readonly table?: Worksheet;
 }
 
 /**
- * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, the
- * tables, and a hidden sheet for long lists. It opens at the first table. Rows are read while they are written, so a
+ * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, and the
+ * tables. It opens at the first table. Rows are read while they are written, so a
  * table of any size takes a few MB. (write-excel-file keeps every cell and the whole XML: 350 MB for 20,000 rows.)
  */
 export async function writeWorkbook(
@@ -40,46 +39,25 @@ export async function writeWorkbook(
 ): Promise<readonly WrittenTable[]> {
   const styles = new Styles();
   const sheets = tables.map((table) => new Worksheet(table, styles));
-  await writeZip(file, entriesOf(partsOf(sheets, styles), styles));
-  return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
-}
-
-function partsOf(sheets: readonly Worksheet[], styles: Styles): Part[] {
-  const howTo = sheets[0]?.sheet.howTo;
-  const lists: (readonly string[])[] = [];
-  const tables = sheets.map((table, at): Part => {
-    const firstList = lists.length;
-    lists.push(...table.longLists);
-    return { name: table.sheet.name, table, xml: () => table.xml({ selected: at === 0, firstList }) };
-  });
-  return [
+  const howTo = tables[0]?.howTo;
+  const parts: Part[] = [
     ...(howTo ? [{ name: howToSheet, xml: () => howToXml(howTo, styles) }] : []),
-    ...tables,
-    ...(lists.length > 0 ? [{ name: listsSheet, hidden: true, xml: () => listsXml(lists) }] : []),
+    ...sheets.map((table, at) => ({ name: table.sheet.name, table, xml: () => table.xml(at === 0) })),
   ];
-}
-
-type Entries = readonly (readonly [path: string, content: () => AsyncIterable<string> | Iterable<string>])[];
-
-/** The files of the workbook. What names the ranges and the looks comes after the sheets that they are about. */
-function entriesOf(parts: readonly Part[], styles: Styles): Entries {
-  return [
+  const paths = parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const);
+  // What names the ranges and the looks comes after the sheets that they are about.
+  await writeZip(file, [
     ['[Content_Types].xml', () => [contentTypes(parts.length)]],
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
     ...parts.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml] as const),
     ['xl/styles.xml', () => [styles.xml()]],
     ['xl/workbook.xml', () => [workbookXml(parts)]],
-    [
-      'xl/_rels/workbook.xml.rels',
-      () => [
-        relations([
-          ...parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const),
-          ['styles', 'styles.xml'],
-        ]),
-      ],
-    ],
-  ];
+    ['xl/_rels/workbook.xml.rels', () => [relations([...paths, ['styles', 'styles.xml']])]],
+  ]);
+  return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
 }
+
+type Entries = readonly (readonly [path: string, content: Part['xml']])[];
 
 /** Writes a zip. Each file is made when those before it are written. */
 async function writeZip(file: FileHandle, entries: Entries): Promise<void> {
@@ -125,28 +103,13 @@ function* howToXml([title = '', ...steps]: readonly string[], styles: Styles): G
   yield `</sheetData>${landscapePages}</worksheet>`;
 }
 
-/** Lists side by side, one in each column. */
-function* listsXml(lists: readonly (readonly string[])[]): Generator<string> {
-  yield `${worksheetStart}<sheetData>`;
-  for (let row = 0; row < Math.max(...lists.map(({ length }) => length)); row++) {
-    const cells = lists.flatMap((list, at) => {
-      const text = list[row];
-      if (text === undefined) return [];
-      return [textCell(`${columnLetters(at)}${row + 1}`, 0, workbookText(text, { exact: true }).text)];
-    });
-    yield `<row r="${row + 1}">${cells.join('')}</row>`;
-  }
-  yield '</sheetData></worksheet>';
-}
-
 const xmlStart = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 function workbookXml(parts: readonly Part[]): string {
   const sheets = parts.map(
-    ({ name, hidden }, at) =>
-      `<sheet name="${escapedAttribute(name)}" sheetId="${at + 1}"${hidden ? ' state="hidden"' : ''} r:id="rId${at + 1}"/>`,
+    ({ name }, at) => `<sheet name="${escapedAttribute(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
   const names = parts.flatMap(({ name, table }, at) => {
     if (!table || table.sheet.columns.length === 0) return [];
@@ -204,7 +167,6 @@ const colours = {
   editableHeader: { fill: 'FFC533', color: '1A1A1A' },
   grey: { fill: 'F3F4F5', color: '4A4A4A' },
   editable: { fill: 'FFF9E3', color: '1A1A1A' },
-  edited: { fill: 'FFAB40', color: '1A1A1A', bold: true },
   faint: '8A9099',
 };
 
@@ -220,17 +182,14 @@ const filterButton = 3;
 /** Large enough that a sheet takes few steps, small enough not to matter in memory. */
 const chunkChars = 64 * 1024;
 
-/** Excel accepts a list of up to this many characters in a rule, and splits it at commas. */
-const longestInlineList = 255;
-
-/** The hidden sheet for lists that are too long for a validation rule. */
-export const listsSheet = 'Lists';
+/** Excel accepts a list of up to this many characters in a rule, and splits it at commas. A longer one is not offered. */
+const longestList = 255;
 
 /**
  * The XML of a sheet with a table, made while its rows come: a frozen header with filters, drop-down lists, colours for
  * what can be edited, and landscape pages with the header on each. `rows` and `cutCells` are final when `xml` ended.
  */
-export class Worksheet {
+class Worksheet {
   /** Rows under the header. */
   rows = 0;
   /** Cells whose text was too long and was cut. */
@@ -240,20 +199,12 @@ export class Worksheet {
 
   constructor(
     readonly sheet: TableSheet,
-    private readonly styles: Styles,
+    styles: Styles,
   ) {
     this.#headerRow = sheet.headerRow ?? 1;
     const forEditing = sheet.columns.some(({ edited }) => edited);
     this.#columns = sheet.columns.map((column, at) => new ColumnWriter(column, at, forEditing, styles));
     if (sheet.columns.length > lastColumn) throw tooLarge(sheet.name, 'columns', lastColumn);
-  }
-
-  /** The lists that are too long for a rule: each gets a column of the sheet "Lists". */
-  get longLists(): readonly (readonly string[])[] {
-    return this.sheet.columns.flatMap((column) => {
-      const choices = choicesOf(column);
-      return choices && !fitsInline(choices) ? [choices] : [];
-    });
   }
 
   /** Where the table is, header included: A1:D9, or $A$1:$D$9. */
@@ -267,8 +218,8 @@ export class Worksheet {
     return `$${this.#headerRow}:$${this.#headerRow}`;
   }
 
-  /** The sheet, chunk by chunk. `firstList` is the column of the first of its lists on the sheet "Lists". */
-  async *xml({ selected, firstList }: { selected: boolean; firstList: number }): AsyncGenerator<string> {
+  /** The sheet, chunk by chunk. */
+  async *xml(selected: boolean): AsyncGenerator<string> {
     yield this.#top(selected);
     let text = this.#header();
     let number = this.#headerRow;
@@ -281,7 +232,7 @@ export class Worksheet {
       yield text;
       text = '';
     }
-    yield `${text}</sheetData>${this.#bottom(firstList)}</worksheet>`;
+    yield `${text}</sheetData>${this.#bottom()}</worksheet>`;
   }
 
   get #lastRow(): number {
@@ -368,8 +319,8 @@ export class Worksheet {
   }
 
   /** What follows the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
-  #bottom(firstList: number): string {
-    const rules = this.#validations(firstList);
+  #bottom(): string {
+    const rules = this.#validations();
     return [
       this.sheet.columns.length > 0 ? `<autoFilter ref="${this.range()}"/>` : '',
       ...this.#markedEdits(),
@@ -389,26 +340,26 @@ export class Worksheet {
       const formula = escapedText(`$${letters}${first}&""<>$${columnLetters(base)}${first}&""`);
       return [
         `<conditionalFormatting sqref="${letters}${first}:${letters}${this.#lastRow}">` +
-          `<cfRule type="expression" dxfId="${this.styles.conditional(colours.edited)}" priority="${at + 1}">` +
+          `<cfRule type="expression" dxfId="0" priority="${at + 1}">` +
           `<formula>${formula}</formula></cfRule></conditionalFormatting>`,
       ];
     });
   }
 
-  #validations(firstList: number): string[] {
-    let list = firstList;
+  #validations(): string[] {
     const first = this.#headerRow + 1;
     return this.sheet.columns.flatMap((column, at) => {
-      const choices = choicesOf(column);
-      if (!choices) return [];
+      const choices = column.allowed ?? (column.type === 'boolean' && column.edited ? ['TRUE', 'FALSE'] : []);
+      const list = choices.join(',');
+      const isOffered = list.length <= longestList && !choices.some((one) => /[",]|^\s|\s$/.test(one));
+      if (list === '' || !isOffered) return [];
       const letters = columnLetters(at);
       const cells = `${letters}${first}:${letters}${Math.max(this.#lastRow, first)}`;
-      const from = fitsInline(choices) ? `"${choices.join(',')}"` : listRange(list++, choices.length);
       const message = escapedAttribute(`Choose one of: ${choices.join(', ')}`.slice(0, 220));
       return [
         `<dataValidation type="list" allowBlank="1" showInputMessage="1" showErrorMessage="1"` +
           ` errorTitle="${escapedAttribute(column.key.slice(0, 31))}" error="${message}" sqref="${cells}">` +
-          `<formula1>${escapedText(from)}</formula1></dataValidation>`,
+          `<formula1>${escapedText(`"${list}"`)}</formula1></dataValidation>`,
       ];
     });
   }
@@ -468,18 +419,16 @@ const formats: Readonly<Partial<Record<SheetColumn['type'], string>>> = {
   time: 'yyyy-mm-dd hh:mm:ss',
 };
 
-export const worksheetStart =
-  '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>' +
-  '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">';
+const worksheetStart = `${xmlStart}<worksheet xmlns="${main}">`;
 
 /** All columns on the width of a page, as many pages as the rows need. */
-export const landscapePages =
+const landscapePages =
   '<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.6" header="0.3" footer="0.3"/>' +
   '<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/>' +
   '<headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter>';
 
 /** A text cell. The text is in the cell itself: a table of all texts would be in memory until the end. */
-export function textCell(address: string, style: number, text: string): string {
+function textCell(address: string, style: number, text: string): string {
   const space = /^\s|\s$|\s\s|[\n\t]/.test(text) ? ' xml:space="preserve"' : '';
   return `<c r="${address}" s="${style}" t="inlineStr"><is><t${space}>${escapedText(text)}</t></is></c>`;
 }
@@ -527,20 +476,6 @@ function daysOf(date: Date): number | undefined {
   return days >= 61 && days < 2_958_466 ? days : undefined;
 }
 
-/** The choices of a column; undefined when any value is allowed. */
-function choicesOf({ allowed, type, edited }: SheetColumn): readonly string[] | undefined {
-  return allowed ?? (type === 'boolean' && edited ? ['TRUE', 'FALSE'] : undefined);
-}
-
-function fitsInline(choices: readonly string[]): boolean {
-  return choices.join(',').length <= longestInlineList && !choices.some((one) => /[",]|^\s|\s$/.test(one));
-}
-
-function listRange(list: number, length: number): string {
-  const letters = columnLetters(list);
-  return `${listsSheet}!$${letters}$1:$${letters}$${length}`;
-}
-
 function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageError {
   const most = limit.toLocaleString('en-US');
   return new UsageError(`${name} has more than ${most} ${what}, the limit of a sheet in an .xlsx file`, [], {
@@ -549,7 +484,7 @@ function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageE
 }
 
 /** How a cell looks. Colours as `FFC533`. */
-export interface Look {
+interface Look {
   readonly fill?: string;
   readonly color?: string;
   readonly bold?: boolean;
@@ -564,6 +499,10 @@ export interface Look {
   readonly lines?: boolean;
 }
 
+/** Cells that were edited: orange and bold. It is the only look that depends on a condition. */
+const editedLook =
+  '<dxf><font><b/><color rgb="FF1A1A1A"/></font><fill><patternFill><bgColor rgb="FFFFAB40"/></patternFill></fill></dxf>';
+
 const line = '<color rgb="FFD5D8DC"/>';
 const lines = `<border><left style="thin">${line}</left><right style="thin">${line}</right><top style="thin">${line}</top><bottom style="thin">${line}</bottom><diagonal/></border>`;
 
@@ -571,7 +510,7 @@ const lines = `<border><left style="thin">${line}</left><right style="thin">${li
 const firstOwnFormat = 164;
 
 /** The looks of a workbook, numbered as they are asked for: cells refer to a look by its number. */
-export class Styles {
+class Styles {
   readonly #fonts = new Numbered([fontXml({})]);
   // The format reserves the first two fills.
   readonly #fills = new Numbered([
@@ -581,12 +520,16 @@ export class Styles {
   readonly #borders = new Numbered(['<border><left/><right/><top/><bottom/><diagonal/></border>', lines]);
   readonly #formats = new Numbered([]);
   readonly #cells = new Numbered(['<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>']);
-  readonly #conditional = new Numbered([]);
 
   /** The number of a look. */
   of({ fill, format, align, indent, vertical, wrap, lines: hasLines, ...font }: Look): number {
     const fontId = this.#fonts.of(fontXml(font));
-    const fillId = fill === undefined ? 0 : this.#fills.of(fillXml('fgColor', fill));
+    const fillId =
+      fill === undefined
+        ? 0
+        : this.#fills.of(
+            `<fill><patternFill patternType="solid"><fgColor rgb="FF${fill}"/></patternFill></fill>`,
+          );
     const numbers =
       format === undefined
         ? ''
@@ -604,20 +547,13 @@ export class Styles {
     );
   }
 
-  /** The number of a look for cells that meet a condition. */
-  conditional({ fill, bold, color }: Pick<Look, 'bold' | 'color'> & { readonly fill: string }): number {
-    const font = `<font>${bold ? '<b/>' : ''}${color === undefined ? '' : `<color rgb="FF${color}"/>`}</font>`;
-    return this.#conditional.of(`<dxf>${font}${fillXml('bgColor', fill)}</dxf>`);
-  }
-
   /** The content of xl/styles.xml, when every look has its number. */
   xml(): string {
     const formats = this.#formats.all.map(
       (code, at) => `<numFmt numFmtId="${firstOwnFormat + at}" formatCode="${escapedAttribute(code)}"/>`,
     );
     return [
-      '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>',
-      '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">',
+      `${xmlStart}<styleSheet xmlns="${main}">`,
       formats.length > 0 ? list('numFmts', formats) : '',
       list('fonts', this.#fonts.all),
       list('fills', this.#fills.all),
@@ -625,7 +561,7 @@ export class Styles {
       list('cellStyleXfs', ['<xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>']),
       list('cellXfs', this.#cells.all),
       list('cellStyles', ['<cellStyle name="Normal" xfId="0" builtinId="0"/>']),
-      list('dxfs', this.#conditional.all),
+      list('dxfs', [editedLook]),
       '</styleSheet>',
     ].join('');
   }
@@ -657,24 +593,18 @@ function fontXml({ bold, size = 11, color }: Pick<Look, 'bold' | 'size' | 'color
   return `<font>${bold ? '<b/>' : ''}<sz val="${size}"/>${colour}<name val="Calibri"/><family val="2"/></font>`;
 }
 
-/** A cell is filled with the foreground of a pattern, a conditional format with its background: Excel wants it so. */
-function fillXml(which: 'fgColor' | 'bgColor', colour: string): string {
-  const solid = which === 'fgColor' ? ' patternType="solid"' : '';
-  return `<fill><patternFill${solid}><${which} rgb="FF${colour}"/></patternFill></fill>`;
-}
-
 function list(name: string, items: readonly string[]): string {
   return `<${name} count="${items.length}">${items.join('')}</${name}>`;
 }
 
 /** Text within XML. */
-export function escapedText(text: string): string {
+function escapedText(text: string): string {
   return /[&<>]/.test(text)
     ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
     : text;
 }
 
 /** Text within the quotes of an attribute. */
-export function escapedAttribute(text: string): string {
+function escapedAttribute(text: string): string {
   return escapedText(text).replaceAll('"', '&quot;');
 }
