@@ -21,7 +21,7 @@ import {
 import { storedEntitiesOf } from '../push/import/match.js';
 import type { ImportReport } from '../push/import/preview.js';
 import { fromSheet, fromSql, fromStream, type ImportSource, saveImportCopy } from '../push/import/source.js';
-import { type Queue, readQueue } from '../push/queue.js';
+import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
   type PreparedUndo,
@@ -38,7 +38,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { recordExport } from './audit.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
-import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
+import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
 
@@ -129,17 +129,16 @@ function changeQueue<T>(
   work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { config, log, clock = systemClock } = setup;
-  return withWarehouse(setup, options, (warehouse) =>
-    withQueue({ warehouse, config, clock, log }, async (queue) => {
-      const result = await work(queue, warehouse);
-      const hasChanged = await queue.flush();
-      if (hasChanged) {
-        await warehouse.publish();
-        queue.compact();
-      }
-      return result;
-    }),
-  );
+  return withWarehouse(setup, options, async (warehouse) => {
+    const queue = await Queue.open(warehouse, config, clock, log);
+    const result = await work(queue, warehouse);
+    const hasChanged = await queue.flush();
+    if (hasChanged) {
+      await warehouse.publish();
+      queue.compact();
+    }
+    return result;
+  });
 }
 
 /** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */

@@ -43,9 +43,7 @@ export async function encryptDataDir(
     // The next publication to the lake makes it again, with the new key, and compares every row once.
     const { lake } = filesOf(config.dataDir);
     for (const path of [lake, logOf(lake)]) rmSync(path, { force: true });
-    const journal = new Journal(config, log);
-    journal.rewrite((line) => line, { encrypt: { old } });
-    journal.close();
+    new Journal(config, log).rewrite((line) => line, { encrypt: { old } });
     reencryptImportCopies(config, old);
     return { rewritten: warehouse !== null, published, left: filesLeft(config.dataDir, encryptionKey) };
   });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openForLines, writeAll, writeAtomicallySync } from '../base/atomic-file.js';
+import { appendLines, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso, millis } from '../base/clock.js';
 import {
   type DataDir,
@@ -44,6 +44,8 @@ export type NewChange = Pick<
   Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
     /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
     readonly conflict?: string | undefined;
+    /** The changes that it replaces. */
+    readonly supersedes?: readonly Change[];
   };
 
 /**
@@ -51,29 +53,19 @@ export type NewChange = Pick<
  * returns; `flush` writes it to the table. A transition that `transitions` does not allow is a defect, and throws.
  */
 export class Queue {
-  readonly #store: Pick<Warehouse, 'all' | 'transaction'>;
-  readonly #journal: Journal;
-  readonly #clock: Clock;
-  readonly #changes: Map<string, Change>;
   readonly #unsaved = new Map<string, Change>();
   #serial = 0;
   /** The latest time of any change. */
   #latest: string;
 
   private constructor(
-    store: Pick<Warehouse, 'all' | 'transaction'>,
-    journal: Journal,
-    clock: Clock,
-    changes: Map<string, Change>,
+    private readonly store: Pick<Warehouse, 'all' | 'transaction'>,
+    private readonly journal: Journal,
+    private readonly clock: Clock,
+    private readonly changes: Map<string, Change>,
   ) {
-    this.#store = store;
-    this.#journal = journal;
-    this.#clock = clock;
-    this.#changes = changes;
-    this.#latest = [...changes.values()].reduce(
-      (latest, { queuedAt, settledAt }) => [latest, queuedAt, settledAt ?? ''].sort().at(-1) ?? '',
-      '',
-    );
+    const times = [...changes.values()].flatMap(({ queuedAt, settledAt }) => [queuedAt, settledAt ?? '']);
+    this.#latest = times.reduce((latest, at) => (at > latest ? at : latest), '');
   }
 
   /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
@@ -94,7 +86,7 @@ export class Queue {
 
   /** Every change, oldest first. */
   all(): Change[] {
-    return oldestFirst(this.#changes);
+    return oldestFirst(this.changes);
   }
 
   /** The changes with one of these statuses, oldest first. */
@@ -103,22 +95,20 @@ export class Queue {
   }
 
   get(id: string): Change | undefined {
-    return this.#changes.get(id);
+    return this.changes.get(id);
   }
 
-  /** Queues new changes, or records their conflicts: they are on disk with their keys when this returns. */
+  /**
+   * Queues new changes, or records their conflicts: they are on disk with their keys when this returns. What they replace is
+   * superseded after that: after a kill in between, both are in the queue and the later one wins when they are pushed.
+   */
   add(newChanges: readonly NewChange[]): Change[] {
     const now = this.#now();
-    const added = newChanges.map(({ conflict, ...newChange }): Change => {
+    const added = newChanges.map(({ conflict, supersedes: _, ...newChange }): Change => {
       this.#serial += 1;
       return {
-        id: changeId(now, this.#serial),
-        revision: 1,
-        status: 'queued',
-        idempotencyKey: randomUUID(),
-        overwrite: false,
-        queuedAt: now,
-        undoes: [],
+        ...{ id: changeId(now, this.#serial), revision: 1, status: 'queued', idempotencyKey: randomUUID() },
+        ...{ overwrite: false, queuedAt: now, undoes: [] },
         ...newChange,
         ...{
           body: null,
@@ -135,33 +125,39 @@ export class Queue {
       };
     });
     this.#save(added);
+    const successors = new Map(
+      newChanges.flatMap(({ supersedes = [] }, at) =>
+        supersedes.map((change) => [change, added[at]?.id ?? null] as const),
+      ),
+    );
+    const byId = new Map([...successors].map(([{ id }, by]) => [id, by]));
+    this.move([...successors.keys()], 'superseded', ({ id }) => ({ supersededBy: byId.get(id) ?? null }));
     return added;
   }
 
   /** Moves changes to another status together: all or none of them are on disk when this returns. */
   move(changes: readonly Change[], to: Status, patch: Patch | ((change: Change) => Patch) = {}): Change[] {
-    const settledAt = settled.has(to) ? this.#now() : null;
-    const moved = changes.map((given): Change => {
-      const change = this.#changes.get(given.id) ?? given;
-      if (!mayBecome(change.status, to)) {
+    const settledAt = changes.length > 0 && settled.has(to) ? this.#now() : null;
+    return this.#change(changes, (change) => {
+      if (!mayBecome(change.status, to))
         throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
-      }
-      const set = typeof patch === 'function' ? patch(change) : patch;
-      return { ...change, settledAt, ...set, status: to, revision: change.revision + 1 };
+      return { settledAt, ...(typeof patch === 'function' ? patch(change) : patch), status: to };
     });
-    this.#save(moved);
-    return moved;
   }
 
   /** Updates changes that keep their status, for example after another attempt. */
   update(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
-    const updated = changes.map((given): Change => {
-      const change = this.#changes.get(given.id) ?? given;
-      const set = typeof patch === 'function' ? patch(change) : patch;
-      return { ...change, ...set, revision: change.revision + 1 };
+    return this.#change(changes, (change) => (typeof patch === 'function' ? patch(change) : patch));
+  }
+
+  /** Changes what is stored of some changes, whatever the given copies say. */
+  #change(given: readonly Change[], set: (change: Change) => Patch & { status?: Status }): Change[] {
+    const changed = given.map((one): Change => {
+      const change = this.changes.get(one.id) ?? one;
+      return { ...change, ...set(change), revision: change.revision + 1 };
     });
-    this.#save(updated);
-    return updated;
+    this.#save(changed);
+    return changed;
   }
 
   /** Writes to `ops.changes` what only the journal has; returns whether there was anything to write. */
@@ -169,7 +165,7 @@ export class Queue {
     if (this.#unsaved.size === 0) return false;
     const saving = [...this.#unsaved.values()];
     this.#unsaved.clear();
-    await this.#store.transaction(async (tx) => {
+    await this.store.transaction(async (tx) => {
       for (const some of portions(saving, atOnce)) {
         await tx.run(stageSql, { changes: some.map((one) => storable(JSON.stringify(one)).text) });
         await tx.run(saveSql);
@@ -180,24 +176,20 @@ export class Queue {
 
   /** After a publish: settled changes, which the snapshot holds, need not stay in the journal. */
   compact(): void {
-    this.#journal.compact(() => this.withStatus('queued', 'sending', 'conflict', 'failed'));
-  }
-
-  close(): void {
-    this.#journal.close();
+    this.journal.compact(() => this.withStatus('queued', 'sending', 'conflict', 'failed'));
   }
 
   #save(changes: readonly Change[]): void {
-    this.#journal.append(changes);
+    this.journal.append(changes);
     for (const change of changes) {
-      this.#changes.set(change.id, change);
+      this.changes.set(change.id, change);
       this.#unsaved.set(change.id, change);
     }
   }
 
   /** Never before the time of an earlier change: times and ids tell the order, whatever the clock said meanwhile. */
   #now(): string {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const latest = millis(this.#latest);
     this.#latest = iso(latest === null || now >= latest ? now : latest + 1);
     return this.#latest;
@@ -268,7 +260,6 @@ export class Journal {
   readonly #path: string;
   readonly #key: EncryptionKey | undefined;
   readonly #log: Log;
-  #file: number | undefined;
 
   constructor({ dataDir, encryptionKey }: DataDir, log: Log = silentLog) {
     this.#path = journalPath(dataDir);
@@ -282,13 +273,12 @@ export class Journal {
    */
   read(): Map<string, Change> {
     const changes = new Map<string, Change>();
-    for (const [index, line] of this.#text().split('\n').entries()) {
-      if (line.trim() === '') continue;
-      const text = fromStoredLine(line, this.#key, this.#path);
-      const change = text === undefined ? 'cut off' : parsed(text);
-      if (change === 'cut off') continue;
-      if ('problem' in change) this.#warn(index + 1, change.problem);
-      else if (change.revision >= (changes.get(change.id)?.revision ?? 0)) changes.set(change.id, change);
+    for (const [index, line] of this.#lines().entries()) {
+      const text = line.trim() === '' ? undefined : fromStoredLine(line, this.#key, this.#path);
+      const change = text === undefined ? undefined : parsed(text);
+      if (change && 'problem' in change) this.#warn(index + 1, change.problem);
+      else if (change && change.revision >= (changes.get(change.id)?.revision ?? 0))
+        changes.set(change.id, change);
     }
     return changes;
   }
@@ -304,57 +294,40 @@ export class Journal {
 
   /** Returns when the lines are on disk. Throws StorageError. */
   append(changes: readonly Change[]): void {
-    if (changes.length === 0) return;
-    this.#guard(() => {
-      this.#file ??= openForLines(this.#path);
-      for (const some of portions(changes, linesAtOnce)) writeAll(this.#file, this.#linesOf(some));
-      fsyncSync(this.#file);
-    });
+    for (const some of portions(changes, linesAtOnce)) {
+      const lines = some.map((change) => toStoredLine(JSON.stringify(change), this.#key));
+      this.#guard(() => appendLines(this.#path, lines));
+    }
   }
 
   /** Rewrites a journal that has grown large with the given changes only: those that a snapshot may not hold. */
   compact(kept: () => readonly Change[]): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
-    this.#guard(() => {
-      this.close();
-      writeAtomicallySync(this.#path, this.#linesOf(kept()), { mode: 0o600 });
-    });
+    this.#replace(kept().map((change) => JSON.stringify(change)));
   }
 
   /**
    * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
-   * with this journal's key: the key `old` encrypts it now, or none, or this one already. Call it while nothing else has the
-   * journal open.
+   * with this journal's key: the key `old` encrypts it now, or none, or this one already. Call it while nothing else uses the
+   * journal.
    */
   rewrite(
     change: (line: string) => string,
     { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
   ): number {
-    const stored = this.#text()
-      .split('\n')
-      .filter((line) => line.trim() !== '');
+    const stored = this.#lines().filter((line) => line.trim() !== '');
     const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.#path);
     // A line that a kill cut off cannot be opened, and was never acknowledged.
     const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.#key], open(line)) ?? []);
     const rewritten = plain.map(change);
     const changed = rewritten.filter((line, index) => line !== plain[index]).length;
-    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) {
-      const lines = rewritten.map((line) => `${toStoredLine(line, this.#key)}\n`);
-      this.#guard(() => {
-        this.close();
-        writeAtomicallySync(this.#path, lines.join(''), { mode: 0o600 });
-      });
-    }
+    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) this.#replace(rewritten);
     return changed;
   }
 
-  close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
-  }
-
-  #linesOf(changes: readonly Change[]): string {
-    return changes.map((change) => `${toStoredLine(JSON.stringify(change), this.#key)}\n`).join('');
+  #replace(lines: readonly string[]): void {
+    const text = lines.map((line) => `${toStoredLine(line, this.#key)}\n`).join('');
+    this.#guard(() => writeAtomicallySync(this.#path, text));
   }
 
   #warn(line: number, problem: string): void {
@@ -368,31 +341,22 @@ export class Journal {
     );
   }
 
-  #text(): string {
-    try {
-      return readFileSync(this.#path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw this.#storageError(error);
-    }
+  #lines(): string[] {
+    return this.#guard(() => (existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : []));
   }
 
-  #guard(work: () => void): void {
+  #guard<T>(work: () => T): T {
     try {
-      work();
+      return work();
     } catch (error) {
-      throw this.#storageError(error);
+      throw new StorageError(
+        `the journal of changes ${this.#path} cannot be read or written: ${messageOf(error)}`,
+        {
+          hint: 'Free disk space or fix the permissions of the data directory. No change was sent that is not in the journal.',
+          cause: error,
+        },
+      );
     }
-  }
-
-  #storageError(error: unknown): StorageError {
-    return new StorageError(
-      `the journal of changes ${this.#path} cannot be read or written: ${messageOf(error)}`,
-      {
-        hint: 'Free disk space or fix the permissions of the data directory. No change was sent that is not in the journal.',
-        cause: error,
-      },
-    );
   }
 }
 
@@ -435,12 +399,13 @@ const changeLine: z.ZodType<Change> = z.looseObject({
   undoes: z.array(z.string()).default([]),
 });
 
-function parsed(line: string): Change | 'cut off' | { readonly problem: string } {
+/** The change in a line, or what is wrong with it; undefined for one that was cut off. */
+function parsed(line: string): Change | undefined | { readonly problem: string } {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return line.startsWith('{') ? 'cut off' : { problem: 'is not JSON' };
+    return line.startsWith('{') ? undefined : { problem: 'is not JSON' };
   }
   const change = changeLine.safeParse(value);
   if (change.success) return change.data;

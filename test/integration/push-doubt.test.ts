@@ -96,7 +96,6 @@ async function hoursLater(hours: number): Promise<void> {
     sentAt: earlier(sentAt),
   }));
   await queue.flush();
-  queue.close();
   await warehouse.close();
   if (hours > 24) answers.clear();
 }

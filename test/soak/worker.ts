@@ -66,7 +66,6 @@ export async function queueBeside(dataDir: string, wishes: readonly NewChange[])
     );
     queue.add(fresh);
     await queue.flush();
-    queue.close();
     return fresh.length;
   } finally {
     await warehouse.close();

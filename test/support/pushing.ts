@@ -118,7 +118,6 @@ export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise
     const queue = await Queue.open(warehouse, { dataDir }, systemClock);
     const added = queue.add(wishes.map(newChange));
     await queue.flush();
-    queue.close();
     return added;
   } finally {
     await warehouse.close();

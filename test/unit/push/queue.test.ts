@@ -40,7 +40,6 @@ describe('Queue', () => {
       Change,
     ];
     await queue.flush();
-    queue.close();
     rmSync(journalPath(dataDir));
     expect((await open()).all()).toEqual([failed]);
   });
@@ -52,7 +51,6 @@ describe('Queue', () => {
       const [one] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
       queue.update([one], { error: `about ${part}`, remoteBefore: { archived_reason: `it is ${part}` } });
       await queue.flush();
-      queue.close();
       const shown = part === '\ud83d\ude00' ? part : '\ufffd';
       expect((await open()).all()).toMatchObject([
         { revision: 2, error: `about ${shown}`, remoteBefore: { archived_reason: `it is ${shown}` } },
@@ -67,12 +65,10 @@ describe('Queue', () => {
     await queue.flush();
     queue.move([one], 'sending', { body: '{}', firstSentAt: '2026-01-02T03:04:05.678Z' });
     queue.move([two], 'cancelled');
-    queue.close();
     const again = await open();
     expect(again.all().map(({ status }) => status)).toEqual(['sending', 'cancelled']);
     expect((await stored()).map(({ status }) => status)).toEqual(['sending', 'cancelled']);
     await warehouse.run('DELETE FROM ops.changes');
-    again.close();
     const restored = await open();
     expect(restored.all().map(({ idempotencyKey }) => idempotencyKey)).toEqual([
       one.idempotencyKey,
@@ -83,19 +79,16 @@ describe('Queue', () => {
   test('a cut line at the end, which was never acknowledged, is skipped, and the next line is readable', async () => {
     const queue = await open();
     const [added] = queue.add([wish('t1')]) as [Change];
-    queue.close();
     appendFileSync(journalPath(dataDir), JSON.stringify({ ...added, revision: 9 }).slice(0, 60));
     const again = await open();
     expect(again.all()).toEqual([added]);
     const [next] = again.add([wish('t2')]) as [Change];
-    again.close();
     expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([added.id, next.id]);
   });
 
   test('a line that is JSON but not a change is skipped with a warning, and no other line is lost', async () => {
     const queue = await open();
     const [added] = queue.add([wish('t1')]) as [Change];
-    queue.close();
     const { queuedAt: _, ...incomplete } = added;
     const lines = [{ ...incomplete, revision: 9 }, { id: 'c', revision: 1 }, 7, { ...added, status: 'lost' }];
     for (const line of lines) appendFileSync(journalPath(dataDir), `${JSON.stringify(line)}\n`);
@@ -104,7 +97,6 @@ describe('Queue', () => {
     const log = pino({ level: 'warn' }, { write: (text) => void warnings.push(text) });
     const again = await Queue.open(warehouse, { dataDir }, systemClock, log);
     const [next] = again.add([wish('t2')]) as [Change];
-    again.close();
     expect(await readQueue(null, { dataDir }, log)).toEqual([added, next]);
     expect(warnings.map((text) => JSON.parse(text))).toMatchObject(
       [/^queuedAt: /, /^entityType: /, /^is not an object$/, /^status: /, /^is not JSON$/].map(
@@ -126,7 +118,6 @@ describe('Queue', () => {
     expect(() => queue.move([applied], 'queued')).toThrow(/applied and cannot become queued/);
     // The stored status decides, not the status of the copy that is passed in.
     expect(() => queue.move([added], 'sending')).toThrow(/applied/);
-    queue.close();
   });
 
   test('a large journal is reduced to the open changes once the snapshot has the others', async () => {
@@ -142,6 +133,5 @@ describe('Queue', () => {
     expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([open1.id]);
     const [later] = queue.add([wish('t3')]) as [Change];
     expect((await readQueue(null, { dataDir })).map(({ id }) => id)).toEqual([open1.id, later.id]);
-    queue.close();
   });
 });
