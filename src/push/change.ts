@@ -146,7 +146,8 @@ const company: readonly Field[] = [
 
 /** A value in a sentence. */
 export function valueText(value: Value | undefined): string {
-  if (value === null || value === undefined || value === '') return '(none)';
+  if (value === undefined) return '(not known)';
+  if (value === null || value === '') return '(none)';
   return typeof value === 'boolean' ? String(value).toUpperCase() : value;
 }
 

@@ -7,6 +7,7 @@ import {
   updatedAt,
   type Value,
   type Values,
+  valueText,
 } from './change.js';
 
 /** What to do about a conflict: report it and go on, or overwrite what the API has. */
@@ -158,12 +159,8 @@ function conflictText({ change, fields, remote }: Conflict): string {
         ? 'when the sheet was written'
         : 'when it was queued';
   const line = (name: string) =>
-    `${name} is ${text(remote[name])} in the API, was ${text(change.base[name])} ${when}, and should become ${text(change.wanted[name])}`;
+    `${name} is ${valueText(remote[name])} in the API, was ${valueText(change.base[name])} ${when}, and should become ${valueText(change.wanted[name])}`;
   return fields.map(line).join('; ');
-}
-
-function text(value: Value | undefined): string {
-  return value === null || value === undefined || value === '' ? '(none)' : String(value);
 }
 
 /** One request that applies changes: a PATCH of one topic, or of several companies. */

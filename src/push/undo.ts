@@ -82,7 +82,7 @@ export async function prepareUndo(
   const counts = await storedCounts(store);
   const previews = (['topic', 'company'] as const).map((type) => {
     const planned = plan.reversals.filter(({ entityType }) => entityType === type).map(asPlanned);
-    return previewOf(type, planned, [], 0, null, counts[type], settings);
+    return previewOf(type, planned, counts[type], settings, { superseded: 0, affected: null });
   });
   const total = (of: (one: (typeof previews)[number]) => number) =>
     previews.reduce((sum, one) => sum + of(one), 0);

@@ -16,7 +16,6 @@ import {
   followMerges,
   matchRows,
   mixedUp,
-  type RequestedChange,
   type StoredEntity,
   storedEntities,
   wrongTitles,
@@ -58,7 +57,6 @@ export interface ImportOptions {
 /** A change to queue. */
 interface PreparedChange {
   readonly change: NewChange;
-  readonly supersedes: readonly Change[];
   /** What other people want instead: neither is sent. */
   readonly rivals: readonly Change[];
   /** The rows that it comes from. */
@@ -66,17 +64,18 @@ interface PreparedChange {
 }
 
 /** What an import would do; nothing is queued yet. */
-export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts' | 'exitCode'> {
+export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> {
   /** Empty when rows are wrong and not skipped. */
   readonly newChanges: readonly PreparedChange[];
   /** Nothing may be queued: rows are wrong, or the file as a whole is. */
   readonly isRefused: boolean;
 }
 
-/** The outcome for the rows of one id. */
+/** The outcome for the rows of one id; with problems, those rows are wrong. */
 interface EntityOutcome {
   readonly rows: readonly number[];
   readonly outcome: RowOutcome;
+  readonly problems?: readonly ImportProblem[];
   readonly change?: Change;
   readonly text?: string;
   readonly newChange?: PreparedChange;
@@ -95,27 +94,25 @@ export async function prepareImport(
   const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
   const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
   const { entityType } = header;
-  const requestedBy = options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null;
-  const importId = randomUUID();
   const edits = await readEdits(store, source, header, { ...options, isFollowing });
+
   const sameType = queue.all().filter((change) => change.entityType === entityType);
   const changes = groupBy(sameType, ({ entityId }) => entityId);
-  const origin = { entityType, requestedBy, source: source.name, sourceHash: source.hash, importId };
-  const compared = edits.entities.map((entity) =>
+  const origin = {
+    ...{ entityType, importId: randomUUID(), source: source.name, sourceHash: source.hash },
+    requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
+  };
+  const outcomes = edits.entities.map((entity) =>
     outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
   );
-  const outcomes = compared.flatMap((one) => ('problems' in one ? [] : [one]));
-  const rowsBefore = new Set(
-    outcomes.flatMap(({ outcome, rows }) => (outcome === 'imported_before' ? rows : [])),
-  );
-  const wrong = new Map([...edits.wrongTitles].filter(([row]) => !rowsBefore.has(row)));
+
+  const before = new Set(outcomes.flatMap((one) => (one.outcome === 'imported_before' ? one.rows : [])));
+  const wrong = new Map([...edits.wrongTitles].filter(([row]) => !before.has(row)));
   const refusal = mixedUp(entityType, wrong);
-  const asked = [...edits.problems, ...compared.flatMap((one) => ('problems' in one ? one.problems : []))];
+  const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
   const said = new Set(asked.map(({ row }) => row));
   const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
-  const found = [...asked, ...moved];
-
-  const problems = found.map((one) =>
+  const problems = [...asked, ...moved].map((one) =>
     one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
   );
   const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
@@ -126,33 +123,26 @@ export async function prepareImport(
     const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
     return isExplained ? { ...row, text } : row;
   });
-  const newChanges = outcomes.flatMap((one) => one.newChange ?? []);
+
+  const found = outcomes.flatMap((one) => one.newChange ?? []);
+  const newChanges = isRefused ? [] : found;
+  const sent = found.filter(({ rivals }) => rivals.length === 0);
+  const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
+  const shown = await previewChanges(store, planned);
   const counts = await storedCounts(store);
-  const superseded = newChanges.reduce((sum, one) => sum + one.supersedes.length, 0);
-  const sent = newChanges.filter(({ rivals }) => rivals.length === 0);
-  const planned = sent.map(({ change }) => change);
-  const { changes: shown, affected: companies } = await previewChanges(
-    store,
-    sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange })),
-  );
-  const affected = entityType === 'topic' ? companies : null;
-  return {
-    importId,
-    source: source.name,
-    sourceHash: source.hash,
-    entityType,
-    requestedBy,
-    newChanges: isRefused ? [] : newChanges,
-    isRefused,
-    refusal,
-    preview: previewOf(entityType, planned, rows, superseded, affected, counts[entityType], settings),
-    changes: shown,
-    problems: inOrder(problems, header),
+  const preview = previewOf(entityType, planned, counts[entityType], settings, {
     rows,
+    superseded: found.reduce((sum, { change }) => sum + (change.supersedes?.length ?? 0), 0),
+    affected: entityType === 'topic' ? shown.affected : null,
+  });
+  return {
+    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
+    problems: inOrder(problems, header),
     notes: [
       ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
-      ...notesOf(source, header, edits.repeated, shown),
+      ...notesOf(source, header, edits.repeated, shown.changes),
     ],
+    exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
   };
 }
 
@@ -185,29 +175,28 @@ async function readEdits(
   );
   const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
   const matched = matchRows(parsed, stored);
-  const withIds = parsed.map((row, at) => ({ ...row, id: matched[at]?.id ?? null }));
-  const titles = ignoreTitles
-    ? new Map<number, ImportProblem>()
-    : await wrongTitles(store, header, withIds, stored);
-  const valid = matched.flatMap((one) => one.valid ?? []);
-  const following = isFollowing
+  const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
+  const valid = matched.flatMap(({ id, ...row }) =>
+    id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
+  );
+  const {
+    rows,
+    texts,
+    problems: unclear,
+  } = isFollowing
     ? followMerges(valid, stored)
     : { rows: valid, texts: new Map<number, string>(), problems: [] };
-  const { entities, repeated, problems } = combineRows(following.rows);
-  const survivorOf = (id: string) => (isFollowing ? (stored.get(id)?.survivor ?? null) : null);
+  const { entities, repeated, problems: contradictions } = combineRows(rows);
   // A row with a wrong cell reports everything that is wrong with it at once, including its id.
-  const more = matched.flatMap(({ row, id, valid: isValid }) => {
-    if (isValid !== null || id === null) return [];
-    const entity = stored.get(survivorOf(id)?.id ?? id);
-    const blocked = blockedReason(entity) !== null && {
-      row,
-      ...blockedProblem(entity, header.id.header, id),
-    };
-    return [blocked, titles.get(row)].flatMap((one) => one || []);
+  const more = matched.flatMap(({ row, id, problems }): ImportProblem[] => {
+    if (problems.length === 0 || id === null) return [];
+    const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
+    const blocked =
+      blockedReason(entity) === null ? [] : [{ row, ...blockedProblem(entity, header.id.header, id) }];
+    return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
   });
-  const found = [...matched.flatMap((one) => one.problems), ...more, ...following.problems, ...problems];
-  const { texts } = following;
-  return { entities, repeated, stored, texts, wrongTitles: titles, problems: found };
+  const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
+  return { entities, repeated, stored, texts, wrongTitles: titles, problems };
 }
 
 function outcomeOf(
@@ -216,7 +205,7 @@ function outcomeOf(
   changes: readonly Change[],
   header: Header,
   origin: Pick<NewChange, 'entityType' | 'requestedBy' | 'source' | 'sourceHash' | 'importId'>,
-): EntityOutcome | { readonly problems: readonly ImportProblem[] } {
+): EntityOutcome {
   const { rows, edits } = entity;
   // Checked first: what the same file asked for then may be impossible, or done, by now.
   const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
@@ -226,9 +215,9 @@ function outcomeOf(
     return { rows, outcome: 'imported_before', change: before, text };
   }
   const wrong = rows.flatMap((row) => titles.get(row) ?? []);
-  if (wrong.length > 0) return { problems: wrong };
+  if (wrong.length > 0) return { rows, outcome: 'invalid', problems: wrong };
   const { change: request, problems } = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
-  if (!request) return { problems };
+  if (!request) return { rows, outcome: 'invalid', problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
   switch (comparison.kind) {
     case 'unchanged':
@@ -244,53 +233,54 @@ function outcomeOf(
       return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
     case 'queue': {
       const { wanted, base, supersedes, rivals } = comparison;
-      const change = { ...origin, ...provenanceOf(request), entityId: request.id, wanted, base };
-      if (rivals.length === 0)
-        return { rows, outcome: 'queued', newChange: { change, supersedes, rivals, rows } };
+      const { baseFrom, baseAt } = request;
+      const sourceRow = rows[0] ?? null;
+      const change = {
+        ...origin,
+        entityId: entity.id,
+        sourceRow,
+        wanted,
+        base,
+        baseFrom,
+        baseAt,
+        supersedes,
+      };
+      if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
       const conflict = contestedText(change, rivals);
-      const newChange = { change: { ...change, conflict }, supersedes, rivals, rows };
+      const newChange = { change: { ...change, conflict }, rivals, rows };
       return { rows, outcome: 'conflict', text: conflict, newChange };
     }
   }
 }
 
-function provenanceOf({
-  rows,
-  baseFrom,
-  baseAt,
-}: RequestedChange): Pick<NewChange, 'sourceRow' | 'baseFrom' | 'baseAt'> {
-  return { sourceRow: rows[0] ?? null, baseFrom, baseAt };
-}
-
-/** The outcome of a valid row whose id has a wrong row as well. */
-const otherRowWrong = {
-  outcome: 'invalid',
-  changeId: null,
-  text: 'Another row of the same id is wrong.',
-} as const;
-
 /** Every row of the file has an outcome; a problem takes precedence over any other. */
 function rowsOf(
   { grid }: ImportSource,
-  found: readonly EntityOutcome[],
+  outcomes: readonly EntityOutcome[],
   problems: readonly ImportProblem[],
   heldBack: string | null,
 ): ImportRow[] {
-  const outcomes = new Map<number, Omit<ImportRow, 'row'>>();
-  for (const { rows, outcome, change, text, newChange } of found) {
+  const found = new Map<number, Omit<ImportRow, 'row'>>();
+  for (const { rows, outcome, change, text = null, newChange, problems: wrong } of outcomes) {
+    if (wrong) continue;
     const result =
       newChange && heldBack !== null
-        ? { outcome: 'not_queued' as const, changeId: null, text: heldBack }
-        : { outcome, changeId: change?.id ?? null, text: text ?? null };
-    for (const row of rows) outcomes.set(row, result);
+        ? ({ outcome: 'not_queued', changeId: null, text: heldBack } as const)
+        : { outcome, changeId: change?.id ?? null, text };
+    for (const row of rows) found.set(row, result);
   }
   for (const { row, column, value, problem } of problems) {
-    const before = outcomes.get(row);
+    const before = found.get(row);
     const sentence = `${column ?? 'row'}${value === null ? '' : ` "${value}"`} ${problem}`;
     const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
-    outcomes.set(row, { outcome: 'invalid', changeId: null, text });
+    found.set(row, { outcome: 'invalid', changeId: null, text });
   }
-  return grid.rows.map(({ number: row }) => ({ row, ...(outcomes.get(row) ?? otherRowWrong) }));
+  const otherwise = {
+    outcome: 'invalid',
+    changeId: null,
+    text: 'Another row of the same id is wrong.',
+  } as const;
+  return grid.rows.map(({ number: row }) => ({ row, ...(found.get(row) ?? otherwise) }));
 }
 
 function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
@@ -339,24 +329,13 @@ function notesOf(
 
 /**
  * Queues what was prepared, and supersedes the changes that it replaces. A change that contradicts what somebody else wants
- * is recorded as a conflict, and so is theirs if it still waits. The new changes are on the disk first: after a
- * kill in between, both are in the queue and the later one wins when they are pushed.
+ * is recorded as a conflict, and so is theirs if it still waits.
  */
 export function enqueue(
   queue: Pick<Queue, 'add' | 'all' | 'move' | 'update'>,
-  prepared: PreparedImport,
+  { newChanges, isRefused, ...prepared }: PreparedImport,
 ): ImportReport {
-  const { newChanges, rows, preview } = prepared;
   const added = queue.add(newChanges.map(({ change }) => change));
-  const replaced = newChanges.flatMap(({ supersedes }, at) =>
-    supersedes.map((change) => ({ change, by: added[at]?.id ?? null })),
-  );
-  const successors = new Map(replaced.map(({ change, by }) => [change.id, by]));
-  queue.move(
-    replaced.map(({ change }) => change),
-    'superseded',
-    ({ id }) => ({ supersededBy: successors.get(id) ?? null }),
-  );
   const rivals = [...new Map(newChanges.flatMap((one) => one.rivals.map((it) => [it.id, it]))).values()];
   const rivalsOf = contestsAmong(rivals.length === 0 ? [] : queue.all());
   const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
@@ -364,19 +343,17 @@ export function enqueue(
   queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
   queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
   const ids = new Map(newChanges.flatMap((one, at) => one.rows.map((row) => [row, added[at]?.id ?? null])));
-  const withIds = rows.map(
-    (row): ImportRow => (ids.has(row.row) ? { ...row, changeId: ids.get(row.row) ?? null } : row),
-  );
+  const rows = prepared.rows.map((row) => ({ ...row, changeId: ids.get(row.row) ?? row.changeId }));
   const idsOf = (status: Status) => added.flatMap((one) => (one.status === status ? [one.id] : []));
   const queued = idsOf('queued');
-  const outcome = prepared.isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
+  const outcome = isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
   const conflicts = [...idsOf('conflict'), ...waiting.map(({ id }) => id)];
-  return { ...commonOf(prepared), outcome, queued, conflicts, rows: withIds, preview };
+  return { ...prepared, outcome, queued, conflicts, rows };
 }
 
 /** The report of an import that queues nothing: a dry run, or the user answered no. */
 export function reportWithoutQueueing(
-  prepared: PreparedImport,
+  { newChanges: _, isRefused: __, ...prepared }: PreparedImport,
   outcome: 'dry_run' | 'declined',
 ): ImportReport {
   const text = outcome === 'dry_run' ? 'It was a dry run.' : 'The import was declined.';
@@ -384,22 +361,7 @@ export function reportWithoutQueueing(
     (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
   );
   const counts = prepared.preview.rows;
-  const preview = {
-    ...prepared.preview,
-    rows: { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued },
-  };
-  return { ...commonOf(prepared), outcome, queued: [], conflicts: [], rows, preview };
-}
-
-function commonOf(
-  prepared: PreparedImport,
-): Omit<ImportReport, 'outcome' | 'queued' | 'conflicts' | 'rows' | 'preview'> {
-  const { importId, source, sourceHash, entityType, requestedBy } = prepared;
-  const { changes, problems, notes, refusal, newChanges } = prepared;
-  const isInConflict = newChanges.some(({ rivals }) => rivals.length > 0);
-  const exitCode = problems.length > 0 || isInConflict ? 3 : 0;
-  return {
-    ...{ importId, source, sourceHash, entityType, requestedBy },
-    ...{ changes, problems, notes, refusal, exitCode },
-  };
+  const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
+  const preview = { ...prepared.preview, rows: ofRows };
+  return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
 }

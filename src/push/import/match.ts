@@ -130,16 +130,6 @@ export function blockedReason(stored: StoredEntity | undefined): string | null {
   return stored ? stored.blockedReason : missingReason;
 }
 
-/** A row as it is in the light of the warehouse. */
-export interface MatchedRow {
-  readonly row: number;
-  /** The id as the warehouse has it, or as it is written when the warehouse has none. */
-  readonly id: string | null;
-  /** Null when the row has problems. */
-  readonly valid: RowEdits | null;
-  readonly problems: readonly ImportProblem[];
-}
-
 /**
  * Matches rows with the warehouse. An id that it does not have is matched in any case, if only one id fits. A value that
  * cannot be set is unchanged, and no problem, when it equals the stored one.
@@ -147,20 +137,19 @@ export interface MatchedRow {
 export function matchRows(
   parsed: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,
-): MatchedRow[] {
+): ParsedRow[] {
   const sameLetters = groupBy([...stored.keys()], (id) => id.toLowerCase());
   const storedId = (id: string): string => {
     const [only, second] = stored.has(id) ? [id] : (sameLetters.get(id.toLowerCase()) ?? []);
     return only !== undefined && second === undefined ? only : id;
   };
-  return parsed.map(({ problems: found, ...edits }) => {
-    const id = edits.id === null ? null : storedId(edits.id);
+  return parsed.map((row) => {
+    const id = row.id === null ? null : storedId(row.id);
     const values = id === null ? undefined : stored.get(id)?.values;
-    const problems = found.flatMap(({ cell, ...problem }) =>
+    const problems = row.problems.flatMap(({ cell, ...problem }) =>
       cell && values && isStoredText(cell.field, cell.text, values) ? [] : [problem],
     );
-    const valid = problems.length === 0 && id !== null ? { ...edits, id } : null;
-    return { row: edits.row, id, valid, problems };
+    return { ...row, id, problems };
   });
 }
 

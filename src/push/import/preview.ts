@@ -1,6 +1,6 @@
 import { minutesFor } from '../../api/budget.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
-import { type EntityType, fieldsOf, type Value, type Values } from '../change.js';
+import { type Change, type EntityType, fieldsOf, type Values, valueText } from '../change.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
 import { isListed } from '../remote.js';
 
@@ -123,12 +123,7 @@ export interface CostSettings {
 }
 
 /** A change that would be queued. */
-interface PlannedChange {
-  readonly wanted: Values;
-  readonly base: Values;
-  readonly baseFrom: 'file' | 'warehouse';
-  readonly baseAt: string | null;
-}
+type PlannedChange = Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'>;
 
 const noRows: Readonly<Record<RowOutcome, number>> = {
   queued: 0,
@@ -165,37 +160,23 @@ export async function previewChanges(
   return { changes, affected: affected.total };
 }
 
-/** Counts what an import would do; `stored` is the number of topics or companies in the warehouse. */
+/** Counts what an import or undo would do; `stored` is the number of topics or companies in the warehouse. */
 export function previewOf(
   entityType: EntityType,
   planned: readonly PlannedChange[],
-  rows: readonly ImportRow[],
-  superseded: number,
-  affected: AffectedCompanies | null,
   stored: number,
   settings: CostSettings,
+  { rows = [], ...more }: Pick<Preview, 'superseded' | 'affected'> & { rows?: readonly ImportRow[] },
 ): Preview {
   const counts = { ...noRows };
   for (const { outcome } of rows) counts[outcome] += 1;
   const requests = costOf(entityType, planned, stored, settings);
-  const file = planned.filter(({ baseFrom }) => baseFrom === 'file').length;
-  const moments = planned.flatMap(({ baseFrom, baseAt }) =>
-    baseFrom === 'warehouse' && baseAt ? [baseAt] : [],
-  );
-  const oldest = moments.reduce<string | null>(
-    (first, at) => (first === null || at < first ? at : first),
-    null,
-  );
-  return {
-    rows: counts,
-    changes: planned.length,
-    kinds: kindsOf(entityType, planned),
-    affected,
-    superseded,
-    requests,
-    minutes: minutesFor(requests.total, settings),
-    base: { file, warehouse: planned.length - file, oldest },
-  };
+  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
+  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
+  const base = { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest };
+  const minutes = minutesFor(requests.total, settings);
+  const kinds = kindsOf(entityType, planned);
+  return { rows: counts, changes: planned.length, kinds, ...more, requests, minutes, base };
 }
 
 /** A push reads each topic or company first: by itself, or with a page of the list where that is cheaper and has the fields. */
@@ -229,11 +210,4 @@ function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): Cha
   return [...kinds.values()].sort(
     (a, b) => order.indexOf(a.field) - order.indexOf(b.field) || b.count - a.count,
   );
-}
-
-function valueText(value: Value | undefined): string {
-  if (value === undefined) return '(not known)';
-  return value === null || value === ''
-    ? '(none)'
-    : String(value).replace(/^(true|false)$/, (it) => it.toUpperCase());
 }
