@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { UsageError } from '../base/errors.js';
 import { type Change, groupOf, mayBecome, type Status } from './change.js';
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
+import { unsentPatch } from './doubt.js';
 import { type ChangeFilter, matches, named } from './facts.js';
 import { blockedReason, type Reference, type StoredEntity } from './import/match.js';
 import type { NewChange, Queue } from './queue.js';
@@ -85,12 +85,7 @@ export function retry(
   const followed = follow(queue, chosen, survivors, overwrite);
   const plain = chosen.filter(({ id }) => !followed.has(id));
   const decisions = applyDecision(queue, plain, refusals, 'queued', (change) => ({
-    idempotencyKey: randomUUID(),
-    body: null,
-    firstSentAt: null,
-    sentAt: null,
-    errorCode: null,
-    error: null,
+    ...unsentPatch(),
     // Nothing was read from the API in a conflict between people.
     ...(overwrite &&
       !isContested(change) && {
@@ -125,43 +120,31 @@ function mergedRefusal(
 
 /** Queues changes for the survivors of merges, each in place of the change that it replaces. */
 function follow(
-  queue: DecisionQueue & Pick<Queue, 'add'>,
+  queue: Pick<Queue, 'add'>,
   chosen: readonly Change[],
   survivors: ReadonlyMap<string, StoredEntity>,
   overwrite: boolean,
 ): Map<string, Decision> {
-  const replaced = chosen.flatMap((change) => {
-    const survivor = survivors.get(change.id);
-    return survivor ? [{ change, survivor }] : [];
-  });
+  const followed = chosen.filter(({ id }) => survivors.has(id));
   const added = queue.add(
-    replaced.map(({ change, survivor }) => changeOfSurvivor(change, survivor, overwrite)),
-  );
-  const successors = new Map(replaced.map(({ change }, at) => [change.id, added[at]?.id ?? null]));
-  queue.move(
-    replaced.map(({ change }) => change),
-    'superseded',
-    ({ id }) => ({ supersededBy: successors.get(id) ?? null }),
-  );
-  return new Map(
-    replaced.map(({ change: { id, entityType, entityId }, survivor }): [string, Decision] => {
-      const followed = { id: successors.get(id) ?? '', entityId: survivor.id, title: survivor.title };
-      return [id, { id, entityType, entityId, status: 'superseded', done: true, reason: null, followed }];
+    followed.map((change): NewChange => {
+      const { id: entityId, values, syncedAt: baseAt } = survivors.get(change.id) as StoredEntity;
+      const { entityType, wanted, requestedBy, source, sourceHash, sourceRow, importId } = change;
+      return {
+        ...{ entityType, entityId, wanted, requestedBy, source, sourceHash, sourceRow, importId, overwrite },
+        // What the survivor has in the warehouse is the base, because nobody saw it in the sheet.
+        ...{ base: pick(values, wanted), baseFrom: 'warehouse', baseAt, supersedes: [change] },
+      };
     }),
   );
-}
-
-/** The same change for the survivor: what it has in the warehouse is the base, because nobody saw it in the sheet. */
-function changeOfSurvivor(
-  { entityType, wanted, requestedBy, source, sourceHash, sourceRow, importId }: Change,
-  { id, values, syncedAt }: StoredEntity,
-  overwrite: boolean,
-): NewChange {
-  const base = Object.fromEntries(Object.entries(values).filter(([name]) => name in wanted));
-  return {
-    ...{ entityType, entityId: id, wanted, base, baseFrom: 'warehouse', baseAt: syncedAt, overwrite },
-    ...{ requestedBy, source, sourceHash, sourceRow, importId },
-  };
+  return new Map(
+    followed.map(({ id, entityType, entityId }, at): [string, Decision] => {
+      const survivor = survivors.get(id);
+      const of = { id: added[at]?.id ?? '', entityId: survivor?.id ?? '', title: survivor?.title ?? null };
+      const decision = { id, entityType, entityId, status: 'superseded', done: true, reason: null } as const;
+      return [id, { ...decision, followed: of }];
+    }),
+  );
 }
 
 function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): Change[] {
@@ -172,15 +155,13 @@ function select(queue: DecisionQueue, { ids, filter }: Selection, to: Status): C
       hint: 'signalhouse changes list shows every change with its id.',
     });
   }
-  const named = [...new Set(ids)].flatMap((id) => queue.get(id) ?? []);
-  if (named.length > 0) return named;
+  if (ids.length > 0) return [...new Set(ids)].flatMap((id) => queue.get(id) ?? []);
   // A filter does not mean changes that are settled, or already have the status.
-  return queue
-    .all()
-    .filter(
-      (change) => matches(change, filter) && (mayBecome(change.status, to) || change.status === 'sending'),
-    )
-    .filter(({ status }) => to !== 'queued' || status !== 'sending' || filter.status?.includes('sending'));
+  const isMeant = ({ status }: Change) =>
+    status === 'sending'
+      ? to !== 'queued' || filter.status?.includes('sending') === true
+      : mayBecome(status, to);
+  return queue.all().filter((change) => matches(change, filter) && isMeant(change));
 }
 
 function cancelRefusal({ status }: Change): string | null {
@@ -212,15 +193,8 @@ function applyDecision(
 ): Decision[] {
   const granted = chosen.filter(({ id }) => refusals.get(id) === null);
   const moved = new Map(queue.move(granted, to, patch).map((change) => [change.id, change]));
-  return chosen.map(({ id, entityType, entityId, status }) => {
-    const now = moved.get(id);
-    return {
-      id,
-      entityType,
-      entityId,
-      status: now?.status ?? status,
-      done: now !== undefined,
-      reason: refusals.get(id) ?? null,
-    };
+  return chosen.map(({ id, entityType, entityId, status: before }) => {
+    const { status = before } = moved.get(id) ?? {};
+    return { id, entityType, entityId, status, done: moved.has(id), reason: refusals.get(id) ?? null };
   });
 }

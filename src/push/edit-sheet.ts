@@ -41,10 +41,12 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   const sheetTable = sheetTables[entityType];
   const selected = await selectRows(snapshot, sheetTable, options.selection);
   const columns = await columnsOf(snapshot, sheetTable, selected, options.columns);
+  // When the list was last read and verified, by the start of the reading.
+  const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
   const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id`;
   const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
   const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
-    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead(sheetTable.table)}) AS listed`,
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
   );
   const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
   if (rows === 0) throw noRows(entityType, chosen);
@@ -62,11 +64,6 @@ export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptio
   );
   const keys = columns.map(({ key }) => key);
   return { path: out, entityType, rows, leftOut: chosen - rows, columns: keys, oldest };
-}
-
-/** When the list was last read and verified, by the start of the reading. */
-function lastRead(table: SheetTable['table']): string {
-  return `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${table}'`;
 }
 
 async function columnsOf(
@@ -92,19 +89,23 @@ async function columnsOf(
   }
   const shown = new Map(
     [
-      ...sheetTable.context.filter(({ key }) => has(key)).map(contextColumn),
+      ...sheetTable.context
+        .filter(({ key }) => has(key))
+        .map((column): QueryColumn => ({ ...column, sql: `editable.${identifier(column.key)}` })),
       ...edited.map((one) => one.edited),
     ].map((column) => [column.key, column]),
   );
   const named = (keys: readonly string[]) => keys.flatMap((key) => shown.get(key) ?? []);
   return [
-    idColumn(sheetTable),
+    // It is narrow: programs need all of it, people only see which row is which.
+    { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
     ...named(sheetTable.first),
     ...more,
     ...extra,
     ...named(sheetTable.rest),
     ...edited.map(({ base }) => base),
-    baseAtColumn,
+    // How old the base columns are.
+    { key: 'base_updated_at', type: 'time', width: 20, hidden: true, sql: 'editable.base_updated_at' },
   ];
 }
 
@@ -218,7 +219,9 @@ async function selectByQuery(
     ] as const;
   });
   const id = columns.find(({ column_name: name }) => name.toLowerCase() === sheetTable.id);
-  const reserved = reservedNames(sheetTable);
+  const bases = fieldsOf[sheetTable.entityType].map(({ name }) => `base_${name}`);
+  const reserved = new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at']);
+  reserved.delete(sheetTable.id);
   const problems: Problem[] = columns.flatMap(({ column_name: name }) =>
     reserved.has(name.toLowerCase())
       ? [{ setting: '--query', problem: `has a column ${name}, a reserved name: rename it with AS` }]
@@ -308,16 +311,6 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
   },
 };
 
-/** The id, which every sheet has. It is narrow: programs need all of it, people only see which row is which. */
-export function idColumn({ id }: SheetTable): QueryColumn {
-  return { key: id, type: 'text', width: 10, faint: true, sql: 'editable.id' };
-}
-
-/** A column to read, beside those to edit. */
-export function contextColumn(column: SheetColumn): QueryColumn {
-  return { ...column, sql: `editable.${identifier(column.key)}` };
-}
-
 /** A column to edit, and its base column, which keeps the value from when the sheet was written and is hidden. */
 export function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
   const { name, kind, allowed } = field;
@@ -325,31 +318,9 @@ export function editedColumns(field: Field): { readonly edited: QueryColumn; rea
   const sql = `editable.${identifier(name)}`;
   const chosen = allowed !== undefined || kind === 'boolean';
   const width = chosen ? 12 : name === archivedReason ? 18 : 26;
+  const looks = { type: kind, width, wrap: !chosen, ...(allowed && { allowed }) };
   return {
-    edited: {
-      key: name,
-      type: kind,
-      width,
-      wrap: !chosen,
-      ...(allowed && { allowed }),
-      edited: { base },
-      sql,
-    },
+    edited: { key: name, ...looks, edited: { base }, sql },
     base: { key: base, type: kind, width, hidden: true, sql },
   };
-}
-
-/** How old the base columns are. */
-export const baseAtColumn: QueryColumn = {
-  key: 'base_updated_at',
-  type: 'time',
-  width: 20,
-  hidden: true,
-  sql: 'editable.base_updated_at',
-};
-
-/** Names that no other column of the sheet may have. */
-export function reservedNames({ entityType, id }: SheetTable): Set<string> {
-  const bases = fieldsOf[entityType].map(({ name }) => `base_${name}`);
-  return new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at'].filter((name) => name !== id));
 }

@@ -181,28 +181,21 @@ async function whoChanged(
   return ({ id }) => found.get(id) ?? null;
 }
 
-/** `records` are those of the change's entity, latest first. */
-function changedBy(change: Change, records: readonly HistoryRow[]): ChangedBy | null {
-  for (const field of contestedFields(change)) {
-    for (const row of records) {
-      const values = valuesIn(change.entityType, JSON.parse(row.changes ?? '{}') as Values);
-      if (!(field in values)) continue;
-      if (!isSame(values[field], change.remoteBefore?.[field])) break;
+/** `records` are those of the change's entity, latest first. Only fields with neither the base nor the wanted value count. */
+function changedBy(
+  { entityType, wanted, base, remoteBefore }: Change,
+  records: readonly HistoryRow[],
+): ChangedBy | null {
+  for (const [field, found] of Object.entries(remoteBefore ?? {})) {
+    if (!(field in wanted) || isSame(found, wanted[field]) || isSame(found, base[field])) continue;
+    const row = records.find(
+      ({ changes }) => field in valuesIn(entityType, JSON.parse(changes ?? '{}') as Values),
+    );
+    const value = row && valuesIn(entityType, JSON.parse(row.changes ?? '{}') as Values)[field];
+    if (row && isSame(value, found))
       return { field, name: row.user_name, by: row.changed_by, at: row.changed_at };
-    }
   }
   return null;
-}
-
-/** The fields in which the API had neither the base nor the wanted value. */
-function contestedFields({ wanted, base, remoteBefore }: Change): string[] {
-  return Object.keys(wanted).filter(
-    (name) =>
-      remoteBefore !== null &&
-      name in remoteBefore &&
-      !isSame(remoteBefore[name], wanted[name]) &&
-      !isSame(remoteBefore[name], base[name]),
-  );
 }
 
 /** What a report says about a change besides the change itself. */

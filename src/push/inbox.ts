@@ -18,15 +18,13 @@ import { messageOf, StoppedError, StorageError, UsageError } from '../base/error
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
-import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { colleagues } from './contested.js';
 import { withFacts } from './facts.js';
 import { enqueue, prepareImport } from './import/import.js';
 import type { CostSettings, ImportReport } from './import/preview.js';
 import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
 import type { Queue } from './queue.js';
-import { isBaseColumn, resultColumns, rowResults } from './result.js';
+import { writeResults } from './result.js';
 
 export interface InboxParts extends DataDir {
   readonly queue: Queue;
@@ -227,14 +225,8 @@ export class Inbox {
     const { queue, warehouse } = this.#parts;
     const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
     const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
-    const results = rowResults(
-      report.rows,
-      (id) => queue.get(id),
-      (id) => notes.get(id) ?? null,
-      colleagues(queue.all()),
-    );
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    await writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
+    await writeResults(out, whole, report.rows, queue.all(), (id) => notes.get(id) ?? null);
     chmodSync(out, 0o600);
   }
 }

@@ -9,7 +9,15 @@ import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
 import { type Document, storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
-import { type EntityType, fieldsOf, updatedAt, type Value, type Values, valuesIn } from './change.js';
+import {
+  type Change,
+  type EntityType,
+  fieldsOf,
+  updatedAt,
+  type Value,
+  type Values,
+  valuesIn,
+} from './change.js';
 import type { NotFound, Remote } from './compare.js';
 import { brokenText, type PushContext } from './context.js';
 
@@ -41,14 +49,15 @@ export interface Remotes {
 
 /**
  * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
- * they are fewer. `fieldsById` has the fields that matter for each entity; an entity with a field that the list does
- * not return is read by itself, and so is every one when the list cannot be read.
+ * they are fewer. An entity whose changes (`queued`, by its id) set a field that the list does not return is read by itself,
+ * and so is every one when the list cannot be read.
  */
 export async function readRemotes(
   context: ReadContext,
   entityType: EntityType,
-  fieldsById: ReadonlyMap<string, readonly string[]>,
+  queued: ReadonlyMap<string, readonly Change[]>,
 ): Promise<Remotes> {
+  const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
   const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
@@ -166,6 +175,11 @@ function documentOf(
     fetchedAt: arrivedAt.at,
     answerNo: arrivedAt.no,
   };
+}
+
+/** The names of all fields that the changes set. */
+function fieldsIn(changes: readonly Change[]): string[] {
+  return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
 }
 
 async function readListed(

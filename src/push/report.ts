@@ -1,7 +1,7 @@
 import type { RunOptions, RunReport } from '../run/lifecycle.js';
-import type { Change, EntityType, Status, Values } from './change.js';
+import type { Change } from './change.js';
 import type { OnConflict } from './compare.js';
-import type { ChangedBy, ChangeFacts } from './facts.js';
+import type { ChangeFacts } from './facts.js';
 
 /** What a caller may ask of one push. */
 export interface PushOptions extends RunOptions {
@@ -10,32 +10,8 @@ export interface PushOptions extends RunOptions {
   readonly result?: string | undefined;
 }
 
-/** The result of one change in a push. */
-export interface ChangeResult {
-  readonly id: string;
-  readonly entityType: EntityType;
-  readonly entityId: string;
-  readonly status: Status;
-  readonly wanted: Values;
-  readonly base: Values;
-  readonly remoteBefore: Values | null;
-  readonly remoteAfter: Values | null;
-  readonly errorCode: string | null;
-  readonly error: string | null;
-  readonly source: string;
-  readonly sourceRow: number | null;
-  readonly importId: string;
-  /** The changes that it puts back; empty for a change that undoes none. */
-  readonly undoes: readonly string[];
-  /** The title of the topic or the name of the company; null when it is unknown. */
-  readonly title: string | null;
-  /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
-  readonly note: string | null;
-  /** What it was merged into; null when it was not. */
-  readonly mergedInto: ChangeFacts['mergedInto'];
-  /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
-  readonly changedBy: ChangedBy | null;
-}
+/** The result of one change in a push, with what the warehouse knows about its topic or company. */
+export type ChangeResult = ReturnType<typeof changeResult>;
 
 export interface PushReport extends RunReport {
   readonly applied: number;
@@ -63,14 +39,11 @@ export interface PlannedRequest {
   readonly body: unknown;
   /** Sent before without an answer. */
   readonly again: boolean;
-  /** What it changes. */
-  readonly changes: readonly PlannedChange[];
-}
-
-/** A change as a preview shows it: which values it sets, in what. */
-interface PlannedChange extends Pick<ChangeResult, 'id' | 'entityType' | 'entityId' | 'wanted' | 'base'> {
-  readonly title: string | null;
-  readonly note: string | null;
+  /** Which values it sets, in what. */
+  readonly changes: readonly Pick<
+    ChangeResult,
+    'id' | 'entityType' | 'entityId' | 'wanted' | 'base' | 'title' | 'note'
+  >[];
 }
 
 export interface PushPreview {
@@ -85,7 +58,7 @@ export interface PushPreview {
 }
 
 /** A change as reports have it. */
-export function changeResult(change: Change & ChangeFacts): ChangeResult {
+export function changeResult(change: Change & ChangeFacts) {
   const { id, entityType, entityId, status, wanted, base, remoteBefore, remoteAfter } = change;
   const { errorCode, error, source, sourceRow, importId, undoes, title, note, mergedInto, changedBy } =
     change;

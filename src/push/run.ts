@@ -8,7 +8,7 @@ import { withFacts } from './facts.js';
 import type { Queue } from './queue.js';
 import { changeResult, type PushOptions, type PushReport } from './report.js';
 import { checkResultPath, writeResult } from './result.js';
-import { AttemptLog, resume, Sender } from './send.js';
+import { AttemptLog, Sender } from './send.js';
 
 export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;
@@ -46,7 +46,7 @@ export async function runPush(
     return {
       async work() {
         const sender = new Sender(context, attempts);
-        await resume(context, sender);
+        await sender.resume();
         await sender.sendQueued('topic');
         await sender.sendQueued('company');
       },

@@ -6,21 +6,16 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { archivedReason, type Change, fieldsOf, groupOf, type Value, type Values } from './change.js';
 import { isSame } from './compare.js';
 import { storedCounts } from './context.js';
-import { type AffectedCompanies, factsAbout, named } from './facts.js';
+import { factsAbout, named } from './facts.js';
 import { storedEntitiesOf } from './import/match.js';
 import {
-  type ChangeKind,
-  type CostSettings,
+  type ImportParts,
+  type Preview,
   type PreviewChange,
   previewChanges,
   previewOf,
 } from './import/preview.js';
 import type { NewChange, Queue } from './queue.js';
-
-/** A change of a preview, and the changes that it undoes. */
-interface UndoChange extends PreviewChange {
-  readonly undoes: readonly string[];
-}
 
 /** The result of `changes undo`. */
 export interface UndoReport {
@@ -30,19 +25,12 @@ export interface UndoReport {
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
   /** The ids of the new changes. */
   readonly queued: readonly string[];
-  /** What would change. */
-  readonly changes: readonly UndoChange[];
+  /** What would change, and the changes that it undoes. */
+  readonly changes: readonly (PreviewChange & { readonly undoes: readonly string[] })[];
   /** Fields that stay as they are, because no client can set what was there before. */
   readonly kept: readonly KeptField[];
   readonly notUndone: readonly (NotUndone & { readonly title: string | null })[];
-  readonly preview: {
-    readonly changes: number;
-    readonly kinds: readonly ChangeKind[];
-    readonly affected: AffectedCompanies | null;
-    /** What a push of these changes costs. */
-    readonly requests: { readonly writes: number; readonly reads: number; readonly total: number };
-    readonly minutes: number;
-  };
+  readonly preview: Pick<Preview, 'changes' | 'kinds' | 'affected' | 'requests' | 'minutes'>;
   readonly notes: readonly string[];
   /** 3 when a change could not be undone or only in part, otherwise 0; also when it is undone already. */
   readonly exitCode: 0 | 3;
@@ -53,18 +41,12 @@ export interface PreparedUndo extends Omit<UndoReport, 'outcome' | 'queued'> {
   readonly reversals: readonly Reversal[];
 }
 
-interface UndoParts {
-  readonly store: Pick<Warehouse, 'all'>;
-  readonly queue: Pick<Queue, 'all'>;
-  readonly settings: CostSettings;
-}
-
 /**
  * Finds the changes that are named (each by its id, by its import or by its file) and plans their reverse. Writes
  * nothing. Throws a UsageError when a name fits nothing.
  */
 export async function prepareUndo(
-  { store, queue, settings }: UndoParts,
+  { store, queue, settings }: ImportParts,
   names: readonly string[],
   requestedBy: string | null,
 ): Promise<PreparedUndo> {
@@ -75,54 +57,46 @@ export async function prepareUndo(
     store,
     plan.reversals.map((reversal) => ({ ...reversal, rows: [] })),
   );
-  const changes = shown.changes.map(
-    (change, at): UndoChange => ({ ...change, undoes: plan.reversals[at]?.undoes ?? [] }),
-  );
+  const changes = shown.changes.map((change, at) => ({
+    ...change,
+    undoes: plan.reversals[at]?.undoes ?? [],
+  }));
   const hasTopics = changes.some(({ entityType }) => entityType === 'topic');
   const counts = await storedCounts(store);
-  const previews = (['topic', 'company'] as const).map((type) => {
-    const planned = plan.reversals.filter(({ entityType }) => entityType === type).map(asPlanned);
-    return previewOf(type, planned, counts[type], settings, { superseded: 0, affected: null });
-  });
-  const total = (of: (one: (typeof previews)[number]) => number) =>
-    previews.reduce((sum, one) => sum + of(one), 0);
+  const affected = hasTopics ? shown.affected : null;
+  const [topics, companies] = (['topic', 'company'] as const).map((type) => {
+    const planned = plan.reversals.filter(({ entityType }) => entityType === type);
+    return previewOf(type, planned.map(asWarehouse), counts[type], settings, { superseded: 0, affected });
+  }) as [Preview, Preview];
   const facts = await factsAbout(store, plan.notUndone);
   const notUndone = plan.notUndone.map((one) => ({ ...one, title: facts(one).title }));
   const isPartial = plan.kept.length > 0 || plan.notUndone.some(({ kind }) => kind === 'blocked');
+  const [one, other] = [topics.requests, companies.requests];
   return {
     ...{ importId: randomUUID(), requestedBy, changes, notes, reversals: plan.reversals },
     ...{ kept: plan.kept, notUndone, exitCode: isPartial ? 3 : 0 },
     preview: {
-      changes: changes.length,
-      kinds: previews.flatMap(({ kinds }) => kinds),
-      affected: hasTopics ? shown.affected : null,
+      ...{ changes: changes.length, kinds: [...topics.kinds, ...companies.kinds], affected },
       requests: {
-        writes: total(({ requests }) => requests.writes),
-        reads: total(({ requests }) => requests.reads),
-        total: total(({ requests }) => requests.total),
+        ...{ writes: one.writes + other.writes, reads: one.reads + other.reads },
+        total: one.total + other.total,
       },
-      minutes: total(({ minutes }) => minutes),
+      minutes: topics.minutes + companies.minutes,
     },
   };
 }
 
-function asPlanned({ wanted, base, baseAt }: Reversal) {
-  return { wanted, base, baseAt, baseFrom: 'warehouse' } as const;
+function asWarehouse(reversal: Reversal) {
+  return { ...reversal, baseFrom: 'warehouse' as const };
 }
 
 /** Queues the reverse changes as one import of their own, which can be undone like any other. */
 export function enqueueUndo(queue: Pick<Queue, 'add'>, prepared: PreparedUndo): UndoReport {
   const { importId, requestedBy, reversals } = prepared;
-  const added = queue.add(
-    reversals.map((reversal) => ({
-      ...reversal,
-      ...{ importId, requestedBy, baseFrom: 'warehouse', sourceHash: null },
-    })),
-  );
-  return {
-    ...reportOf(prepared, added.length > 0 ? 'queued' : 'nothing'),
-    queued: added.map(({ id }) => id),
-  };
+  const origin = { importId, requestedBy, sourceHash: null };
+  const added = queue.add(reversals.map((reversal) => ({ ...asWarehouse(reversal), ...origin })));
+  const report = reportOf(prepared, added.length > 0 ? 'queued' : 'nothing');
+  return { ...report, queued: added.map(({ id }) => id) };
 }
 
 /** The report of an undo that queues nothing: a dry run, or the user answered no. */

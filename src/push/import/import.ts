@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { groupBy } from '../../base/group-by.js';
-import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, contested, type Status, type Value } from '../change.js';
 import { contestedText, contestsAmong, isContested } from '../contested.js';
 import { storedCounts } from '../context.js';
@@ -21,7 +20,7 @@ import {
   wrongTitles,
 } from './match.js';
 import {
-  type CostSettings,
+  type ImportParts,
   type ImportProblem,
   type ImportReport,
   type ImportRow,
@@ -32,12 +31,6 @@ import {
 } from './preview.js';
 import { combineRows, type EntityEdits, parseRows } from './rows.js';
 import type { ImportSource } from './source.js';
-
-export interface ImportParts {
-  readonly store: Pick<Warehouse, 'all'>;
-  readonly queue: Pick<Queue, 'all'>;
-  readonly settings: CostSettings;
-}
 
 export interface ImportOptions {
   /** The person who asks; by default the last editor of the file, if it names one. */

@@ -2,6 +2,7 @@ import { minutesFor } from '../../api/budget.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { type Change, type EntityType, fieldsOf, type Values, valueText } from '../change.js';
 import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
+import type { Queue } from '../queue.js';
 import { isListed } from '../remote.js';
 
 /** Something wrong in a row, as the person finds it in the file. */
@@ -120,6 +121,13 @@ export interface CostSettings {
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
   readonly api: { readonly paging: { readonly pageSize: number } };
   readonly push: { readonly companiesPerRequest: number; readonly followMerges?: boolean };
+}
+
+/** What an import or an undo works with. */
+export interface ImportParts {
+  readonly store: Pick<Warehouse, 'all'>;
+  readonly queue: Pick<Queue, 'all'>;
+  readonly settings: CostSettings;
 }
 
 /** A change that would be queued. */
