@@ -1,7 +1,6 @@
 import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pages } from '../api/paging.js';
-import type { Arrival } from '../base/clock.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
@@ -153,28 +152,15 @@ export async function landDocument(
   id: string,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
 ): Promise<boolean> {
-  const document = documentOf(entityType, id, body, arrivedAt);
-  await batcher.add(document ? { documents: [document] } : {});
-  return document !== undefined;
-}
-
-/** Undefined unless the body has the documented form: the next sync rejects such an item with its reason. */
-function documentOf(
-  entityType: EntityType,
-  id: string,
-  body: unknown,
-  arrivedAt: Arrival,
-): Document | undefined {
+  // Only a body of the documented form: the next sync rejects another with its reason.
   const { success } = sources[entityType].schema.safeParse(body);
-  if (!success || !isObject(body) || body.id !== id) return undefined;
-  return {
-    endpoint: entityType,
-    id,
-    parentId: null,
-    body: storable(sentText(body).text).text,
-    fetchedAt: arrivedAt.at,
-    answerNo: arrivedAt.no,
-  };
+  const isWhole = success && isObject(body) && body.id === id;
+  const document = (): Document => ({
+    ...{ endpoint: entityType, id, parentId: null, body: storable(sentText(body).text).text },
+    ...{ fetchedAt: arrivedAt.at, answerNo: arrivedAt.no },
+  });
+  await batcher.add(isWhole ? { documents: [document()] } : {});
+  return isWhole;
 }
 
 /** The names of all fields that the changes set. */

@@ -9,8 +9,7 @@ import { undoneBy } from '../undo.js';
 import { compareWithQueue, importedBefore } from './compare-with-queue.js';
 import { type Header, parseHeader } from './header.js';
 import {
-  blockedProblem,
-  blockedReason,
+  blockedProblems,
   compareWithWarehouse,
   followMerges,
   matchRows,
@@ -184,8 +183,7 @@ async function readEdits(
   const more = matched.flatMap(({ row, id, problems }): ImportProblem[] => {
     if (problems.length === 0 || id === null) return [];
     const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
-    const blocked =
-      blockedReason(entity) === null ? [] : [{ row, ...blockedProblem(entity, header.id.header, id) }];
+    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row] });
     return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
   });
   const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
@@ -209,8 +207,8 @@ function outcomeOf(
   }
   const wrong = rows.flatMap((row) => titles.get(row) ?? []);
   if (wrong.length > 0) return { rows, outcome: 'invalid', problems: wrong };
-  const { change: request, problems } = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
-  if (!request) return { rows, outcome: 'invalid', problems };
+  const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
+  if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
   const comparison = compareWithQueue(request, changes, origin.requestedBy);
   switch (comparison.kind) {
     case 'unchanged':

@@ -95,14 +95,13 @@ function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['sur
 
 function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string, Row>): StoredEntity {
   const survivor = survivorOf(row, rows);
-  const values = Object.fromEntries(
-    Object.entries(JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>).flatMap(
-      ([name, { is_fetched: isFetched, value }]) => (isFetched ? [[name, value]] : []),
-    ),
-  );
-  const syncedAt = row.synced_at?.toISOString() ?? null;
-  const blocked = blockedReasonOf(entityType, row, survivor);
-  return { id: row.id, values, syncedAt, blockedReason: blocked, survivor, title: row.title };
+  const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
+  const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
+  return {
+    ...{ id: row.id, title: row.title, survivor, syncedAt: row.synced_at?.toISOString() ?? null },
+    values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
+    blockedReason: blockedReasonOf(entityType, row, survivor),
+  };
 }
 
 function blockedReasonOf(
@@ -114,20 +113,32 @@ function blockedReasonOf(
     const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
     return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
   }
-  if (row.is_deleted) {
-    const reason = row.deleted_reason === null ? '' : ` (${row.deleted_reason})`;
-    return `was deleted${reason}: the API no longer has it`;
-  }
-  if (row.detail_unavailable_reason !== null)
-    return `cannot be changed: the API answers 404 for it (${row.detail_unavailable_reason})`;
-  return null;
+  if (row.is_deleted)
+    return `was deleted${row.deleted_reason === null ? '' : ` (${row.deleted_reason})`}: the API no longer has it`;
+  const why = row.detail_unavailable_reason;
+  return why === null ? null : `cannot be changed: the API answers 404 for it (${why})`;
 }
-
-const missingReason = 'is not in the warehouse: check the id, or run signalhouse sync if it is new';
 
 /** Why nothing about an id can be changed, whatever the rows ask for; null when something can. */
 export function blockedReason(stored: StoredEntity | undefined): string | null {
-  return stored ? stored.blockedReason : missingReason;
+  return stored
+    ? stored.blockedReason
+    : 'is not in the warehouse: check the id, or run signalhouse sync if it is new';
+}
+
+/** The problem of rows whose topic or company cannot be changed; none when it can. */
+export function blockedProblems(
+  stored: StoredEntity | undefined,
+  {
+    column,
+    value,
+    rows,
+  }: { readonly column: string; readonly value: string; readonly rows: readonly number[] },
+): ImportProblem[] {
+  const problem = blockedReason(stored);
+  const mergedInto = stored?.survivor ?? null;
+  if (problem === null) return [];
+  return rows.map((row) => ({ row, column, value, problem, ...(mergedInto && { mergedInto }) }));
 }
 
 /**
@@ -227,17 +238,6 @@ function isStoredText({ name, kind, allowed }: Field, text: string | null, store
   return one === other || (allowed !== undefined && folded(one) !== '' && folded(one) === folded(other));
 }
 
-/** The problem of a row whose topic or company cannot be changed. */
-export function blockedProblem(
-  stored: StoredEntity | undefined,
-  column: string,
-  value: string,
-): Omit<ImportProblem, 'row'> {
-  const mergedInto = stored?.survivor ?? null;
-  const problem = blockedReason(stored) ?? missingReason;
-  return { column, value, problem, ...(mergedInto && { mergedInto }) };
-}
-
 /** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
 export interface RequestedChange {
   readonly id: string;
@@ -252,26 +252,18 @@ export interface RequestedChange {
   readonly baseAt: string | null;
 }
 
-export interface WarehouseComparison {
-  /** Null when there are problems. */
-  readonly change: RequestedChange | null;
-  readonly problems: readonly ImportProblem[];
-}
-
 /** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed, or not like this. */
 export function compareWithWarehouse(
   entity: EntityEdits,
   stored: StoredEntity | undefined,
   idHeader: string,
-): WarehouseComparison {
+): RequestedChange | { readonly problems: readonly ImportProblem[] } {
   const { id, rows } = entity;
   let { edits } = entity;
-  if (Object.keys(edits).length === 0) return { change: noChange(entity), problems: [] };
-  const blocked = blockedReason(stored);
-  if (!stored || blocked !== null) {
-    const found = blockedProblem(stored, idHeader, id);
-    return { change: null, problems: rows.map((row) => ({ row, ...found })) };
-  }
+  if (Object.keys(edits).length === 0)
+    return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
+  const blocked = blockedProblems(stored, { column: idHeader, value: id, rows });
+  if (!stored || blocked.length > 0) return { problems: blocked };
 
   const baseOf = (name: string): Value | undefined => {
     const edit = edits[name];
@@ -282,7 +274,9 @@ export function compareWithWarehouse(
   // The API would silently ignore a reason without an archiving.
   if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
     const isStored = !reason.fromFile && isSameCell(stored.values[archivedReason], reason.value);
-    if (!isStored) return { change: null, problems: [unusedReason(reason)] };
+    const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
+    if (!isStored)
+      return { problems: [{ row: reason.row, column: reason.header, value: reason.text, problem }] };
     edits = others;
   }
 
@@ -311,22 +305,10 @@ export function compareWithWarehouse(
   );
   const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
   return {
-    change: {
-      ...{ id, rows, wanted, requested, base },
-      baseFrom: isFromFile ? 'file' : 'warehouse',
-      baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
-    },
-    problems: [],
+    ...{ id, rows, wanted, requested, base },
+    baseFrom: isFromFile ? 'file' : 'warehouse',
+    baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
   };
-}
-
-function noChange({ id, rows, baseAt }: EntityEdits): RequestedChange {
-  return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt };
-}
-
-function unusedReason(reason: Edit): ImportProblem {
-  const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
-  return { row: reason.row, column: reason.header, value: reason.text, problem };
 }
 
 const earlierTitlesSql = sqlFile('push/earlier_titles');
@@ -342,10 +324,8 @@ export async function wrongTitles(
   rows: readonly ParsedRow[],
   stored: ReadonlyMap<string, StoredEntity>,
 ): Promise<Map<number, ImportProblem>> {
-  const isOf = ({ id, title, survivor }: StoredEntity, text: string, earlier?: Earlier) =>
-    [title, survivor?.title ?? null, ...(earlier?.get(id) ?? [])].some(
-      (one) => one !== null && isSameTitle(text, one),
-    );
+  const isOf = ({ title, survivor }: StoredEntity, text: string) =>
+    [title, survivor?.title ?? null].some((one) => one !== null && isSameTitle(text, one));
   const asked = rows.flatMap((row) => {
     const entity = row.id === null ? undefined : stored.get(row.id);
     return entity?.title ? [{ row, entity, own: entity.title }] : [];
@@ -361,14 +341,23 @@ export async function wrongTitles(
     // A new name of a company may be any, but not that of another row.
     const name = row.edits.name;
     const of = typeof name?.value === 'string' ? others.get(folded(name.value)) : undefined;
-    return name && of !== undefined && of !== entity.id
+    return name && of !== undefined && of !== entity.id && !isOf(entity, String(name.value))
       ? [{ row, entity, own, text: String(name.value), header: name.header, isNew: true }]
       : [];
   });
-  const earlier = await earlierTitles(store, entityType, [
-    ...new Set(foreign.map(({ entity }) => entity.id)),
-  ]);
-  const wrong = foreign.filter(({ entity, text }) => !isOf(entity, text, earlier));
+  const ids = [...new Set(foreign.map(({ entity }) => entity.id))];
+  const rowsOfTitles: { readonly id: string; readonly title: string }[] = [];
+  for (const some of portions(ids, idsAtOnce))
+    rowsOfTitles.push(
+      ...(await store.all<{ id: string; title: string }>(earlierTitlesSql, {
+        ids: some,
+        entity_type: entityType,
+      })),
+    );
+  const earlier = groupBy(rowsOfTitles, ({ id }) => id);
+  const wrong = foreign.filter(
+    ({ entity, text }) => !earlier.get(entity.id)?.some(({ title }) => isSameTitle(text, title)),
+  );
   const renamed = wrong.filter(({ isNew }) => isNew).length;
   return new Map(
     // One company may get the name of another: two that are one are named alike. Several are rows that moved.
@@ -388,22 +377,6 @@ export function mixedUp(entityType: EntityType, wrong: ReadonlyMap<number, Impor
   return `${wrong.size} rows have a ${what} that is not that of their id, as after sorting without the id column: nothing of the file is queued. Put each id back beside its ${what}; if the ids are right, delete the column of the ${what}, or pass --ignore-titles`;
 }
 
-type Earlier = ReadonlyMap<string, readonly string[]>;
-
-async function earlierTitles(
-  store: Pick<Warehouse, 'all'>,
-  entityType: EntityType,
-  ids: readonly string[],
-): Promise<Earlier> {
-  const found = new Map<string, string[]>();
-  for (const some of portions(ids, idsAtOnce)) {
-    const parameters = { ids: [...some], entity_type: entityType };
-    for (const { id, title } of await store.all<{ id: string; title: string }>(earlierTitlesSql, parameters))
-      found.set(id, [...(found.get(id) ?? []), title]);
-  }
-  return found;
-}
-
 /** Whether a cell can be compared: not when its program has left nothing of the text. */
 function saysSomething(text: string): boolean {
   return folded(text) !== '' && text !== noResult && !isFormulaError(text);
@@ -420,16 +393,13 @@ function isSameTitle(cell: string, title: string): boolean {
   if (isCut && other.startsWith(one)) return true;
   // A CSV file of Windows-1252 has ? for every letter that it cannot hold.
   const parts = cell.split(/[?\uFFFD]+/).map(folded);
-  return parts.length > 1 && inOrder(parts, other);
-}
-
-function inOrder(parts: readonly string[], text: string): boolean {
   let from = 0;
-  return parts.every((part) => {
-    const at = text.indexOf(part, from);
+  const isNext = (part: string) => {
+    const at = other.indexOf(part, from);
     from = at + part.length;
     return at !== -1;
-  });
+  };
+  return parts.length > 1 && parts.every(isNext);
 }
 
 function shortened(text: string): string {
