@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { priorities, settableLifecycleStates } from '../contract/topics.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
@@ -37,53 +38,61 @@ export const settled: ReadonlySet<Status> = new Set(
 /** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
 export const contested = 'contested';
 
-/** A change that a person wants for one topic or company: a row of `ops.changes`. Plain JSON, as the journal stores it. */
-export interface Change {
-  readonly id: string;
+const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
+const textOrNull = z.string().nullable();
+
+/** A change that a person wants for one topic or company: a row of `ops.changes`, and a line of the journal. */
+export const changeSchema = z.object({
+  id: z.string(),
   /** Grows with each update; the largest one is valid. */
-  readonly revision: number;
-  readonly entityType: EntityType;
-  readonly entityId: string;
-  readonly status: Status;
+  revision: z.number(),
+  entityType: z.enum(['topic', 'company']),
+  entityId: z.string(),
+  status: z.enum(statuses),
   /** Made when it is queued. Changes that are sent in one request share the key of the first. */
-  readonly idempotencyKey: string;
+  idempotencyKey: z.string(),
   /** The values that the person wants. */
-  readonly wanted: Values;
+  wanted: values,
   /** The values that the person saw in those fields. */
-  readonly base: Values;
+  base: values,
   /** Where `base` comes from: the file's own columns, or the warehouse when it was imported. */
-  readonly baseFrom: 'file' | 'warehouse';
+  baseFrom: z.enum(['file', 'warehouse']),
   /** The time of the base (ISO 8601); null when it is unknown. */
-  readonly baseAt: string | null;
+  baseAt: textOrNull,
   /** A person decided that it overwrites what a colleague changed: the values of `base`, which the person has seen. */
-  readonly overwrite: boolean;
+  overwrite: z.boolean(),
   /** The person who wants it; null when nobody was named. */
-  readonly requestedBy: string | null;
-  readonly queuedAt: string;
+  requestedBy: textOrNull,
+  queuedAt: z.string(),
   /** The file's name, `SQL`, `standard input` … */
-  readonly source: string;
+  source: z.string(),
   /** Hash of the file: the same file twice is one import. Null for SQL, which may be run again on purpose. */
-  readonly sourceHash: string | null;
+  sourceHash: textOrNull,
   /** The row as a spreadsheet program numbers it. */
-  readonly sourceRow: number | null;
-  readonly importId: string;
+  sourceRow: z.number().nullable(),
+  importId: z.string(),
   /** The body of the request, the same bytes each time it is sent; null until then. */
-  readonly body: string | null;
+  body: textOrNull,
   /** By the API's clock, as its answers say. */
-  readonly firstSentAt: string | null;
-  readonly sentAt: string | null;
+  firstSentAt: textOrNull,
+  sentAt: textOrNull,
   /** Requests that were made for it. */
-  readonly attempts: number;
+  attempts: z.number(),
   /** What the API had before it was sent, with `updated_at` where it has one, or when a conflict was found. */
-  readonly remoteBefore: Values | null;
-  readonly remoteAfter: Values | null;
-  readonly errorCode: string | null;
-  readonly error: string | null;
-  readonly settledAt: string | null;
-  readonly supersededBy: string | null;
-  /** The changes that this one puts back; empty for a change that undoes none. */
-  readonly undoes: readonly string[];
-}
+  remoteBefore: values.nullable(),
+  remoteAfter: values.nullable(),
+  errorCode: textOrNull,
+  error: textOrNull,
+  settledAt: textOrNull,
+  supersededBy: textOrNull,
+  /** The changes that this one puts back; empty for a change that undoes none, and in lines of older versions. */
+  undoes: z.array(z.string()).default([]),
+});
+
+type Parsed = z.infer<typeof changeSchema>;
+export type Change = {
+  readonly [Key in keyof Parsed]: Parsed[Key] extends string[] ? readonly string[] : Readonly<Parsed[Key]>;
+};
 
 /** What an update may set. */
 export type Patch = Partial<

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { appendLines, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso, millis } from '../base/clock.js';
 import {
@@ -17,7 +17,15 @@ import { type Log, silentLog } from '../base/log.js';
 import { storable } from '../warehouse/load/batch.js';
 import { literal, sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { type Change, contested, mayBecome, type Patch, type Status, settled, statuses } from './change.js';
+import {
+  type Change,
+  changeSchema,
+  contested,
+  mayBecome,
+  type Patch,
+  type Status,
+  settled,
+} from './change.js';
 
 /** How many changes are staged at once. */
 const atOnce = 1_000;
@@ -363,41 +371,8 @@ export class Journal {
 /** The lines that this process has warned about, as `path:line`. */
 const warned = new Set<string>();
 
-const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
-const textOrNull = z.string().nullable();
-
-/** The form of a line: a Change. Fields that a later version of the program adds are kept. */
-const changeLine: z.ZodType<Change> = z.looseObject({
-  id: z.string(),
-  revision: z.number(),
-  entityType: z.enum(['topic', 'company']),
-  entityId: z.string(),
-  status: z.enum(statuses),
-  idempotencyKey: z.string(),
-  wanted: values,
-  base: values,
-  baseFrom: z.enum(['file', 'warehouse']),
-  baseAt: textOrNull,
-  overwrite: z.boolean(),
-  requestedBy: textOrNull,
-  queuedAt: z.string(),
-  source: z.string(),
-  sourceHash: textOrNull,
-  sourceRow: z.number().nullable(),
-  importId: z.string(),
-  body: textOrNull,
-  firstSentAt: textOrNull,
-  sentAt: textOrNull,
-  attempts: z.number(),
-  remoteBefore: values.nullable(),
-  remoteAfter: values.nullable(),
-  errorCode: textOrNull,
-  error: textOrNull,
-  settledAt: textOrNull,
-  supersededBy: textOrNull,
-  // A line that an older version of the program wrote does not have it.
-  undoes: z.array(z.string()).default([]),
-});
+/** Fields that a later version of the program adds are kept. */
+const changeLine: z.ZodType<Change> = changeSchema.loose();
 
 /** The change in a line, or what is wrong with it; undefined for one that was cut off. */
 function parsed(line: string): Change | undefined | { readonly problem: string } {
