@@ -134,6 +134,17 @@ export function groupOf(name: string): string {
   return name === archivedReason ? 'archived' : name;
 }
 
+/** Whether two changes set a field of the same decision. */
+export function shareGroup(one: Values, other: Values): boolean {
+  const groups = new Set(Object.keys(one).map(groupOf));
+  return Object.keys(other).some((name) => groups.has(groupOf(name)));
+}
+
+/** What a change is about, as one text. */
+export function entityKey({ entityType, entityId }: Pick<Change, 'entityType' | 'entityId'>): string {
+  return `${entityType} ${entityId}`;
+}
+
 const topic: readonly Field[] = [
   { name: 'priority', path: ['priority'], kind: 'text', allowed: priorities },
   { name: 'lifecycle_state', path: ['lifecycleState'], kind: 'text', allowed: settableLifecycleStates },

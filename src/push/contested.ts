@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { type Change, contested, type Value, type Values, valueText } from './change.js';
+import { type Change, contested, entityKey, type Value, type Values, valueText } from './change.js';
 import { isSame } from './compare.js';
 
 /** What somebody wants, as far as it can contradict what another person wants of the same topic or company. */
@@ -18,8 +18,8 @@ export function contradicts(one: Wish, other: Wish): boolean {
 
 /** Finds the changes in conflict between people that contradict a change. */
 export function contestsAmong(all: readonly Change[]): (change: Change) => Change[] {
-  const found = groupBy(all.filter(isContested), keyOf);
-  return (change) => (found.get(keyOf(change)) ?? []).filter((one) => contradicts(one, change));
+  const found = groupBy(all.filter(isContested), entityKey);
+  return (change) => (found.get(entityKey(change)) ?? []).filter((one) => contradicts(one, change));
 }
 
 /** Whether a change waits for the decision between people. */
@@ -40,12 +40,12 @@ function contestedFields({ wanted }: Wish, other: Wish): string[] {
 export function colleagues(all: readonly Change[]): (change: Change) => string | null {
   const applied = groupBy(
     all.filter(({ status }) => status === 'applied'),
-    keyOf,
+    entityKey,
   );
   return (change) => {
     const { status, remoteBefore } = change;
     if (status !== 'conflict' || remoteBefore === null) return null;
-    const other = (applied.get(keyOf(change)) ?? []).findLast(
+    const other = (applied.get(entityKey(change)) ?? []).findLast(
       (one) =>
         contradicts(one, change) &&
         contestedFields(one, change).every((name) => isSame(one.wanted[name], remoteBefore[name])),
@@ -68,10 +68,6 @@ export function contestedText(
   const isSent = rivals.some(({ status }) => status === 'sending' || status === 'applied');
   const state = isSent ? 'only the first was sent' : 'neither was sent';
   return `${others.join('; ')}: ${state}. Decide between you, then run signalhouse changes retry with the id of the change that counts`;
-}
-
-function keyOf({ entityType, entityId }: Change): string {
-  return `${entityType} ${entityId}`;
 }
 
 function placeOf({ source, sourceRow }: Pick<Change, 'source' | 'sourceRow'>): string {

@@ -1,5 +1,5 @@
 import { UsageError } from '../base/errors.js';
-import { type Change, groupOf, mayBecome, type Status } from './change.js';
+import { type Change, entityKey, mayBecome, type Status, shareGroup } from './change.js';
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
@@ -173,12 +173,8 @@ function retryRefusal(change: Change, open: readonly Change[]): string | null {
   const { status } = change;
   if (status === 'queued' || status === 'sending') return `it is ${status}: the next push sends it`;
   if (!mayBecome(status, 'queued')) return `it is ${status}; to apply it again, import it again`;
-  const groups = new Set(Object.keys(change.wanted).map(groupOf));
   const other = open.find(
-    (one) =>
-      one.entityType === change.entityType &&
-      one.entityId === change.entityId &&
-      Object.keys(one.wanted).some((name) => groups.has(groupOf(name))),
+    (one) => entityKey(one) === entityKey(change) && shareGroup(one.wanted, change.wanted),
   );
   return other ? `change ${other.id} is open and sets the same field: cancel one of the two` : null;
 }

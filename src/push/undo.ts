@@ -2,8 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
-import type { Warehouse } from '../warehouse/warehouse.js';
-import { archivedReason, type Change, fieldsOf, groupOf, type Value, type Values } from './change.js';
+import {
+  archivedReason,
+  type Change,
+  entityKey,
+  fieldsOf,
+  groupOf,
+  shareGroup,
+  type Value,
+  type Values,
+} from './change.js';
 import { isSame } from './compare.js';
 import { storedCounts } from './context.js';
 import { factsAbout, named } from './facts.js';
@@ -52,7 +60,12 @@ export async function prepareUndo(
 ): Promise<PreparedUndo> {
   const all = queue.all();
   const { selected, notes } = select(all, names);
-  const plan = planUndo(all, selected, await blockedReasons(store, selected));
+  const storedOf = await storedEntitiesOf(store, selected);
+  const plan = planUndo(all, selected, (change) => {
+    const { blockedReason = null, survivor = null } = storedOf(change) ?? {};
+    const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
+    return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
+  });
   const shown = await previewChanges(
     store,
     plan.reversals.map((reversal) => ({ ...reversal, rows: [] })),
@@ -147,24 +160,8 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
   return imports.get(last ?? '') ?? [];
 }
 
-async function blockedReasons(
-  store: Pick<Warehouse, 'all'>,
-  selected: readonly Change[],
-): Promise<(change: Change) => string | null> {
-  const storedOf = await storedEntitiesOf(store, selected);
-  return (change) => {
-    const { blockedReason = null, survivor = null } = storedOf(change) ?? {};
-    const merged = survivor && `was merged into ${named(survivor.id, survivor.title)}`;
-    return blockedReason && `the ${change.entityType} ${merged ?? blockedReason}`;
-  };
-}
-
 /** Why a change is not undone. */
-export interface NotUndone {
-  readonly id: string;
-  readonly entityType: Change['entityType'];
-  readonly entityId: string;
-  readonly status: Change['status'];
+export interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   /**
    * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or
    * it cannot be undone at all.
@@ -298,7 +295,7 @@ class History {
   /** Why a change cannot be undone now: another change of the same fields, which is not undone with it. */
   obstacle(change: Change, together: ReadonlySet<Change>): string | null {
     const others = (this.#byEntity.get(entityKey(change)) ?? []).filter(
-      (one) => one.id !== change.id && shareGroups(one, change),
+      (one) => one.id !== change.id && shareGroup(one.wanted, change.wanted),
     );
     const open = others.find(({ status }) => status === 'queued' || status === 'sending');
     if (open) {
@@ -309,11 +306,14 @@ class History {
       (one) =>
         one.status === 'applied' && byApplication(change, one) < 0 && this.undoOf(one.id) === undefined,
     );
-    const stranger = later.find((one) => !together.has(one) && !hasSameValues(one, change));
+    const stranger = later.find(
+      (one) => !together.has(one) && !agrees(one, change, (name) => one.wanted[name]),
+    );
     if (stranger)
       return `change ${stranger.id} set the same field later: undo that one first, or both together`;
     const [next] = later.filter((one) => together.has(one)).sort(byApplication);
-    if (next && !follows(next, change)) {
+    // The later change has to find in the API what the earlier one had set.
+    if (next && !agrees(next, change, (name) => previous(next, name))) {
       return `somebody else changed the same field between it and change ${next.id}: undo ${next.id} alone`;
     }
     return null;
@@ -354,29 +354,10 @@ function byApplication(one: Change, other: Change): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function entityKey({ entityType, entityId }: Change): string {
-  return `${entityType} ${entityId}`;
-}
-
-function groupsOf({ wanted }: Pick<Change, 'wanted'>): Set<string> {
-  return new Set(Object.keys(wanted).map(groupOf));
-}
-
-function shareGroups(one: Change, other: Change): boolean {
-  const groups = groupsOf(other);
-  return [...groupsOf(one)].some((group) => groups.has(group));
-}
-
-function hasSameValues(later: Change, earlier: Change): boolean {
+/** Whether the values in the fields that both changes set, as `found` gives them in the later one, are those of the earlier. */
+function agrees(later: Change, earlier: Change, found: (name: string) => Value | undefined): boolean {
   return Object.keys(later.wanted).every(
-    (name) => !(name in earlier.wanted) || isSame(later.wanted[name], earlier.wanted[name]),
-  );
-}
-
-/** Whether a later change found in the API what the earlier one had set. */
-function follows(later: Change, earlier: Change): boolean {
-  return Object.keys(later.wanted).every(
-    (name) => !(name in earlier.wanted) || isSame(previous(later, name), earlier.wanted[name]),
+    (name) => !(name in earlier.wanted) || isSame(found(name), earlier.wanted[name]),
   );
 }
 
@@ -384,11 +365,9 @@ function follows(later: Change, earlier: Change): boolean {
 function connected(changes: readonly Change[]): Change[][] {
   let sets: Change[][] = [];
   for (const change of changes) {
-    const touching = sets.filter((set) => set.some((one) => shareGroups(one, change)));
-    sets = [
-      ...sets.filter((set) => !touching.includes(set)),
-      [...touching.flat(), change].sort(byApplication),
-    ];
+    const isTouching = (set: readonly Change[]) => set.some((one) => shareGroup(one.wanted, change.wanted));
+    const touching = [...sets.filter(isTouching).flat(), change];
+    sets = [...sets.filter((set) => !isTouching(set)), touching.sort(byApplication)];
   }
   return sets;
 }
@@ -432,11 +411,9 @@ function reverseOf(changes: readonly Change[]): Reverse {
     }
   }
   const archiving = reverseOfArchiving(after, before);
-  return {
-    wanted: { ...wanted, ...archiving.wanted },
-    base: { ...base, ...archiving.base },
-    kept: [...kept, ...archiving.kept],
-  };
+  Object.assign(wanted, archiving.wanted);
+  Object.assign(base, archiving.base);
+  return { wanted, base, kept: [...kept, ...archiving.kept] };
 }
 
 /** Why a client cannot set the value that was there before. */
@@ -474,12 +451,8 @@ function reverseOfArchiving(after: Values, before: (name: string) => Value | und
   const hadReason = old !== undefined && old !== null && old !== '';
   if (isArchived === true) {
     if (reason === undefined || isSame(reason, old)) return nothing;
-    if (!hadReason) {
-      return {
-        ...nothing,
-        kept: [{ field: archivedReason, reason: unsettableReason(null, 'text', undefined) ?? '' }],
-      };
-    }
+    const why = unsettableReason(null, 'text', undefined) ?? '';
+    if (!hadReason) return { ...nothing, kept: [{ field: archivedReason, reason: why }] };
   }
   return {
     wanted: { archived: true, ...(hadReason && { [archivedReason]: old }) },
