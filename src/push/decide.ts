@@ -3,8 +3,8 @@ import { type Change, entityKey, mayBecome, type Status, shareGroup } from './ch
 import { pick } from './compare.js';
 import { contestsAmong, isContested } from './contested.js';
 import { unsentPatch } from './doubt.js';
-import { type ChangeFilter, matches, named } from './facts.js';
-import { blockedReason, type Reference, type StoredEntity } from './import/match.js';
+import { type ChangeFilter, matches, named, type Reference } from './facts.js';
+import { blockedReason, type StoredEntity } from './import/match.js';
 import type { NewChange, Queue } from './queue.js';
 
 /** Changes selected by id, or by a filter. */

@@ -6,6 +6,7 @@ import {
   archivedReason,
   type Change,
   type EntityType,
+  entityKey,
   type Status,
   type Values,
   valuesIn,
@@ -16,11 +17,8 @@ import { hasTable } from './queue.js';
 /** The live warehouse or the published file. */
 type Store = Pick<Warehouse, 'all'>;
 
-/** A topic or company. */
-interface Reference {
-  readonly entityType: EntityType;
-  readonly entityId: string;
-}
+/** A topic or company by its id. */
+export type Reference = Pick<Change, 'entityType' | 'entityId'>;
 
 /** What people call a topic or company, and what happened to it. */
 export interface EntityFacts {
@@ -65,22 +63,19 @@ export async function factsAbout(
 ): Promise<(reference: Reference) => EntityFacts> {
   const found = new Map<string, EntityFacts>();
   for (const entityType of ['topic', 'company'] as const) {
-    const ids = idsOf(references, entityType);
+    const ofType = references.filter((one) => one.entityType === entityType);
+    const ids = [...new Set(ofType.map(({ entityId }) => entityId))];
     if (store === null || ids.length === 0) continue;
     for await (const row of rowsAbout<FactsRow>(store, factsSql[entityType], ids))
-      found.set(`${entityType} ${row.id}`, factsOf(row));
+      found.set(entityKey({ entityType, entityId: row.id }), factsOf(row));
   }
-  return ({ entityType, entityId }) => found.get(`${entityType} ${entityId}`) ?? unknown;
+  return (reference) => found.get(entityKey(reference)) ?? unknown;
 }
 
 function factsOf(row: FactsRow): EntityFacts {
-  const { merged_into_id: id, merged_into_title: title, archived_on: archivedOn } = row;
-  return {
-    title: row.title,
-    gone: goneText(row),
-    archivedOn,
-    mergedInto: id === null ? null : { id, title },
-  };
+  const { merged_into_id: id, merged_into_title: title } = row;
+  const mergedInto = id === null ? null : { id, title };
+  return { title: row.title, gone: goneText(row), archivedOn: row.archived_on, mergedInto };
 }
 
 function goneText(row: FactsRow): string | null {
@@ -122,15 +117,12 @@ export async function affectedCompanies(
   store: Store,
   topicIds: readonly string[],
 ): Promise<{ of(topicId: string): AffectedCompanies; readonly total: AffectedCompanies }> {
-  interface Row {
+  type Row = Readonly<Record<'companies' | 'vip_companies', number | bigint>> & {
     readonly topic_id: string;
-    readonly companies: number | bigint;
-    readonly vip_companies: number | bigint;
     readonly names: string | null;
-  }
+  };
   const affectedOf = (row: Row): AffectedCompanies => ({
-    companies: Number(row.companies),
-    vipCompanies: Number(row.vip_companies),
+    ...{ companies: Number(row.companies), vipCompanies: Number(row.vip_companies) },
     companyNames: JSON.parse(row.names ?? '[]') as string[],
   });
   const found = new Map<string, AffectedCompanies>();
@@ -171,14 +163,9 @@ async function whoChanged(
   if (store === null || conflicts.length === 0) return () => null;
   const ids = [...new Set(conflicts.map(({ entityId }) => entityId))];
   const rows = await allAbout<HistoryRow>(store, historySql, ids);
-  const byEntity = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
-  const found = new Map(
-    conflicts.map((change) => {
-      const records = byEntity.get(`${change.entityType} ${change.entityId}`) ?? [];
-      return [change.id, changedBy(change, records)];
-    }),
-  );
-  return ({ id }) => found.get(id) ?? null;
+  const records = groupBy(rows, (row) => `${row.entity_type} ${row.entity_id}`);
+  return (change) =>
+    change.status === 'conflict' ? changedBy(change, records.get(entityKey(change)) ?? []) : null;
 }
 
 /** `records` are those of the change's entity, latest first. Only fields with neither the base nor the wanted value count. */
@@ -199,13 +186,9 @@ function changedBy(
 }
 
 /** What a report says about a change besides the change itself. */
-export interface ChangeFacts {
-  /** The title of its topic or the name of its company; null when it is unknown. */
-  readonly title: string | null;
+export interface ChangeFacts extends Pick<EntityFacts, 'title' | 'mergedInto'> {
   /** What happened to the topic or company besides this change: archived, superseded, merged, deleted. */
   readonly note: string | null;
-  /** What the topic or company was merged into; null when it was not. */
-  readonly mergedInto: EntityFacts['mergedInto'];
   /** Who made the other change of a conflict, and when; null when the warehouse does not know yet. */
   readonly changedBy: ChangedBy | null;
 }
@@ -222,12 +205,6 @@ export async function withFacts<T extends Change>(
     const { title, mergedInto } = found;
     return { ...change, title, mergedInto, note: noteFor(found, change.wanted), changedBy: who(change) };
   });
-}
-
-function idsOf(references: readonly Reference[], wanted: EntityType): string[] {
-  return [
-    ...new Set(references.flatMap(({ entityType, entityId }) => (entityType === wanted ? [entityId] : []))),
-  ];
 }
 
 /** How many ids are looked up at once: queries about 20,000 take 40 MB more. */

@@ -69,8 +69,8 @@ export async function readWorkbook(bytes: Uint8Array, name: string, sheet?: stri
 
 async function readOpenDocument(zip: Zip, sheet: string | undefined): Promise<Grid> {
   const { chosen, builder } = choose(zip, await openDocumentSheets(zip), sheet);
-  const grid = builder.grid(await readTable(zip, chosen.index, builder));
-  return editedBy(grid, await lastEditorIn(zip, 'meta.xml', 'creator'));
+  const merged = await readTable(zip, chosen.index, builder);
+  return { ...builder.grid(merged), ...(await lastEditorIn(zip, 'meta.xml', 'creator')) };
 }
 
 async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<Grid> {
@@ -90,12 +90,8 @@ async function readOfficeOpenXml(zip: Zip, sheet: string | undefined): Promise<G
     from1904,
   });
   const properties = [...(await relations(zip, '')).values()].find(({ type }) => type === 'core-properties');
-  const editor = await lastEditorIn(zip, properties?.path ?? 'docProps/core.xml', 'lastModifiedBy');
-  return editedBy(builder.grid(merged), editor);
-}
-
-function editedBy(grid: Grid, lastEditor: string | undefined): Grid {
-  return lastEditor === undefined ? grid : { ...grid, lastEditor };
+  const path = properties?.path ?? 'docProps/core.xml';
+  return { ...builder.grid(merged), ...(await lastEditorIn(zip, path, 'lastModifiedBy')) };
 }
 
 /** The sheet to read, and a grid for it that names the others. */
@@ -220,7 +216,7 @@ interface RawCell {
 }
 
 /** Adds the rows of a sheet to `builder`, one by one, and returns its merged cells. */
-export async function readWorksheet(
+async function readWorksheet(
   chunks: AsyncIterable<Uint8Array>,
   builder: GridBuilder,
   book: Book,
@@ -326,7 +322,7 @@ function cellOf({ type, style, formula, value }: RawCell, book: Book): Cell {
 type Chunks = AsyncIterable<Uint8Array>;
 
 /** The shared strings: texts of cells, which a workbook keeps in a part of their own and refers to by index. */
-export async function readSharedStrings(chunks: Chunks, workbook: string): Promise<string[]> {
+async function readSharedStrings(chunks: Chunks, workbook: string): Promise<string[]> {
   const strings: string[] = [];
   const rich = new RichText();
   await readXml(chunks, {
@@ -379,7 +375,7 @@ function unescaped(text: string): string {
 }
 
 /** For each cell style, by index, whether it shows a number as a date or time. */
-export async function readDateStyles(chunks: Chunks): Promise<boolean[]> {
+async function readDateStyles(chunks: Chunks): Promise<boolean[]> {
   const custom = new Map<number, string>();
   const styles: boolean[] = [];
   // Conditional formats have number formats too, under ids of their own.
@@ -412,8 +408,8 @@ const notPeople: ReadonlySet<string> = new Set([
 /** Names are shown in tables and messages. */
 const longestName = 100;
 
-/** The person who saved a workbook last, from its properties in the file `path`; undefined when they name nobody. */
-export async function lastEditorIn(zip: Zip, path: string, element: string): Promise<string | undefined> {
+/** The person who saved a workbook last, from its properties in the file `path`; nothing when they name nobody. */
+async function lastEditorIn(zip: Zip, path: string, element: string): Promise<Pick<Grid, 'lastEditor'>> {
   let text = '';
   let isInside = false;
   try {
@@ -430,11 +426,12 @@ export async function lastEditorIn(zip: Zip, path: string, element: string): Pro
     });
   } catch {
     // A sheet whose properties are damaged is still a sheet.
-    return undefined;
+    return {};
   }
   const name = text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
     .trim()
     .slice(0, longestName);
-  return notPeople.has(name.toLowerCase().replaceAll(' ', '')) || name === '' ? undefined : name;
+  const isNobody = name === '' || notPeople.has(name.toLowerCase().replaceAll(' ', ''));
+  return isNobody ? {} : { lastEditor: name };
 }

@@ -52,16 +52,10 @@ export function readRecords(records: readonly Readonly<Record<string, unknown>>[
   if (records.length === 0) throw sheetError(name, 'is empty', 'Send at least one row.');
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const builder = new GridBuilder(name);
-  builder.add(
-    0,
-    columns.map((column) => textOrNull(column)),
-  );
-  for (const [index, record] of records.entries()) {
-    const row = index + 1;
-    builder.add(
-      row,
-      columns.map((column) => recordCell(record[column], column, row)),
-    );
+  builder.add(0, columns.map(textOrNull));
+  for (const [at, record] of records.entries()) {
+    const cells = columns.map((column) => recordCell(record[column], column, at + 1));
+    builder.add(at + 1, cells);
   }
   return builder.grid();
 }
@@ -169,7 +163,7 @@ const maxRowChars = 500 * maxCellChars;
  * Reads text with separators: RFC 4180, with any line ends, stray quotes, and rows of any width. The separator is the
  * most frequent one in the first row outside quotes, or the one in Excel's `sep=;` on the first line.
  */
-export async function readDelimited(bytes: Uint8Array, name: string): Promise<Grid> {
+async function readDelimited(bytes: Uint8Array, name: string): Promise<Grid> {
   const { text, note } = textOfBytes(bytes);
   refuseOtherFormats(text, name);
   const builder = new GridBuilder(name);

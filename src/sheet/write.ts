@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { access, type FileHandle } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { writeAtomically } from '../base/atomic-file.js';
 import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/errors.js';
@@ -20,13 +20,13 @@ export interface AddedColumn {
  */
 export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOptions = {}): Promise<void> {
   const ending = extname(out).toLowerCase();
-  if (ending === '.xlsx')
-    return writeSheetFile(out, options, async (file) => {
-      await writeWorkbook(file, [sheet]);
-    });
-  if (ending === '.csv')
-    return writeSheetFile(out, options, (file) => writeDelimited(file, lines(sheet), { separator: ',' }));
-  throw wrongEnding(out, '.xlsx or .csv');
+  if (ending === '.xlsx') return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
+  if (ending !== '.csv') throw wrongEnding(out, '.xlsx or .csv');
+  const rows = (async function* () {
+    yield sheet.columns.map(({ key }) => key);
+    for await (const row of sheet.rows) yield sheet.columns.map((_, at) => row[at] ?? null);
+  })();
+  return writeSheetFile(out, options, (file) => writeDelimited(file, rows, { separator: ',' }));
 }
 
 /**
@@ -55,7 +55,7 @@ export async function writeGrid(
     const headerRow = Math.max(1, grid.headerRow);
     const sample = grid.rows.slice(0, measuredRows).map(cellsOf);
     const columns = header.map((key, at): SheetColumn => {
-      const longest = longestText(sample, at);
+      const longest = sample.reduce((most, row) => Math.max(most, shownLength(row[at] ?? null)), 0);
       return {
         ...{ key, type: 'text', width: Math.min(longest + 2, widest), wrap: longest + 2 > widest },
         hidden: options.hidden?.(key) ?? false,
@@ -63,9 +63,7 @@ export async function writeGrid(
     });
     const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
     const sheet = { name: 'Result', columns, rows, headerRow };
-    return writeSheetFile(out, options, async (file) => {
-      await writeWorkbook(file, [sheet]);
-    });
+    return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
   }
   if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');
   const separator = ending === '.tsv' ? '\t' : (grid.separator ?? ',');
@@ -84,24 +82,13 @@ const widest = 44;
 /** Rows that decide how wide a column is. */
 const measuredRows = 1000;
 
-/** Characters of the longest text of a column, as a spreadsheet program shows it. */
-function longestText(rows: readonly (readonly Cell[])[], column: number): number {
-  let longest = 0;
-  for (const row of rows) {
-    const cell = row[column] ?? null;
-    const shown = cell instanceof Date ? '2026-01-01 00:00:00' : String(cell ?? '');
-    longest = Math.max(longest, shown.length);
-  }
-  return longest;
+/** The characters of a cell, as a spreadsheet program shows it. */
+function shownLength(cell: Cell): number {
+  return cell instanceof Date ? '2026-01-01 00:00:00'.length : String(cell ?? '').length;
 }
 
 function wrongEnding(out: string, endings: string): UsageError {
   return new UsageError(`${out} must end in ${endings}`, [], { hint: 'The ending decides the format.' });
-}
-
-async function* lines({ columns, rows }: SheetSpec): AsyncGenerator<readonly Cell[]> {
-  yield columns.map(({ key }) => key);
-  for await (const row of rows) yield columns.map((_, at) => row[at] ?? null);
 }
 
 /** The rows, with an empty one for each number that is missing. */
@@ -161,32 +148,25 @@ function delimitedCell(cell: Cell, { separator, numbersAsText }: DelimitedOption
 export async function writeSheetFile(
   out: string,
   options: WriteOptions,
-  write: (file: FileHandle) => Promise<void>,
+  write: (file: FileHandle) => Promise<unknown>,
 ): Promise<void> {
   const path = resolve(out);
-  if (!(await exists(dirname(path)))) throw new UsageError(`the folder ${dirname(path)} does not exist`);
-  await refuseExisting(path, options);
+  if (!existsSync(dirname(path))) throw new UsageError(`the folder ${dirname(path)} does not exist`);
+  refuseExisting(path, options);
   try {
     await writeAtomically(path, async (file) => {
       await write(file);
       // Collecting the rows may have taken a while.
-      await refuseExisting(path, options);
+      refuseExisting(path, options);
     });
   } catch (error) {
     throw writeError(path, error);
   }
 }
 
-async function refuseExisting(path: string, { overwrite }: WriteOptions): Promise<void> {
-  if (overwrite || !(await exists(path))) return;
-  throw new UsageError(`${path} already exists`, [], { hint: 'Name another file, or pass --force.' });
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
-    () => true,
-    () => false,
-  );
+function refuseExisting(path: string, { overwrite }: WriteOptions): void {
+  if (!overwrite && existsSync(path))
+    throw new UsageError(`${path} already exists`, [], { hint: 'Name another file, or pass --force.' });
 }
 
 function writeError(path: string, error: unknown): unknown {

@@ -4,7 +4,7 @@ import { sqlFile } from '../../warehouse/sql.js';
 import type { Warehouse } from '../../warehouse/warehouse.js';
 import { archivedReason, type EntityType, type Field, type Value, type Values } from '../change.js';
 import { isSame } from '../compare.js';
-import { idsAtOnce, named } from '../facts.js';
+import { idsAtOnce, named, type Reference } from '../facts.js';
 import { folded, isFormulaError } from './cells.js';
 import type { Header } from './header.js';
 import type { ImportProblem } from './preview.js';
@@ -22,12 +22,6 @@ export interface StoredEntity {
   /** The topic or company that it was merged into, after any number of merges; null when it was not. */
   readonly survivor: { readonly id: string; readonly title: string | null } | null;
   readonly title: string | null;
-}
-
-/** A topic or company by its id. */
-export interface Reference {
-  readonly entityType: EntityType;
-  readonly entityId: string;
 }
 
 interface Row {
