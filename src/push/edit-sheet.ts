@@ -171,14 +171,14 @@ function howTo({ entityType, name }: SheetTable): string[] {
 }
 
 /** Which rows a sheet has. */
-export type RowSelection =
+type RowSelection =
   | { readonly by: 'default' }
   /** A condition on the table topics (or companies). */
   | { readonly by: 'where'; readonly sql: string }
   /** A query with a column topic_id (or company_id), in the order of the rows. */
   | { readonly by: 'query'; readonly sql: string };
 
-export interface SelectedRows {
+interface SelectedRows {
   /** A query with the columns `_id` and `_place`, and those below. */
   readonly sql: string;
   /** The columns of the user's query besides the id. */
@@ -191,7 +191,7 @@ const urgentFirst = {
 } as const;
 
 /** Builds the query for the selected rows. Raises UsageError when the user's SQL is wrong or lacks the id. */
-export async function selectRows(
+async function selectRows(
   snapshot: Snapshot,
   sheetTable: SheetTable,
   selection: RowSelection,
@@ -261,7 +261,7 @@ async function withSetting<T>(setting: string, work: () => Promise<T>): Promise<
 }
 
 /** A column of a sheet to edit, and the SQL expression that fills it. */
-export interface QueryColumn extends SheetColumn {
+interface QueryColumn extends SheetColumn {
   readonly sql: string;
 }
 
@@ -312,7 +312,7 @@ export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
 };
 
 /** A column to edit, and its base column, which keeps the value from when the sheet was written and is hidden. */
-export function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
+function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
   const { name, kind, allowed } = field;
   const base = `base_${name}`;
   const sql = `editable.${identifier(name)}`;

@@ -133,7 +133,7 @@ export async function affectedCompanies(
 }
 
 /** Who set the value that a change met in its conflict, according to the history of its topic or company. */
-export interface ChangedBy {
+interface ChangedBy {
   readonly field: string;
   /** The user's name; null when it was not a user, or has no name. */
   readonly name: string | null;

@@ -161,7 +161,7 @@ function lastImportOf(all: readonly Change[], source: string, notes: string[]): 
 }
 
 /** Why a change is not undone. */
-export interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
+interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'status'> {
   /**
    * `undone`: it is undone already. `nothing`: it changed nothing in the API. `blocked`: something must happen first, or
    * it cannot be undone at all.
@@ -171,7 +171,7 @@ export interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId'
 }
 
 /** A field that stays as it is although the rest of its change is undone, because no client can set what was there. */
-export interface KeptField {
+interface KeptField {
   /** The changes that set it. */
   readonly ids: readonly string[];
   readonly field: string;
@@ -179,7 +179,7 @@ export interface KeptField {
 }
 
 /** What an undo queues; the caller adds who wants it and when. */
-export type Reversal = Pick<
+type Reversal = Pick<
   NewChange,
   'entityType' | 'entityId' | 'wanted' | 'base' | 'baseAt' | 'source' | 'sourceRow'
 > &

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { writeAtomicallySync } from '../../base/atomic-file.js';
 import {
@@ -148,7 +148,7 @@ export function saveImportCopy(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, report.importId);
   const write = (file: string, content: Uint8Array) =>
-    writeFileSync(file, toStored(content, encryptionKey), { mode: 0o600 });
+    writeAtomicallySync(file, toStored(content, encryptionKey));
   if (bytes) write(`${path}.file`, bytes);
   const saved: SavedImport = { name, sheet, rows: report.rows, ...(!bytes && { grid }) };
   write(`${path}.json`, Buffer.from(JSON.stringify(saved)));
@@ -178,7 +178,7 @@ export function reencryptImportCopies(
     const path = join(folder, name);
     const stored = readFileSync(path);
     const plain = withEitherKey([old, encryptionKey], (key) => fromStored(stored, key, path));
-    writeAtomicallySync(path, toStored(plain, encryptionKey), { mode: 0o600 });
+    writeAtomicallySync(path, toStored(plain, encryptionKey));
   }
 }
 

@@ -8,7 +8,7 @@ import type { ImportReport } from '../../../push/import/preview.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
 import { setUp } from '../../setup.js';
-import { importSummary, previewText } from '../../text/import-summary.js';
+import { importSummary, previewText } from '../../text/queue-summary.js';
 import { queueAfterPreview } from './after-preview.js';
 
 export const importCommand = command({
