@@ -8,8 +8,8 @@ const near = fc.string({
 });
 const texts = fc.oneof(fc.string({ unit: 'binary' }), near);
 
-describe('neutral', () => {
-  test('original is its inverse for any text, and that of inWorkbook', () => {
+describe('a mark against formulas', () => {
+  test('is taken away again by withoutMark, for any text, in CSV and in a workbook', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(withoutMark(neutralized(text))).toBe(text);
@@ -19,7 +19,7 @@ describe('neutral', () => {
     );
   });
 
-  test('what it gives never begins as a formula, also after blanks', () => {
+  test('leaves no text that begins as a formula, also after blanks', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(neutralized(text)).not.toMatch(/^\s*[=+\-@\t\r\n＝＋－＠]/u);
@@ -30,13 +30,9 @@ describe('neutral', () => {
 
   test.each([
     ['=1+1', "'=1+1"],
-    ['+49 30', "'+49 30"],
     ['-5 °C', "'-5 °C"],
-    ['@all', "'@all"],
-    ['\t=1', "'\t=1"],
     ['  =1', "'  =1"],
     ["'=1", "''=1"],
-    ['＝1', "'＝1"],
   ])('%j is written as %j', (text, written) => {
     expect(neutralized(text)).toBe(written);
   });
