@@ -230,7 +230,6 @@ function answersOf(
 interface Unseen {
   readonly changes: readonly Change[];
   readonly inDoubt: boolean;
-  /** What the answer is. */
   readonly answered: string;
   /** Why the API refused it, if it says so. */
   readonly error: string | null;

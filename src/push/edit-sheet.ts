@@ -270,7 +270,6 @@ export interface SheetTable {
   readonly entityType: EntityType;
   readonly table: 'topics' | 'companies';
   readonly id: 'topic_id' | 'company_id';
-  /** The name of the sheet within a workbook. */
   readonly name: string;
   /** Columns that are not edited: they help to decide. */
   readonly context: readonly SheetColumn[];

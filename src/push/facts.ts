@@ -28,7 +28,6 @@ export interface EntityFacts {
   readonly gone: string | null;
   /** The day on which a topic was archived (UTC); null when it is not. */
   readonly archivedOn: string | null;
-  /** What it was merged into. */
   readonly mergedInto: { readonly id: string; readonly title: string | null } | null;
 }
 
@@ -226,7 +225,6 @@ export interface ChangeFilter {
   readonly status?: readonly Status[] | undefined;
   readonly topic?: string | undefined;
   readonly company?: string | undefined;
-  /** The name of the file, as it was imported. */
   readonly source?: string | undefined;
   readonly by?: string | undefined;
   /** Queued at this time or later. */

@@ -36,7 +36,6 @@ export interface InboxParts extends DataDir {
 
 /** What happened to a file in the drop folder. */
 export interface InboxFile {
-  /** Its path in the drop folder. */
   readonly name: string;
   /**
    * `waiting`: imported, but some of its changes are still in the queue; the file stays until they are settled. `failed`: it
@@ -47,7 +46,6 @@ export interface InboxFile {
   readonly problems: number;
   /** Why the file as a whole was rejected or failed; null when that is not so. */
   readonly reason: string | null;
-  /** Where it is now. */
   readonly path: string;
   /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
   readonly next: string | null;

@@ -31,7 +31,6 @@ export interface UndoReport {
   /** The person who asks; null when nobody was named. */
   readonly requestedBy: string | null;
   readonly outcome: 'queued' | 'nothing' | 'dry_run' | 'declined';
-  /** The ids of the new changes. */
   readonly queued: readonly string[];
   /** What would change, and the changes that it undoes. */
   readonly changes: readonly (PreviewChange & { readonly undoes: readonly string[] })[];
@@ -172,7 +171,6 @@ interface NotUndone extends Pick<Change, 'id' | 'entityType' | 'entityId' | 'sta
 
 /** A field that stays as it is although the rest of its change is undone, because no client can set what was there. */
 interface KeptField {
-  /** The changes that set it. */
   readonly ids: readonly string[];
   readonly field: string;
   readonly reason: string;

@@ -20,7 +20,6 @@ export interface GridRow {
 export interface Grid {
   /** The header as written, trimmed; '' for a column without one. No name occurs twice, whatever its case. */
   readonly columns: readonly string[];
-  /** The row of the header. */
   readonly headerRow: number;
   /** Every row that is not blank, in order. */
   readonly rows: readonly GridRow[];
@@ -236,7 +235,6 @@ export interface SheetColumn {
   readonly key: string;
   /** In characters; default 14, and never less than the header and its filter button need. */
   readonly width?: number;
-  /** Whether long text wraps. */
   readonly wrap?: boolean;
   /** How a workbook shows its cells; in a CSV file a time is ISO 8601 in UTC, and a boolean TRUE or FALSE. */
   readonly type: 'text' | 'number' | 'count' | 'boolean' | 'time' | 'date';
@@ -265,7 +263,6 @@ export interface SheetSpec {
 }
 
 export interface WriteOptions {
-  /** Replace an existing file. */
   readonly overwrite?: boolean;
 }
 

@@ -51,7 +51,6 @@ interface PreparedChange {
   readonly change: NewChange;
   /** What other people want instead: neither is sent. */
   readonly rivals: readonly Change[];
-  /** The rows that it comes from. */
   readonly rows: readonly number[];
 }
 

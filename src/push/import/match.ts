@@ -15,7 +15,6 @@ export interface StoredEntity {
   readonly id: string;
   /** Its values in the fields that can be changed; a field that was never fetched is left out. */
   readonly values: Values;
-  /** When it was synced (ISO 8601). */
   readonly syncedAt: string | null;
   /** Why it cannot be changed; null when it can. */
   readonly blockedReason: string | null;

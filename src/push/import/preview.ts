@@ -62,7 +62,6 @@ export interface PreviewChange {
   readonly entityId: string;
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
-  /** The rows that it comes from. */
   readonly rows: readonly number[];
   readonly wanted: Values;
   readonly base: Values;
@@ -79,7 +78,6 @@ export interface Preview {
   readonly kinds: readonly ChangeKind[];
   /** The companies that all changed topics together affect; null when companies are changed. */
   readonly affected: AffectedCompanies | null;
-  /** Earlier changes that would be replaced. */
   readonly superseded: number;
   /** What a push of these changes costs. */
   readonly requests: { readonly writes: number; readonly reads: number; readonly total: number };
@@ -100,12 +98,10 @@ export interface ImportReport {
   readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
   /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
   readonly refusal: string | null;
-  /** The ids of the new changes. */
   readonly queued: readonly string[];
   /** The ids of the changes, new and earlier ones, that this import put into conflict: people want different values. */
   readonly conflicts: readonly string[];
   readonly preview: Preview;
-  /** What would change, in the order of the file. */
   readonly changes: readonly PreviewChange[];
   readonly problems: readonly ImportProblem[];
   /** Every row that is not blank, in the order of the file. */

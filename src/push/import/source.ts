@@ -26,9 +26,7 @@ export interface ImportSource {
   readonly name: string;
   /** SHA-256 of the content; null for SQL, which may be imported again on purpose. */
   readonly hash: string | null;
-  /** The file itself, if there is one. */
   readonly bytes?: Uint8Array;
-  /** The sheet of the file that was asked for. */
   readonly sheet?: string | undefined;
 }
 
