@@ -5,8 +5,13 @@ import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { previewPush } from '../push/preview.js';
 import { Queue, readQueue } from '../push/queue.js';
-import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
-import { checkPushOptions, runPush } from '../push/run.js';
+import {
+  checkPushOptions,
+  type PushOptions,
+  type PushPreview,
+  type PushReport,
+  runPush,
+} from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';

@@ -16,7 +16,7 @@ import {
 import { CircuitBreaker, type PushSettings, type StoredCounts } from './context.js';
 import { withFacts } from './facts.js';
 import { readRemotes } from './remote.js';
-import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './report.js';
+import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './run.js';
 import { queuedById, unansweredDeliveries } from './send.js';
 
 export interface PreviewParts {

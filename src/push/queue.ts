@@ -276,28 +276,26 @@ export class Journal {
   }
 
   /**
-   * The last state of each change in the journal. A line that a kill cut off was never acknowledged, and is skipped. Any
-   * other line that is not a change is skipped with a warning. Throws UsageError when a line is encrypted with another key.
+   * Replaces changes from the table with the newer states in the journal, and returns those. A line that a kill cut off was
+   * never acknowledged, and is skipped. Any other line that is not a change is skipped with a warning. Throws UsageError when
+   * a line is encrypted with another key.
    */
-  read(): Map<string, Change> {
-    const changes = new Map<string, Change>();
+  replayOver(changes: Map<string, Change>): Change[] {
+    const newer = new Map<string, Change>();
     for (const [index, line] of this.#lines().entries()) {
       const text = line.trim() === '' ? undefined : fromStoredLine(line, this.#key, this.#path);
       const change = text === undefined ? undefined : parsed(text);
-      if (change && 'problem' in change) this.#warn(index + 1, change.problem);
-      else if (change && change.revision >= (changes.get(change.id)?.revision ?? 0))
+      if (!change) continue;
+      if ('problem' in change) this.#warn(index + 1, change.problem);
+      else {
+        const known = changes.get(change.id)?.revision ?? 0;
+        // Of two lines of one revision the last is valid: the first may be of a write that failed.
+        if (change.revision < known || (change.revision === known && !newer.has(change.id))) continue;
         changes.set(change.id, change);
+        newer.set(change.id, change);
+      }
     }
-    return changes;
-  }
-
-  /** Replaces changes from the table with the newer states in the journal, and returns those. */
-  replayOver(changes: Map<string, Change>): Change[] {
-    const newer = [...this.read().values()].filter(
-      ({ id, revision }) => revision > (changes.get(id)?.revision ?? 0),
-    );
-    for (const change of newer) changes.set(change.id, change);
-    return newer;
+    return [...newer.values()];
   }
 
   /** Returns when the lines are on disk. Throws StorageError. */

@@ -5,7 +5,7 @@ import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
 import type { Change, Values } from '../../src/push/change.js';
 import { type NewChange, Queue, readQueue } from '../../src/push/queue.js';
-import type { PushPreview, PushReport } from '../../src/push/report.js';
+import type { PushPreview, PushReport } from '../../src/push/run.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
