@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { appendLine } from '../base/atomic-file.js';
+import { appendLines, readJsonLines } from '../base/atomic-file.js';
 import { systemClock } from '../base/clock.js';
 import { osUser } from '../base/os-user.js';
 import { type AuditRecord, recordId } from '../warehouse/forget/records.js';
@@ -34,7 +34,7 @@ export function recordExport({ config, log, clock = systemClock }: Setup, detail
     ...{ requestedBy: osUser(), reason: null, details },
   };
   try {
-    appendLine(auditPath(config.dataDir), JSON.stringify(record));
+    appendLines(auditPath(config.dataDir), [JSON.stringify(record)]);
   } catch (error) {
     log.warn({ err: error }, 'the export could not be recorded in audit.journal');
   }
@@ -50,19 +50,7 @@ export async function moveRecords(warehouse: Warehouse, dataDir: string): Promis
       renameSync(path, taken);
     }
     if (!existsSync(taken)) continue;
-    for (const line of readFileSync(taken, 'utf8').split('\n')) {
-      const record = recordIn(line);
-      if (record) await warehouse.record(record);
-    }
+    for (const record of readJsonLines<AuditRecord>(taken)) await warehouse.record(record);
     rmSync(taken);
-  }
-}
-
-/** The record in a line; null for one that a kill cut off. */
-function recordIn(line: string): AuditRecord | null {
-  try {
-    return line === '' ? null : (JSON.parse(line) as AuditRecord);
-  } catch {
-    return null;
   }
 }

@@ -1,31 +1,35 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import type { Change } from '../push/change.js';
-import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet/write.js';
-import { withFacts } from '../push/entities.js';
-import { storedEntitiesOf } from '../push/import/compare-with-warehouse.js';
-import { enqueue, reportWithoutQueueing } from '../push/import/enqueue.js';
-import { saveImportCopy } from '../push/import/import-copies.js';
-import { type ImportOptions, type PreparedImport, prepareImport } from '../push/import/prepare.js';
-import type { ImportReport } from '../push/import/report.js';
-import { fromSheet, fromSql, fromStream, type ImportSource } from '../push/import/source.js';
-import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/queue/decide.js';
-import { type Queue, readQueue } from '../push/queue/queue.js';
+import { cancel, type Decision, type RetryOptions, retry, type Selection } from '../push/decide.js';
+import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
 import {
   attemptsOf,
   type ChangeAttempt,
   type ChangeFilter,
   matches,
   type TitledChange,
-} from '../push/queue/view.js';
-import { undoneBy } from '../push/undo/plan.js';
+  withFacts,
+} from '../push/facts.js';
+import {
+  enqueue,
+  type ImportOptions,
+  type PreparedImport,
+  prepareImport,
+  reportWithoutQueueing,
+} from '../push/import/import.js';
+import { storedEntitiesOf } from '../push/import/match.js';
+import type { ImportReport } from '../push/import/preview.js';
+import { fromSheet, fromSql, fromStream, type ImportSource, saveImportCopy } from '../push/import/source.js';
+import { Queue, readQueue } from '../push/queue.js';
 import {
   enqueueUndo,
   type PreparedUndo,
   prepareUndo,
   reportOf,
   type UndoReport,
-} from '../push/undo/prepare.js';
+  undoneBy,
+} from '../push/undo.js';
 import { readSheet, type SheetOptions } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { Snapshot } from '../warehouse/read/query.js';
@@ -34,7 +38,7 @@ import type { Warehouse } from '../warehouse/warehouse.js';
 import { recordExport } from './audit.js';
 import type { Setup } from './setup.js';
 import { withFullSnapshot } from './snapshot.js';
-import { type WorkerOptions, withQueue, withWarehouse } from './worker.js';
+import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** `signalhouse changes`, and everything else that adds changes to the queue. */
 
@@ -125,16 +129,16 @@ function changeQueue<T>(
   work: (queue: Queue, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { config, log, clock = systemClock } = setup;
-  return withWarehouse(setup, options, (warehouse) =>
-    withQueue({ warehouse, config, clock, log }, async (queue) => {
-      const result = await work(queue, warehouse);
-      if (await queue.flush()) {
-        await warehouse.publish();
-        queue.compact();
-      }
-      return result;
-    }),
-  );
+  return withWarehouse(setup, options, async (warehouse) => {
+    const queue = await Queue.open(warehouse, config, clock, log);
+    const result = await work(queue, warehouse);
+    const hasChanged = await queue.flush();
+    if (hasChanged) {
+      await warehouse.publish();
+      queue.compact();
+    }
+    return result;
+  });
 }
 
 /** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */

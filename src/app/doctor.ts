@@ -4,7 +4,7 @@ import { Priority } from '../api/client.js';
 import { usualPageSize } from '../api/page.js';
 import { type Page, pages } from '../api/paging.js';
 import { Scope } from '../base/scope.js';
-import { journalPath } from '../push/queue/journal.js';
+import { journalPath } from '../push/queue.js';
 import { type Identity, whoAmI } from '../run/identity.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import {

@@ -3,8 +3,8 @@ import type { Facts } from '../base/facts.js';
 import { isObject, type Json } from '../base/json.js';
 import { resources } from '../contract/resources.js';
 import type { Change } from '../push/change.js';
-import { named } from '../push/entities.js';
-import { readQueue } from '../push/queue/queue.js';
+import { named } from '../push/facts.js';
+import { readQueue } from '../push/queue.js';
 import { childrenOf, type ExplainedChild, explainDue, pathOf } from '../sync/explain-due.js';
 import {
   bringersOf,

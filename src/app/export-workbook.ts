@@ -1,12 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Json } from '../base/json.js';
-import { cellOf, columnTypeOf } from '../sheet/database-cells.js';
-import type { Cell } from '../sheet/grid.js';
-import type { SheetColumn } from '../sheet/spec.js';
-import type { TableSheet } from '../sheet/worksheet.js';
-import { writeSheetFile } from '../sheet/write-file.js';
-import { type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
+import { cellOf, columnTypeOf } from '../sheet/cells.js';
+import type { Cell, SheetColumn } from '../sheet/grid.js';
+import { writeSheetFile } from '../sheet/write.js';
+import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import { type Exported, relationNamed, relationOf, relationsQuery } from '../warehouse/read/export.js';
 import type { Snapshot } from '../warehouse/read/query.js';
 import { recordExport } from './audit.js';

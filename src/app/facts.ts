@@ -5,8 +5,7 @@ import type { Contents, Facts, Freshness, MinuteOfRequests, RunDetails } from '.
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
-import { journalPath } from '../push/queue/journal.js';
-import { readQueue } from '../push/queue/queue.js';
+import { journalPath, readQueue } from '../push/queue.js';
 import { readContents, readFiles, readRun } from '../warehouse/read/status.js';
 import { filesOf } from '../warehouse/store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';

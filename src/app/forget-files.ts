@@ -8,7 +8,7 @@ import { isObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
-import { Journal, journalPath } from '../push/queue/journal.js';
+import { Journal, journalPath } from '../push/queue.js';
 import { endedChange, withoutStrings } from '../warehouse/forget/apply.js';
 import type { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import { stripJson } from '../warehouse/forget/strip.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type EncryptionKey, fromStored } from '../base/encryption.js';
 import { UsageError } from '../base/errors.js';
-import { textOfBytes } from '../sheet/read-delimited.js';
+import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
 import { stripPath } from '../warehouse/forget/apply.js';
 import { type Fingerprints, unescaped } from '../warehouse/forget/fingerprints.js';

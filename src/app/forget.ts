@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../base/clock.js';
 import { messageOf, UsageError } from '../base/errors.js';
-import { textOfBytes } from '../sheet/read-delimited.js';
+import { textOfBytes } from '../sheet/read.js';
 import { Fingerprints } from '../warehouse/forget/fingerprints.js';
 import type { ForgetPlan, Selection } from '../warehouse/forget/forget.js';
 import type { Request } from '../warehouse/forget/records.js';

@@ -5,7 +5,7 @@ import type { ProgressDisplay } from '../base/observer.js';
 import { Stop } from '../base/stop.js';
 import { bytes, count, counted, duration } from '../base/units.js';
 import type { Config } from '../config/load.js';
-import type { PushReport } from '../push/report.js';
+import type { PushReport } from '../push/run.js';
 import type { Job } from '../serve/schedule/job.js';
 import type { JobResult } from '../serve/schedule/record.js';
 import type { RunContext, RunJob } from '../serve/schedule/scheduler.js';

@@ -4,7 +4,7 @@ import { type Iso, iso } from '../base/clock.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { readReport } from '../report/read.js';
-import { writeSheetFile } from '../sheet/write-file.js';
+import { writeSheetFile } from '../sheet/write.js';
 import { recordExport } from './audit.js';
 import { snapshotVersion } from './facts.js';
 import type { Setup } from './setup.js';

@@ -4,9 +4,14 @@ import { Scope } from '../base/scope.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { previewPush } from '../push/preview.js';
-import { readQueue } from '../push/queue/queue.js';
-import type { PushOptions, PushPreview, PushReport } from '../push/report.js';
-import { checkPushOptions, runPush } from '../push/run.js';
+import { Queue, readQueue } from '../push/queue.js';
+import {
+  checkPushOptions,
+  type PushOptions,
+  type PushPreview,
+  type PushReport,
+  runPush,
+} from '../push/run.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions, SyncReport } from '../sync/report.js';
@@ -21,7 +26,6 @@ import {
   refuseWithoutWarehouse,
   type WorkerOptions,
   type WorkerParts,
-  withQueue,
   withWorker,
 } from './worker.js';
 
@@ -57,9 +61,10 @@ export async function push(
   // Checked before a request is spent and before a run starts.
   checkPushOptions(options);
   refuseWithoutWarehouse(access.config.dataDir);
-  return withWorker(access, options, observe, (parts, display) =>
-    withQueue(parts, (queue) => runPush({ ...parts, queue }, options, display)),
-  );
+  return withWorker(access, options, observe, async (parts, display) => {
+    const queue = await Queue.open(parts.warehouse, parts.config, parts.clock, parts.log);
+    return runPush({ ...parts, queue }, options, display);
+  });
 }
 
 /** `signalhouse push --dry-run`: reads the published file and the API. It takes no lock and changes nothing. */
@@ -138,21 +143,20 @@ async function pushWithInbox(
   observer: RunObserver,
 ): Promise<Pushed> {
   const { warehouse, config, clock, log } = parts;
-  return withQueue(parts, async (queue) => {
-    const { dataDir, encryptionKey } = config;
-    const inbox = new Inbox({ dataDir, encryptionKey, queue, warehouse, settings: config, clock, log });
-    await inbox.importAll();
-    try {
-      const { conflicts } = inbox;
-      const push = await runPush({ ...parts, queue, conflicts }, options, observer);
-      return { push, failure: null, inbox: await inbox.returnFiles() };
-    } catch (error) {
-      // A failed push must not prevent the sync.
-      if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;
-      log.error({ err: error }, 'the push failed; continuing with the sync');
-      return { push: null, failure: error, inbox: await inbox.returnFiles() };
-    }
-  });
+  const queue = await Queue.open(warehouse, config, clock, log);
+  const { dataDir, encryptionKey } = config;
+  const inbox = new Inbox({ dataDir, encryptionKey, queue, warehouse, settings: config, clock, log });
+  await inbox.importAll();
+  try {
+    const { conflicts } = inbox;
+    const push = await runPush({ ...parts, queue, conflicts }, options, observer);
+    return { push, failure: null, inbox: await inbox.returnFiles() };
+  } catch (error) {
+    // A failed push must not prevent the sync.
+    if (!(error instanceof SignalhouseError) || error instanceof StoppedError) throw error;
+    log.error({ err: error }, 'the push failed; continuing with the sync');
+    return { push: null, failure: error, inbox: await inbox.returnFiles() };
+  }
 }
 
 /** The options of the second run, with what the caps leave for it. */

@@ -1,12 +1,11 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs';
 import type { Api } from '../api/client.js';
-import { type Clock, systemClock } from '../base/clock.js';
+import { systemClock } from '../base/clock.js';
 import { RefusedError, StorageError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import { Scope } from '../base/scope.js';
 import type { Config } from '../config/load.js';
-import { Queue } from '../push/queue/queue.js';
+import { Queue } from '../push/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
 import { unlessStopped } from '../warehouse/store/compact.js';
@@ -128,7 +127,8 @@ async function openToWrite(
   scope.defer('warehouse', () =>
     warehouse.close({ compactWhen: unlessStopped(options.stop, config.tuning.compactWhen) }),
   );
-  await replayJournal(warehouse, config, clock, log);
+  // A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal.
+  if (warehouse.restored) await Queue.open(warehouse, config, clock, log);
   await moveRecords(warehouse, config.dataDir);
   await finishForgetting(warehouse, { config, clock, log });
   return warehouse;
@@ -137,24 +137,6 @@ async function openToWrite(
 /** Whether to wait for the process that holds the warehouse, and until when. */
 export function waitOf({ wait, stop }: WorkerOptions): OpenOptions['wait'] {
   return wait ? { ...(stop && { signal: stop }) } : undefined;
-}
-
-/** A snapshot that replaced a broken file may be older than the queue, so the queue is loaded from its journal. */
-async function replayJournal(warehouse: Warehouse, config: Config, clock: Clock, log: Log): Promise<void> {
-  if (warehouse.restored) await withQueue({ warehouse, config, clock, log }, async () => undefined);
-}
-
-/** The queue of an open warehouse, brought up to date from its journal. */
-export async function withQueue<T>(
-  { warehouse, config, clock, log }: Pick<WorkerParts, 'warehouse' | 'clock' | 'config' | 'log'>,
-  work: (queue: Queue) => Promise<T>,
-): Promise<T> {
-  const queue = await Queue.open(warehouse, config, clock, log);
-  try {
-    return await work(queue);
-  } finally {
-    queue.close();
-  }
 }
 
 /** Whether the files exist. It opens none: closing a handle on the live file would free a lock that this process holds. */

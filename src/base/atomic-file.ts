@@ -4,6 +4,7 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -84,19 +85,23 @@ export function moveFile(from: string, to: string): void {
 }
 
 /**
- * Opens a file of lines for appending, and makes it, for this user alone, where there is none. A line that a kill cut off is
- * ended: otherwise the next one would be unreadable too. The name of a new file is on the disk when this returns.
+ * Appends lines, given without their line breaks, to a file of lines, which is made for this user alone where there is none.
+ * They are on the disk when this returns. A line that a kill cut off is ended before them: otherwise the first of them would
+ * be unreadable too. Where another process took the file away meanwhile, nobody knows whether it has read them: they are
+ * appended to the new file as well.
  */
-export function openForLines(path: string): number {
-  const isNew = !existsSync(path);
-  const file = openSync(path, 'a+', 0o600);
-  try {
-    if (isNew) syncDirectory(dirname(path));
-    else if (isTorn(file)) writeAll(file, '\n');
-    return file;
-  } catch (error) {
-    closeSync(file);
-    throw error;
+export function appendLines(path: string, lines: readonly string[]): void {
+  for (let isThere = lines.length === 0; !isThere; ) {
+    const isNew = !existsSync(path);
+    const file = openSync(path, 'a+', privateMode);
+    try {
+      if (isNew) syncDirectory(dirname(path));
+      writeAll(file, `${isTorn(file) ? '\n' : ''}${lines.join('\n')}\n`);
+      fsyncSync(file);
+      isThere = statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+    } finally {
+      closeSync(file);
+    }
   }
 }
 
@@ -106,21 +111,18 @@ function isTorn(file: number): boolean {
   return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last.toString() !== '\n';
 }
 
-/**
- * Appends a line, given without its line break, to a file of `openForLines`. It is on the disk when this returns. Where another
- * process took the file away meanwhile, nobody knows whether it has read the line: it is appended to the new file as well.
- */
-export function appendLine(path: string, line: string): void {
-  for (let isThere = false; !isThere; ) {
-    const file = openForLines(path);
-    try {
-      writeAll(file, `${line}\n`);
-      fsyncSync(file);
-      isThere = statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
-    } finally {
-      closeSync(file);
-    }
-  }
+/** The JSON values in a file of `appendLines`, in their order; none where there is no file. A line that a kill cut off is skipped. */
+export function readJsonLines<T>(path: string): T[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return line === '' ? [] : [JSON.parse(line) as T];
+      } catch {
+        return [];
+      }
+    });
 }
 
 /** Returns when what was written to a file is on the disk. */
@@ -151,7 +153,7 @@ function syncDirectory(path: string): void {
 const cannotSync: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
 /** Writes all of it to an open file: one call of the system may take less than it is given. */
-export function writeAll(file: number, content: string | Uint8Array): void {
+function writeAll(file: number, content: string | Uint8Array): void {
   const bytes = Buffer.from(content);
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }

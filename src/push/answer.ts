@@ -1,7 +1,6 @@
 import { isObject } from '../base/json.js';
-import type { Change, Patch } from './change.js';
-import { fieldsOf, type Values } from './fields.js';
-import { conflictPatch, isSame, notFoundPatch, pick, type Remote } from './reconcile.js';
+import type { Values } from './change.js';
+import { isSame } from './compare.js';
 
 /** What the answer to a PATCH says about one topic or company. */
 export type ItemAnswer =
@@ -81,85 +80,4 @@ function errorText(error: unknown): string | null {
 /** Whether an answer shows every wanted value. A field that it leaves out proves nothing, not even that it is empty. */
 export function shows(wanted: Values, answer: Values): boolean {
   return Object.keys(wanted).every((name) => name in answer && isSame(wanted[name], answer[name]));
-}
-
-/** How what a read returns compares with a change whose request was sent. */
-export type AfterSending =
-  | 'not found'
-  /** Every field has its wanted value. */
-  | 'wanted'
-  /** Fields that do not have their wanted value have the value from before the request, or are not shown. */
-  | 'before'
-  /** A field has a third value: somebody else changed it. */
-  | 'other';
-
-/** Compares what the API has after a request with what the change wants and with what was there before. */
-export function afterSending(
-  { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
-  remote: Remote,
-): AfterSending {
-  if (remote.notFound) return 'not found';
-  const open = unlike(wanted, remote.values);
-  if (open.length === 0) return 'wanted';
-  const isBefore = (name: string) =>
-    remoteBefore === null || !(name in remote.values) || isSame(remoteBefore[name], remote.values[name]);
-  return open.every(isBefore) ? 'before' : 'other';
-}
-
-/** What the answer to a request says, where that does not settle a change. */
-export interface Unclear {
-  readonly answered: string;
-  /** Why the API refused it, if it says so. */
-  readonly error: string | null;
-}
-
-/**
- * The status of a change whose request was answered with success, by what a read after it returns. What the API never
- * shows (`archivedAt` is optional) is applied when it accepts the request and does not refuse it, and the change says so.
- */
-export function statusByReading(
-  change: Change,
-  remote: Remote,
-  { answered, error }: Unclear,
-): { readonly status: 'applied' | 'failed' | 'conflict'; readonly patch: Patch } {
-  if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
-  const { values } = remote;
-  const remoteAfter = pick(values, change.wanted);
-  const open = unlike(change.wanted, values);
-  switch (afterSending(change, remote)) {
-    case 'wanted':
-      return { status: 'applied', patch: { remoteAfter, errorCode: null, error: null } };
-    case 'other': {
-      const patch = conflictPatch({ change, fields: open, remote: remoteAfter });
-      const text = `The API answered ${answered}; now ${patch.error}`;
-      return { status: 'conflict', patch: { ...patch, remoteAfter, error: text } };
-    }
-    default: {
-      if (error === null && isHidden(change, values)) {
-        const text = `The API answered ${answered}, but neither that nor a read after it shows ${open.join(' and ')}`;
-        return { status: 'applied', patch: { remoteAfter, errorCode: 'not_shown', error: text } };
-      }
-      const now = open.map((name) =>
-        name in values ? `${name} is still ${shown(values[name])}` : `${name} is not shown`,
-      );
-      const why = error === null ? '' : ` (${error})`;
-      const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Run signalhouse changes retry to send it again.`;
-      const errorCode = error === null ? 'not_seen' : 'refused_item';
-      return { status: 'failed', patch: { remoteAfter, errorCode, error: text } };
-    }
-  }
-}
-
-/** Whether nothing but fields that the API need not show keep a change from being seen. */
-export function isHidden({ entityType, wanted }: Change, values: Values): boolean {
-  const optional = (fieldsOf[entityType] ?? []).filter((field) => field.optional).map(({ name }) => name);
-  return unlike(wanted, values).every((name) => optional.includes(name) && !(name in values));
-}
-
-function unlike(wanted: Values, values: Values): string[] {
-  return Object.keys(wanted).filter((name) => !isSame(wanted[name], values[name]));
-}
-
-function shown(value: Values[string] | undefined): string {
-  return value === null || value === undefined || value === '' ? '(none)' : String(value);
 }

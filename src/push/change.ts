@@ -1,4 +1,5 @@
-import type { EntityType, Values } from './fields.js';
+import { z } from 'zod';
+import { priorities, settableLifecycleStates } from '../contract/topics.js';
 
 /** Every status that a change can have, and the statuses that may follow it; none follows `applied`. */
 const transitions = {
@@ -37,53 +38,61 @@ export const settled: ReadonlySet<Status> = new Set(
 /** The `errorCode` of a conflict between people: each wants another value, and neither was sent. */
 export const contested = 'contested';
 
-/** A change that a person wants for one topic or company: a row of `ops.changes`. Plain JSON, as the journal stores it. */
-export interface Change {
-  readonly id: string;
+const values = z.record(z.string(), z.union([z.string(), z.boolean(), z.null()]));
+const textOrNull = z.string().nullable();
+
+/** A change that a person wants for one topic or company: a row of `ops.changes`, and a line of the journal. */
+export const changeSchema = z.object({
+  id: z.string(),
   /** Grows with each update; the largest one is valid. */
-  readonly revision: number;
-  readonly entityType: EntityType;
-  readonly entityId: string;
-  readonly status: Status;
+  revision: z.number(),
+  entityType: z.enum(['topic', 'company']),
+  entityId: z.string(),
+  status: z.enum(statuses),
   /** Made when it is queued. Changes that are sent in one request share the key of the first. */
-  readonly idempotencyKey: string;
+  idempotencyKey: z.string(),
   /** The values that the person wants. */
-  readonly wanted: Values;
+  wanted: values,
   /** The values that the person saw in those fields. */
-  readonly base: Values;
+  base: values,
   /** Where `base` comes from: the file's own columns, or the warehouse when it was imported. */
-  readonly baseFrom: 'file' | 'warehouse';
+  baseFrom: z.enum(['file', 'warehouse']),
   /** The time of the base (ISO 8601); null when it is unknown. */
-  readonly baseAt: string | null;
+  baseAt: textOrNull,
   /** A person decided that it overwrites what a colleague changed: the values of `base`, which the person has seen. */
-  readonly overwrite: boolean;
+  overwrite: z.boolean(),
   /** The person who wants it; null when nobody was named. */
-  readonly requestedBy: string | null;
-  readonly queuedAt: string;
+  requestedBy: textOrNull,
+  queuedAt: z.string(),
   /** The file's name, `SQL`, `standard input` … */
-  readonly source: string;
+  source: z.string(),
   /** Hash of the file: the same file twice is one import. Null for SQL, which may be run again on purpose. */
-  readonly sourceHash: string | null;
+  sourceHash: textOrNull,
   /** The row as a spreadsheet program numbers it. */
-  readonly sourceRow: number | null;
-  readonly importId: string;
+  sourceRow: z.number().nullable(),
+  importId: z.string(),
   /** The body of the request, the same bytes each time it is sent; null until then. */
-  readonly body: string | null;
+  body: textOrNull,
   /** By the API's clock, as its answers say. */
-  readonly firstSentAt: string | null;
-  readonly sentAt: string | null;
+  firstSentAt: textOrNull,
+  sentAt: textOrNull,
   /** Requests that were made for it. */
-  readonly attempts: number;
+  attempts: z.number(),
   /** What the API had before it was sent, with `updated_at` where it has one, or when a conflict was found. */
-  readonly remoteBefore: Values | null;
-  readonly remoteAfter: Values | null;
-  readonly errorCode: string | null;
-  readonly error: string | null;
-  readonly settledAt: string | null;
-  readonly supersededBy: string | null;
-  /** The changes that this one puts back; empty for a change that undoes none. */
-  readonly undoes: readonly string[];
-}
+  remoteBefore: values.nullable(),
+  remoteAfter: values.nullable(),
+  errorCode: textOrNull,
+  error: textOrNull,
+  settledAt: textOrNull,
+  supersededBy: textOrNull,
+  /** The changes that this one puts back; empty for a change that undoes none, and in lines of older versions. */
+  undoes: z.array(z.string()).default([]),
+});
+
+type Parsed = z.infer<typeof changeSchema>;
+export type Change = {
+  readonly [Key in keyof Parsed]: Parsed[Key] extends string[] ? readonly string[] : Readonly<Parsed[Key]>;
+};
 
 /** What an update may set. */
 export type Patch = Partial<
@@ -92,3 +101,116 @@ export type Patch = Partial<
     'id' | 'revision' | 'status' | 'entityType' | 'entityId' | 'requestedBy' | 'queuedAt' | 'undoes'
   >
 >;
+
+/** What the documented API can change: `PATCH /topics/{topicId}` and `PATCH /companies/bulk`. */
+export type EntityType = 'topic' | 'company';
+
+/** A value of a field; null where there is none. */
+export type Value = string | boolean | null;
+
+/** Fields by the names of their columns. */
+export type Values = Readonly<Record<string, Value>>;
+
+export interface Field {
+  /** The column of the typed table, of a sheet, and of `base` and `wanted`. */
+  readonly name: string;
+  /** Its place in the body of a PATCH. */
+  readonly path: readonly string[];
+  readonly kind: 'text' | 'boolean';
+  /** The values that a client may set; any text when absent. */
+  readonly allowed?: readonly string[];
+  /** Whether an answer may leave it out (the document calls it optional). */
+  readonly optional?: true;
+}
+
+/** Beside the fields in what the API had before a change was sent: its time of the last change, where it has one. */
+export const updatedAt = 'updated_at';
+
+/** The API uses the reason only together with `archived`: the two are one decision. */
+export const archivedReason = 'archived_reason';
+
+/** The fields of one decision have one group: `archived` and its reason belong together. */
+export function groupOf(name: string): string {
+  return name === archivedReason ? 'archived' : name;
+}
+
+/** Whether two changes set a field of the same decision. */
+export function shareGroup(one: Values, other: Values): boolean {
+  const groups = new Set(Object.keys(one).map(groupOf));
+  return Object.keys(other).some((name) => groups.has(groupOf(name)));
+}
+
+/** What a change is about, as one text. */
+export function entityKey({ entityType, entityId }: Pick<Change, 'entityType' | 'entityId'>): string {
+  return `${entityType} ${entityId}`;
+}
+
+const topic: readonly Field[] = [
+  { name: 'priority', path: ['priority'], kind: 'text', allowed: priorities },
+  { name: 'lifecycle_state', path: ['lifecycleState'], kind: 'text', allowed: settableLifecycleStates },
+  { name: 'archived', path: ['archived'], kind: 'boolean', optional: true },
+  { name: archivedReason, path: ['archivedReason'], kind: 'text' },
+];
+
+const connections = ['email', 'github', 'linkedin', 'phone', 'twitter'] as const;
+
+const company: readonly Field[] = [
+  { name: 'name', path: ['name'], kind: 'text' },
+  { name: 'primary_domain', path: ['primaryDomain'], kind: 'text' },
+  { name: 'logo_url', path: ['logoUrl'], kind: 'text' },
+  { name: 'is_vip', path: ['isVip'], kind: 'boolean' },
+  ...connections.map(
+    (name): Field => ({ name: `connections_${name}`, path: ['connections', name], kind: 'text' }),
+  ),
+];
+
+/** A value in a sentence. */
+export function valueText(value: Value | undefined): string {
+  if (value === undefined) return '(not known)';
+  if (value === null || value === '') return '(none)';
+  return typeof value === 'boolean' ? String(value).toUpperCase() : value;
+}
+
+export const fieldsOf: Readonly<Record<EntityType, readonly Field[]>> = { topic, company };
+
+/** The body of a PATCH that sets these values, with the API's names and nesting. */
+export function bodyOf(entity: EntityType, values: Values): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const { name, path } of fieldsOf[entity]) {
+    if (values[name] === undefined) continue;
+    const [first = name, second] = path;
+    if (second === undefined) body[first] = values[name];
+    else body[first] = { ...(body[first] as object | undefined), [second]: values[name] };
+  }
+  return body;
+}
+
+/** The values of an entity in an answer of the API; a field that the answer does not have is left out. */
+export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
+  const values: Record<string, Value> = {};
+  for (const { name, path, kind } of fieldsOf[entity]) {
+    const value = name === 'archived' ? archivedIn(body) : at(body, path);
+    if (value === undefined) continue;
+    values[name] = kind === 'boolean' ? value === true : typeof value === 'string' ? value : null;
+  }
+  return values;
+}
+
+/**
+ * A topic is archived when it has a time of archiving (State fields of a topic). That is optional: where an answer leaves
+ * it out, only the graph status `archived` says something. Another status proves nothing: the document does not show how
+ * it moves.
+ */
+function archivedIn({ archivedAt, graphStatus }: Readonly<Record<string, unknown>>): boolean | undefined {
+  if (archivedAt === undefined) return graphStatus === 'archived' ? true : undefined;
+  return archivedAt !== null;
+}
+
+function at(body: unknown, path: readonly string[]): unknown {
+  let value = body;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}

@@ -2,9 +2,9 @@ import { isAboutOneRequest, RejectedError } from '../base/errors.js';
 import type { RunContext, RunSettings } from '../run/lifecycle.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { EntityType } from './fields.js';
-import type { Queue } from './queue/queue.js';
-import type { OnConflict } from './reconcile.js';
+import type { EntityType } from './change.js';
+import type { OnConflict } from './compare.js';
+import type { Queue } from './queue.js';
 
 /** The settings that a push uses, in the shape of the configuration; config/default.yaml says what each means. */
 export interface PushSettings extends RunSettings {

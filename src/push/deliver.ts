@@ -2,33 +2,29 @@ import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { backoffMs } from '../api/retry.js';
 import type { Arrival } from '../base/clock.js';
-import {
-  messageOf,
-  OutdatedError,
-  RejectedError,
-  type SignalhouseError,
-  UnavailableError,
-} from '../base/errors.js';
+import { messageOf, OutdatedError, RejectedError, UnavailableError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
-import {
-  afterSending,
-  companyAnswers,
-  type ItemAnswer,
-  shows,
-  statusByReading,
-  topicAnswer,
-  type Unclear,
-} from './answer.js';
-import type { Change } from './change.js';
+import { companyAnswers, type ItemAnswer, shows, topicAnswer } from './answer.js';
+import { type Change, type EntityType, type Patch, type Values, valuesIn, valueText } from './change.js';
+import { type Delivery, pick, unlike } from './compare.js';
 import { type PushContext, updateEndpoint } from './context.js';
-import type { Delivery } from './delivery.js';
-import { type EntityType, type Values, valuesIn } from './fields.js';
-import { matchesWanted, notFoundPatch, pick, type Remote } from './reconcile.js';
-import { landDocument, refresh, tryToRead } from './remote.js';
-import { doubtPatch, mustSendAgain, neverSent, settleDoubt, sinceSending, unsentPatch } from './unsettled.js';
+import {
+  appliedPatch,
+  changesIn,
+  type Found,
+  isHidden,
+  mustSendAgain,
+  neverSent,
+  readSent,
+  settle,
+  settleDoubt,
+  unsentPatch,
+  withSince,
+} from './doubt.js';
+import { landDocument, refresh } from './remote.js';
 
 /** Pauses before a request that met a 409 is sent again: an earlier one under its key may still be running. */
 const pausesMs = [1_000, 3_000, 10_000];
@@ -48,6 +44,8 @@ export type Delivered =
    * a read has settled them.
    */
   | { readonly kind: 'split'; readonly error: RejectedError };
+
+const settled: Delivered = { kind: 'settled' };
 
 /** What became of the attempts of a request so far. */
 export interface Sent {
@@ -76,23 +74,17 @@ export async function deliver(
   for (;;) {
     let answer: Answer;
     try {
-      answer = await send(context, delivery, current);
+      answer = await request(context, delivery, current);
     } catch (error) {
       if (error instanceof OutdatedError && !sent.inDoubt) return { kind: 'unsent' };
       current = untilOutage(context);
-      try {
-        // No request under its key can be in progress, so the 409 is about one of its companies.
-        if (isConflict(error) && isShared(delivery) && !sent.inDoubt) throw error;
-        const recovered = await recover(context, delivery, error, tries);
-        if (recovered !== 'again') return recovered;
-        continue;
-      } catch (finalError) {
-        return recordFailure(context, delivery, finalError, sent);
-      }
+      const ended = await recover(context, delivery, error, sent, tries);
+      if (ended) return ended;
+      continue;
     }
     context.circuitBreaker.recordSuccess(updateEndpoint[delivery.entityType]);
-    await settle(context, delivery, answer, sent);
-    return { kind: 'settled' };
+    await settleByAnswer(context, delivery, answer, sent);
+    return settled;
   }
 }
 
@@ -107,8 +99,16 @@ interface Tries {
   failures: number;
 }
 
-function isConflict(error: unknown): error is RejectedError {
-  return error instanceof RejectedError && error.status === 409;
+function request(
+  { api, stop }: PushContext,
+  { entityType, key, body, changes }: Delivery,
+  isCurrent: () => boolean,
+): Promise<Answer> {
+  const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
+  const call = { body: JSON.parse(body), idempotencyKey: key };
+  if (entityType === 'company') return api.call('update_companies', call, options);
+  const params = { topicId: changes[0]?.entityId as string };
+  return api.call('update_topic', { ...call, params }, options);
 }
 
 /** Whether a request is about several companies. */
@@ -116,53 +116,65 @@ function isShared({ changes }: Delivery): boolean {
   return new Set(changes.map(({ entityId }) => entityId)).size > 1;
 }
 
-/**
- * Handles an answer after which the request may have been applied all the same: `again` when it must be sent once more,
- * else how it ended. Rethrows any other error.
- */
+/** Handles a request that got no good answer: how it ended, or null when it must be sent once more. */
 async function recover(
   context: PushContext,
   delivery: Delivery,
   error: unknown,
+  sent: Sent,
   tries: Tries,
-): Promise<Delivered | 'again'> {
+): Promise<Delivered | null> {
   const { clock, api, stop } = context;
-  const settled = { kind: 'settled' } as const;
-  if (isConflict(error)) {
-    if ((await readWhetherApplied(context, delivery, error)) !== 'not applied') return settled;
-    const pause = pausesMs[tries.conflicts];
-    tries.conflicts += 1;
-    if (pause === undefined) return settleAfterLastConflict(context, delivery, error);
-    await clock.sleep(Math.min(pause, api.retry.maxMs), stop);
-    return 'again';
+  // For several companies, no request under its key can be in progress unless one is in doubt: the 409 is about one of them.
+  if (error instanceof RejectedError && error.status === 409 && (sent.inDoubt || !isShared(delivery)))
+    return afterConflict(context, delivery, error, tries);
+  const isServerError = error instanceof UnavailableError && (error.status ?? 0) >= 500;
+  if (isServerError || error instanceof OutdatedError) {
+    // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
+    if (!(await mustSendAgain(context, delivery, error.message))) return settled;
+    if (error instanceof OutdatedError) return null;
+    tries.failures += 1;
+    if (tries.failures < api.retry.attempts) {
+      await clock.sleep(backoffMs(tries.failures, api.retry, Math.random()), stop);
+      return null;
+    }
   }
-  if (!isServerError(error) && !(error instanceof OutdatedError)) throw error;
-  // The API forgets a key whose request failed, and a colleague may have changed the entity: read it first.
-  if (!(await mustSendAgain(context, delivery, error.message))) return settled;
-  if (error instanceof OutdatedError) return 'again';
-  tries.failures += 1;
-  if (tries.failures >= api.retry.attempts) throw error;
-  await clock.sleep(backoffMs(tries.failures, api.retry, Math.random()), stop);
-  return 'again';
+  return recordFailure(context, delivery, error, sent);
 }
 
-function send(
-  { api, stop }: PushContext,
-  { entityType, key, body, changes }: Delivery,
-  isCurrent: () => boolean,
-): Promise<Answer> {
-  const options = { priority: Priority.push, signal: stop, retryServerErrors: false, isCurrent };
-  const request = { body: JSON.parse(body), idempotencyKey: key };
-  if (entityType === 'company') return api.call('update_companies', request, options);
-  return api.call(
-    'update_topic',
-    { ...request, params: { topicId: changes[0]?.entityId as string } },
-    options,
-  );
-}
-
-function isServerError(error: unknown): error is UnavailableError {
-  return error instanceof UnavailableError && error.status !== undefined && error.status >= 500;
+/**
+ * After a 409: what the API has is applied. Otherwise an earlier request may still be running, so the request is sent again
+ * after a pause. After the last one, a change that was not applied is a conflict for a person to decide; where the request
+ * is about several companies, those that the API has as before are sent in smaller requests instead.
+ */
+async function afterConflict(
+  context: PushContext,
+  delivery: Delivery,
+  error: RejectedError,
+  tries: Tries,
+): Promise<Delivered | null> {
+  const { clock, api, stop, queue } = context;
+  const pause = pausesMs[tries.conflicts];
+  tries.conflicts += 1;
+  const found: Found[] = [];
+  for (const changes of groupBy(delivery.changes, ({ entityId }) => entityId).values()) {
+    const read = await readSent(context, changes, error.message);
+    found.push(...read);
+    if (pause === undefined || read.every(({ state }) => state === 'wanted')) continue;
+    await clock.sleep(Math.min(pause, api.retry.maxMs), stop);
+    return null;
+  }
+  const isSplit = isShared(delivery);
+  const known = isSplit ? await withSince(context, found) : found;
+  const left = settle(context, known, { said: error.message, isUnknownFine: true });
+  if (left.length === 0) return settled;
+  if (isSplit) {
+    queue.move(changesIn(left), 'queued', unsentPatch);
+    return { kind: 'split', error };
+  }
+  for (const { change, remote } of left)
+    refuseAsConflict(context, [change], error, pick(remote.values ?? {}, change.wanted));
+  return { kind: 'refused' };
 }
 
 /**
@@ -170,13 +182,12 @@ function isServerError(error: unknown): error is UnavailableError {
  * answer, or in a read after it. An entity about which the answer is unclear is read, and no other entity depends on it.
  * When an earlier attempt is in doubt, the answer may be the one that the API stored then: every entity is read.
  */
-async function settle(
+async function settleByAnswer(
   context: PushContext,
   delivery: Delivery,
   answer: Answer,
   { inDoubt }: Sent,
 ): Promise<void> {
-  const { queue } = context;
   const { entityType } = delivery;
   const changesById = groupBy(delivery.changes, ({ entityId }) => entityId);
   const answers = answersOf(delivery, [...changesById.keys()], answer);
@@ -186,30 +197,24 @@ async function settle(
     const answered = String(answer.status);
     const itemAnswer = answers.get(id) ?? { kind: 'unclear', answered, error: null };
     const error = 'error' in itemAnswer ? itemAnswer.error : null;
-    if (inDoubt) unseen.push({ id, changes, inDoubt, answered, error });
+    if (inDoubt) unseen.push({ changes, inDoubt, answered, error });
     else if (itemAnswer.kind === 'refused') fail(context, changes, 'refused_item', itemAnswer.error);
-    else if (itemAnswer.kind === 'unclear') unseen.push({ id, changes, inDoubt, ...itemAnswer });
+    else if (itemAnswer.kind === 'unclear') unseen.push({ changes, inDoubt, ...itemAnswer });
     else {
       const values = valuesIn(entityType, itemAnswer.body);
       const seen = changes.filter(({ wanted }) => shows(wanted, values));
-      queue.move(seen, 'applied', ({ wanted }) => ({
-        remoteAfter: pick(values, wanted),
-        ...{ error: null, errorCode: null },
-      }));
+      context.queue.move(seen, 'applied', (change) => appliedPatch(change, values));
       const rest = changes.filter((change) => !seen.includes(change));
       const partly = `${answered} without the wanted values`;
-      if (rest.length > 0) unseen.push({ id, changes: rest, inDoubt, answered: partly, error });
+      if (rest.length > 0) unseen.push({ changes: rest, inDoubt, answered: partly, error });
       else returned.set(id, itemAnswer.body);
     }
   }
-  await pool(unseen, context.api.concurrency, (one) => settleByReading(context, entityType, one));
+  await pool(unseen, context.api.concurrency, (one) => settleByReading(context, one));
   const landed = await landReturned(context, entityType, returned, answer.arrivedAt);
   // Another answer may not contain every field.
-  await refresh(
-    context,
-    entityType,
-    [...returned.keys()].filter((id) => !landed.has(id)),
-  );
+  const partial = [...returned.keys()].filter((id) => !landed.has(id));
+  await refresh(context, entityType, partial);
 }
 
 function answersOf(
@@ -222,30 +227,49 @@ function answersOf(
 }
 
 /** Changes of one entity that the answer does not show. */
-interface Unseen extends Unclear {
-  readonly id: string;
+interface Unseen {
   readonly changes: readonly Change[];
   readonly inDoubt: boolean;
+  readonly answered: string;
+  /** Why the API refused it, if it says so. */
+  readonly error: string | null;
 }
 
 /** Settles changes by reading their entity. If it cannot be read they stay `sending`, and the next push reads it. */
-async function settleByReading(context: PushContext, entityType: EntityType, unseen: Unseen): Promise<void> {
-  const { queue } = context;
-  const remote = await tryToRead(context, entityType, unseen.id);
-  if ('problem' in remote) {
-    const error = `The API answered ${unseen.answered}, and whether it made the change could not be read: ${remote.problem}`;
-    queue.update(unseen.changes, { errorCode: 'not_read', error });
-    return;
+async function settleByReading(context: PushContext, unseen: Unseen): Promise<void> {
+  const { changes, inDoubt, answered, error } = unseen;
+  const read = await readSent(context, changes, `The API answered ${answered}`);
+  const said = inDoubt
+    ? `It was sent more than once, and the last answer (${answered}) may repeat the first`
+    : `The API answered ${answered}`;
+  // What the API never shows (`archivedAt` is optional) is applied when it accepts the request and does not refuse it.
+  const hidden = read.filter(
+    ({ change, remote, state }) =>
+      error === null && state === 'before' && isHidden(change, remote.values ?? {}),
+  );
+  const others = read.filter((one) => !hidden.includes(one));
+  const known = inDoubt ? await withSince(context, others) : others;
+  // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
+  const notApplied = settle(context, known, { said, isUnknownFine: error !== null });
+  for (const { change, remote } of hidden) {
+    const names = unlike(change.wanted, remote.values ?? {}).join(' and ');
+    const text = `The API answered ${answered}, but neither that nor a read after it shows ${names}`;
+    const patch = appliedPatch(change, remote.values ?? {});
+    context.queue.move([change], 'applied', { ...patch, errorCode: 'not_shown', error: text });
   }
-  for (const change of unseen.changes) {
-    const read = statusByReading(change, remote, unseen);
-    const doubt = unseen.inDoubt && read.status === 'failed' && remote.values;
-    const since = doubt ? await sinceSending(context, change, doubt) : 'nothing since';
-    // Where nothing shows what became of earlier attempts, a refusal of the last one counts.
-    if (doubt && (since === 'changed since' || (since === 'unknown' && unseen.error === null)))
-      queue.move([change], 'conflict', doubtPatch(change, since, doubt, unseen.answered));
-    else queue.move([change], read.status, read.patch);
-  }
+  for (const { change, remote } of notApplied)
+    context.queue.move([change], 'failed', notMadePatch(change, remote.values ?? {}, unseen));
+}
+
+/** What a change stores that the API accepted and did not make. */
+function notMadePatch({ wanted }: Change, values: Values, { answered, error }: Unseen): Patch {
+  const now = unlike(wanted, values).map((name) =>
+    name in values ? `${name} is still ${valueText(values[name])}` : `${name} is not shown`,
+  );
+  const why = error === null ? '' : ` (${error})`;
+  const text = `The API answered ${answered}${why}, but did not make the change: a read after it shows that ${now.join(', ')}. Run signalhouse changes retry to send it again.`;
+  const errorCode = error === null ? 'not_seen' : 'refused_item';
+  return { remoteAfter: pick(values, wanted), errorCode, error: text };
 }
 
 /** Stores what an answer returned; gives the ids whose whole document it contained. */
@@ -287,72 +311,6 @@ async function mergedWithStored(
   );
 }
 
-/**
- * After a 409: reads whether the API has every wanted value; if so, the changes are settled. Not when something
- * cannot be read: then the changes stay `sending`, and the next push reads it.
- */
-async function readWhetherApplied(
-  context: PushContext,
-  { entityType, changes }: Delivery,
-  failure: SignalhouseError,
-): Promise<'applied' | 'not applied' | 'unknown'> {
-  const { queue } = context;
-  const found = new Map<string, Values>();
-  for (const change of changes) {
-    const remote = await tryToRead(context, entityType, change.entityId);
-    if ('problem' in remote) {
-      queue.update(changes, { errorCode: 'no_answer', error: `${failure.message}; ${remote.problem}` });
-      return 'unknown';
-    }
-    if (remote.notFound || !matchesWanted(change.wanted, remote.values)) return 'not applied';
-    found.set(change.entityId, remote.values);
-  }
-  queue.move(changes, 'applied', (change) => ({
-    remoteAfter: pick(found.get(change.entityId) ?? {}, change.wanted),
-    ...{ error: null, errorCode: null },
-  }));
-  return 'applied';
-}
-
-/**
- * After the last 409: a change whose values the API has is applied, any other is a conflict for a person to decide. Where
- * the request is about several companies, those that the API has as before are sent in smaller requests instead.
- */
-async function settleAfterLastConflict(
-  context: PushContext,
-  delivery: Delivery,
-  failure: RejectedError,
-): Promise<Delivered> {
-  const { queue } = context;
-  const { entityType, changes } = delivery;
-  let isRefused = false;
-  let isSplit = false;
-  for (const change of changes) {
-    const remote = await tryToRead(context, entityType, change.entityId);
-    if ('problem' in remote) {
-      const error = `${failure.message}; ${remote.problem}`;
-      queue.update([change], { errorCode: 'no_answer', error });
-    } else if (remote.notFound) queue.move([change], 'failed', notFoundPatch(remote.notFound));
-    else if (matchesWanted(change.wanted, remote.values)) {
-      const remoteAfter = pick(remote.values, change.wanted);
-      queue.move([change], 'applied', { remoteAfter, error: null, errorCode: null });
-    } else if (isShared(delivery) && (await isAsBefore(context, change, remote))) {
-      isSplit = true;
-      queue.move([change], 'queued', unsentPatch);
-    } else {
-      isRefused = true;
-      refuseAsConflict(context, [change], failure, pick(remote.values, change.wanted));
-    }
-  }
-  if (isSplit) return { kind: 'split', error: failure };
-  return { kind: isRefused ? 'refused' : 'settled' };
-}
-
-async function isAsBefore(context: PushContext, change: Change, remote: Remote): Promise<boolean> {
-  if (!remote.values || afterSending(change, remote) !== 'before') return false;
-  return (await sinceSending(context, change, remote.values)) !== 'changed since';
-}
-
 function refuseAsConflict(
   { queue }: PushContext,
   changes: readonly Change[],
@@ -379,13 +337,13 @@ async function recordFailure(
     const patch = { error: messageOf(error), errorCode: 'no_answer' };
     if (inDoubt) queue.update(delivery.changes, patch);
     else queue.move(delivery.changes, 'queued', { ...neverSent, ...patch });
-    return { kind: inDoubt ? 'settled' : 'waiting' };
+    return inDoubt ? settled : { kind: 'waiting' };
   }
   // An earlier attempt may have been applied, whatever this one was answered.
   const changes = inDoubt
     ? await settleDoubt(context, delivery, `An earlier attempt got no answer, the last one ${error.message}`)
     : delivery.changes;
-  if (changes.length === 0) return { kind: 'settled' };
+  if (changes.length === 0) return settled;
   if (isShared(delivery) && !notOneCompany.has(error.status)) {
     queue.move(changes, 'queued', unsentPatch);
     return { kind: 'split', error };

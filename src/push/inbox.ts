@@ -18,17 +18,13 @@ import { messageOf, StoppedError, StorageError, UsageError } from '../base/error
 import type { Log } from '../base/log.js';
 import { saveAsHint, sheetError } from '../sheet/grid.js';
 import { readSheet } from '../sheet/read.js';
-import { writeGrid } from '../sheet/write.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import { withFacts } from './entities.js';
-import { enqueue } from './import/enqueue.js';
-import { saveImportCopy } from './import/import-copies.js';
-import { prepareImport } from './import/prepare.js';
-import type { CostSettings, ImportReport } from './import/report.js';
-import { fromSheet, type ImportSource } from './import/source.js';
-import { colleagues } from './queue/contested.js';
-import type { Queue } from './queue/queue.js';
-import { isBaseColumn, resultColumns, rowResults } from './result.js';
+import { withFacts } from './facts.js';
+import { enqueue, prepareImport } from './import/import.js';
+import type { CostSettings, ImportReport } from './import/preview.js';
+import { fromSheet, type ImportSource, saveImportCopy } from './import/source.js';
+import type { Queue } from './queue.js';
+import { writeResults } from './result.js';
 
 export interface InboxParts extends DataDir {
   readonly queue: Queue;
@@ -40,7 +36,6 @@ export interface InboxParts extends DataDir {
 
 /** What happened to a file in the drop folder. */
 export interface InboxFile {
-  /** Its path in the drop folder. */
   readonly name: string;
   /**
    * `waiting`: imported, but some of its changes are still in the queue; the file stays until they are settled. `failed`: it
@@ -51,7 +46,6 @@ export interface InboxFile {
   readonly problems: number;
   /** Why the file as a whole was rejected or failed; null when that is not so. */
   readonly reason: string | null;
-  /** Where it is now. */
   readonly path: string;
   /** The command that imports a rejected file with what its topics were merged into; null unless one was merged. */
   readonly next: string | null;
@@ -69,19 +63,15 @@ interface ImportedFile {
  * file or with the folder is in the report, and harms nothing else: only a stopped run throws.
  */
 export class Inbox {
-  readonly #parts: InboxParts;
   readonly #imported: ImportedFile[] = [];
   /** By path; what is reported last counts. */
   readonly #files = new Map<string, InboxFile>();
-  readonly #conflicts = new Set<string>();
 
-  constructor(parts: InboxParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: InboxParts) {}
 
   /** The ids of the changes that the imported files put into conflict: different people want different values. */
   get conflicts(): readonly string[] {
-    return [...this.#conflicts];
+    return this.#imported.flatMap(({ report }) => report.conflicts);
   }
 
   /**
@@ -89,7 +79,7 @@ export class Inbox {
    * `rejected/` with every reason.
    */
   async importAll(): Promise<void> {
-    const { dataDir, clock } = this.#parts;
+    const { dataDir, clock } = this.parts;
     const { inbox } = foldersOf(dataDir);
     await this.#guard(inbox, async () => {
       makeFolders(dataDir);
@@ -101,7 +91,13 @@ export class Inbox {
         await this.#guard(path, async () => void before.set(path, listedState(path)));
       const { complete, growing } = await watchFiles(before, clock);
       for (const path of growing) this.#report(path, 'being_written');
-      for (const file of complete) await this.#guard(file.path, () => this.#import(file));
+      for (const { path, state } of complete)
+        await this.#guard(path, () =>
+          this.#import(path, state).catch((error: unknown) => {
+            if (!(error instanceof UsageError)) throw error;
+            return this.#rejectFile(path, error);
+          }),
+        );
     });
   }
 
@@ -111,7 +107,7 @@ export class Inbox {
       await work();
     } catch (error) {
       if (error instanceof StoppedError) throw error;
-      const { log } = this.#parts;
+      const { log } = this.parts;
       log.error({ file: this.#nameOf(path), err: error }, 'failed in the drop folder');
       // Somebody has taken it away in the meantime.
       if (attempt(() => listedState(path)) === null) return;
@@ -120,17 +116,8 @@ export class Inbox {
     }
   }
 
-  async #import({ path, state }: WatchedFile): Promise<void> {
-    try {
-      await this.#importSheet(path, state);
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      await this.#rejectFile(path, error);
-    }
-  }
-
-  async #importSheet(path: string, state: FileState): Promise<void> {
-    const { queue, warehouse, settings, dataDir, log } = this.#parts;
+  async #import(path: string, state: FileState): Promise<void> {
+    const { queue, warehouse, settings, dataDir, log } = this.parts;
     refuseOtherFiles(path);
     const source = await fromSheet({ path });
     // Reading the files before it may have taken a while.
@@ -141,17 +128,18 @@ export class Inbox {
     const options = { requestedBy: personOf(path, dataDir), howToFollow: `run ${command}` };
     const prepared = await prepareImport({ store: warehouse, queue, settings }, source, options);
     const report = enqueue(queue, prepared);
-    if (report.outcome === 'refused') return this.#rejectRows(path, source, report, command);
-    this.#imported.push({ path, source, report });
-    for (const id of report.conflicts) this.#conflicts.add(id);
-    saveImportCopy(this.#parts, source, report);
+    const imported = { path, source, report };
+    if (report.outcome === 'refused') return this.#rejectRows(imported, command);
+    this.#imported.push(imported);
+    saveImportCopy(this.parts, source, report);
     log.info({ file: this.#nameOf(path), queued: report.queued.length }, 'imported from the drop folder');
   }
 
   /** Moves the files whose changes are all settled to `done/`, each beside its result. */
   async returnFiles(): Promise<readonly InboxFile[]> {
-    const { queue, dataDir } = this.#parts;
-    for (const { path, source, report } of this.#imported) {
+    const { queue, dataDir } = this.parts;
+    for (const imported of this.#imported) {
+      const { path, report } = imported;
       const queued = report.queued.length;
       const isOpen = report.rows.some(({ changeId }) => {
         const status = changeId === null ? undefined : queue.get(changeId)?.status;
@@ -160,7 +148,7 @@ export class Inbox {
       if (isOpen) this.#report(path, 'waiting', { queued });
       else
         await this.#guard(path, async () => {
-          const to = await this.#handBack(foldersOf(dataDir).done, path, source, report);
+          const to = await this.#handBack(foldersOf(dataDir).done, imported);
           this.#report(path, 'done', { queued, path: to });
         });
     }
@@ -174,12 +162,12 @@ export class Inbox {
   }
 
   #nameOf(path: string): string {
-    return relative(foldersOf(this.#parts.dataDir).inbox, path) || 'inbox';
+    return relative(foldersOf(this.parts.dataDir).inbox, path) || 'inbox';
   }
 
   /** Moves an imported file to a folder, beside its result. Returns where it is. */
-  async #handBack(folder: string, path: string, source: ImportSource, report: ImportReport): Promise<string> {
-    const { log } = this.#parts;
+  async #handBack(folder: string, { path, source, report }: ImportedFile): Promise<string> {
+    const { log } = this.parts;
     const [to, result] = freePaths(folder, path, resultBeside);
     await orRemove(result, async () => {
       await this.#writeResult(result, source, report);
@@ -195,14 +183,9 @@ export class Inbox {
    * Rejects a file with wrong rows: a copy beside it has the reason in each row, so that people can fix the rows there.
    * `command` imports it from there with --follow-merges.
    */
-  async #rejectRows(
-    path: string,
-    source: ImportSource,
-    report: ImportReport,
-    command: string,
-  ): Promise<void> {
-    const { dataDir, log } = this.#parts;
-    const to = await this.#handBack(foldersOf(dataDir).rejected, path, source, report);
+  async #rejectRows({ path, source, report }: ImportedFile, command: string): Promise<void> {
+    const { dataDir, log } = this.parts;
+    const to = await this.#handBack(foldersOf(dataDir).rejected, { path, source, report });
     const problems = report.problems.length;
     const next = report.problems.some(({ mergedInto }) => mergedInto) ? command : null;
     this.#report(path, 'rejected', { problems, reason: report.refusal, path: to, next });
@@ -214,7 +197,7 @@ export class Inbox {
 
   /** Rejects a file that is not a spreadsheet, or does not say what to change: the reason is in a text file beside it. */
   async #rejectFile(path: string, error: UsageError): Promise<void> {
-    const { dataDir, log } = this.#parts;
+    const { dataDir, log } = this.parts;
     const [to, beside] = freePaths(foldersOf(dataDir).rejected, path, (one) => `${one}.reason.txt`);
     const problems = error.problems.map(({ setting, problem }) => `${setting}: ${problem}`);
     const lines = [error.message, ...problems, ...(error.hint ? [error.hint] : [])];
@@ -226,17 +209,11 @@ export class Inbox {
   }
 
   async #writeResult(out: string, { bytes, name, grid }: ImportSource, report: ImportReport): Promise<void> {
-    const { queue, warehouse } = this.#parts;
+    const { queue, warehouse } = this.parts;
     const changes = report.rows.flatMap(({ changeId }) => queue.get(changeId ?? '') ?? []);
     const notes = new Map((await withFacts(warehouse, changes)).map(({ id, note }) => [id, note]));
-    const results = rowResults(
-      report.rows,
-      (id) => queue.get(id),
-      (id) => notes.get(id) ?? null,
-      colleagues(queue.all()),
-    );
     const whole = bytes ? await readSheet({ bytes, name }) : grid;
-    await writeGrid(out, whole, resultColumns(results), { overwrite: true, hidden: isBaseColumn });
+    await writeResults(out, whole, report.rows, queue.all(), (id) => notes.get(id) ?? null);
     chmodSync(out, 0o600);
   }
 }
@@ -345,20 +322,15 @@ interface FileState {
   readonly text: string;
 }
 
-interface WatchedFile {
-  readonly path: string;
-  readonly state: FileState;
-}
-
 /** Watches the files for a while. Those that do not change, and that no program has open for writing, are complete. */
 async function watchFiles(
   before: ReadonlyMap<string, FileState | null>,
   clock: Clock,
-): Promise<{ complete: WatchedFile[]; growing: string[] }> {
+): Promise<{ complete: { path: string; state: FileState }[]; growing: string[] }> {
   const paths = [...before.keys()];
   if (paths.length > 0) await clock.sleep(watchMs);
   const open = openForWriting(paths);
-  const complete: WatchedFile[] = [];
+  const complete: { path: string; state: FileState }[] = [];
   const growing: string[] = [];
   for (const path of paths) {
     const state = attempt(() => stateOf(path));
@@ -422,11 +394,11 @@ const longestEnding = 20;
 /** The beginning of a text, of at most so many bytes; a character is not cut. */
 function cutToBytes(text: string, most: number): string {
   let size = 0;
-  const letters = [...text].filter((letter) => {
+  const isWithin = (letter: string) => {
     size += Buffer.byteLength(letter);
     return size <= most;
-  });
-  return letters.join('');
+  };
+  return [...text].filter(isWithin).join('');
 }
 
 /**

@@ -3,15 +3,21 @@ import type { Api } from '../api/client.js';
 import type { RunObserver } from '../base/observer.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
 import type { Change, Patch, Status } from './change.js';
+import {
+  type Comparison,
+  companyDelivery,
+  compare,
+  conflictPatch,
+  inRequests,
+  notFoundPatch,
+  pathOf,
+  topicDelivery,
+} from './compare.js';
 import { CircuitBreaker, companiesPerRequest, type PushSettings, type StoredCounts } from './context.js';
-import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
-import { type ChangeFacts, withFacts } from './entities.js';
-import type { Queue } from './queue/queue.js';
-import { type Comparison, compare, conflictPatch, notFoundPatch, type OnConflict } from './reconcile.js';
+import { withFacts } from './facts.js';
 import { readRemotes } from './remote.js';
-import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './report.js';
-import { unansweredDeliveries } from './resume.js';
-import { fieldsIn, queuedById } from './send.js';
+import { changeResult, type PlannedRequest, type PushOptions, type PushPreview } from './run.js';
+import { queuedById, unansweredDeliveries } from './send.js';
 
 export interface PreviewParts {
   readonly config: PushSettings;
@@ -34,117 +40,83 @@ export async function previewPush(
   options: Pick<PushOptions, 'onConflict'>,
   observer: RunObserver,
 ): Promise<PushPreview> {
-  const { config, api, changes } = parts;
-  const queue: Pick<Queue, 'withStatus'> = {
-    withStatus: (...statuses) => changes.filter((it) => statuses.includes(it.status)),
+  const { config, api, store } = parts;
+  const queue = {
+    withStatus: (...of: Status[]) => parts.changes.filter(({ status }) => of.includes(status)),
   };
   const onConflict = (options.onConflict ?? config.push.onConflict) === 'overwrite' ? 'overwrite' : 'report';
+  const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
   let spent = 0;
   const count = () => {
     spent += 1;
   };
+  const deliveries = unansweredDeliveries({ queue });
+  const unchanged: Change[] = [];
+  const conflicts: Change[] = [];
+  const failures: Change[] = [];
   api.events.on('attempt', count);
-  const again = unansweredDeliveries({ queue });
-  const compared: Compared[] = [];
   try {
-    for (const entityType of ['topic', 'company'] as const)
-      compared.push(await compareQueued(parts, { queue, entityType, onConflict }, observer));
+    for (const entityType of ['topic', 'company'] as const) {
+      const queued = queuedById({ queue }, entityType);
+      observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
+      const { remotes, unread } = await readRemotes(reading, entityType, queued);
+      observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
+      const compared: Comparison[] = [];
+      for (const [id, changes] of queued) {
+        const remote = remotes.get(id);
+        if (remote) compared.push(compare(changes, remote, onConflict));
+        else
+          failures.push(
+            ...settledAs(changes, 'queued', { errorCode: 'not_read', error: unread.get(id) ?? null }),
+          );
+      }
+      for (const one of compared) {
+        unchanged.push(...one.unchanged);
+        for (const conflict of one.conflicts)
+          conflicts.push(...settledAs([conflict.change], 'conflict', conflictPatch(conflict)));
+        if (one.notFound)
+          failures.push(...settledAs(one.notFound.changes, 'failed', notFoundPatch(one.notFound)));
+      }
+      deliveries.push(
+        ...(entityType === 'topic'
+          ? compared.flatMap((one) => topicDelivery(one) ?? [])
+          : inRequests(compared, companiesPerRequest).flatMap((part) => companyDelivery(part) ?? [])),
+      );
+    }
   } finally {
     api.events.off('attempt', count);
   }
-  const conflicts = compared.flatMap(conflictsIn);
-  const failures = compared.flatMap(failuresIn);
-  const fresh = compared.flatMap((one) => deliveriesOf(one));
-  const deliveries = [...again, ...fresh];
-  const about = deliveries.flatMap((delivery) => delivery.changes);
-  const known = new Map((await withFacts(parts.store, about)).map((change) => [change.id, change]));
-  const requests = deliveries.map((delivery) =>
-    plannedRequest(
-      delivery,
-      delivery.changes.flatMap(({ id }) => known.get(id) ?? []),
-    ),
+  const facts = await withFacts(
+    store,
+    deliveries.flatMap((delivery) => delivery.changes),
   );
+  const planned = new Map(
+    facts.map(({ id, entityType, entityId, wanted, base, title, note }) => [
+      id,
+      { id, entityType, entityId, wanted, base, title, note },
+    ]),
+  );
+  const requests = deliveries.map((delivery): PlannedRequest => {
+    const { key: idempotencyKey, body, again } = delivery;
+    const changes = delivery.changes.flatMap(({ id }) => planned.get(id) ?? []);
+    return {
+      method: 'PATCH',
+      path: pathOf(delivery),
+      idempotencyKey,
+      body: JSON.parse(body),
+      again,
+      changes,
+    };
+  });
   return {
-    organization: parts.organization,
-    requests,
-    unchanged: compared.flatMap(({ comparisons }) => comparisons.flatMap((one) => one.unchanged)).length,
-    conflicts: (await withFacts(parts.store, conflicts)).map(changeResult),
-    failures: (await withFacts(parts.store, failures)).map(changeResult),
-    spent,
-    minutes: minutesFor(requests.length, config),
+    ...{ organization: parts.organization, requests, unchanged: unchanged.length },
+    conflicts: (await withFacts(store, conflicts)).map(changeResult),
+    failures: (await withFacts(store, failures)).map(changeResult),
+    ...{ spent, minutes: minutesFor(requests.length, config) },
   };
 }
 
-/** The queued changes of one type, compared with what the API has. */
-interface Compared {
-  readonly entityType: Change['entityType'];
-  readonly comparisons: readonly Comparison[];
-  /** The changes of what could not be read, as the push would leave them. */
-  readonly unread: readonly Change[];
-}
-
-async function compareQueued(
-  parts: PreviewParts,
-  {
-    queue,
-    entityType,
-    onConflict,
-  }: { queue: Pick<Queue, 'withStatus'>; entityType: Change['entityType']; onConflict: OnConflict },
-  observer: RunObserver,
-): Promise<Compared> {
-  const reading = { ...parts, circuitBreaker: new CircuitBreaker(), batcher: { add: async () => undefined } };
-  const queued = queuedById({ queue }, entityType);
-  observer.phase(`reading ${entityType === 'topic' ? 'topics' : 'companies'}`, null);
-  const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
-  const { remotes, unread } = await readRemotes(reading, entityType, fieldsById);
-  observer.phaseEnd(`${remotes.size} of ${queued.size} in the queue`);
-  const comparisons: Comparison[] = [];
-  const left: Change[] = [];
-  for (const [id, changes] of queued) {
-    const remote = remotes.get(id);
-    if (remote) comparisons.push(compare(changes, remote, onConflict));
-    else {
-      const patch = { errorCode: 'not_read', error: unread.get(id) ?? null };
-      left.push(...changes.map((change) => settledAs(change, 'queued', patch)));
-    }
-  }
-  return { entityType, comparisons, unread: left };
-}
-
-function conflictsIn({ comparisons }: Compared): Change[] {
-  return comparisons.flatMap(({ conflicts }) =>
-    conflicts.map((conflict) => settledAs(conflict.change, 'conflict', conflictPatch(conflict))),
-  );
-}
-
-function failuresIn({ comparisons, unread }: Compared): Change[] {
-  const notFound = comparisons.flatMap(({ notFound: found }) =>
-    found ? found.changes.map((change) => settledAs(change, 'failed', notFoundPatch(found))) : [],
-  );
-  return [...unread, ...notFound];
-}
-
-function deliveriesOf({ entityType, comparisons }: Compared): Delivery[] {
-  return entityType === 'topic'
-    ? comparisons.flatMap((one) => topicDelivery(one) ?? [])
-    : inRequests(comparisons, companiesPerRequest).flatMap((part) => companyDelivery(part) ?? []);
-}
-
-function plannedRequest(delivery: Delivery, changes: readonly (Change & ChangeFacts)[]): PlannedRequest {
-  const { key, body, again } = delivery;
-  return {
-    method: 'PATCH',
-    path: pathOf(delivery),
-    idempotencyKey: key,
-    body: JSON.parse(body),
-    again,
-    changes: changes.map(({ id, entityType, entityId, wanted, base, title, note }) => ({
-      ...{ id, entityType, entityId, wanted, base, title, note },
-    })),
-  };
-}
-
-/** A change as the push would leave it. */
-function settledAs(change: Change, status: Status, patch: Patch): Change {
-  return { ...change, ...patch, status };
+/** Changes as the push would leave them. */
+function settledAs(changes: readonly Change[], status: Status, patch: Patch): Change[] {
+  return changes.map((change) => ({ ...change, ...patch, status }));
 }

@@ -2,18 +2,24 @@ import { type Answer, Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { usualPageSize } from '../api/page.js';
 import { pages } from '../api/paging.js';
-import type { Arrival } from '../base/clock.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { pool } from '../base/pool.js';
 import { company } from '../contract/companies.js';
 import { topic } from '../contract/topics.js';
-import type { Document } from '../warehouse/load/batch.js';
-import { storable } from '../warehouse/load/batch.js';
+import { type Document, storable } from '../warehouse/load/batch.js';
 import { idText } from './answer.js';
+import {
+  type Change,
+  type EntityType,
+  fieldsOf,
+  updatedAt,
+  type Value,
+  type Values,
+  valuesIn,
+} from './change.js';
+import type { NotFound, Remote } from './compare.js';
 import { brokenText, type PushContext } from './context.js';
-import { type EntityType, fieldsOf, updatedAt, type Value, type Values, valuesIn } from './fields.js';
-import type { NotFound, Remote } from './reconcile.js';
 
 /** How an entity is read: by itself, or with a hundred others in its list, which returns fewer of its fields. */
 const sources = {
@@ -43,14 +49,15 @@ export interface Remotes {
 
 /**
  * Reads what the API has now for these entities in the cheaper way: one request for each, or the pages of the list when
- * they are fewer. `fieldsById` has the fields that matter for each entity; an entity with a field that the list does
- * not return is read by itself, and so is every one when the list cannot be read.
+ * they are fewer. An entity whose changes (`queued`, by its id) set a field that the list does not return is read by itself,
+ * and so is every one when the list cannot be read.
  */
 export async function readRemotes(
   context: ReadContext,
   entityType: EntityType,
-  fieldsById: ReadonlyMap<string, readonly string[]>,
+  queued: ReadonlyMap<string, readonly Change[]>,
 ): Promise<Remotes> {
+  const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
   const listable = [...fieldsById].filter(([, names]) => names.every((name) => isListed(entityType, name)));
   const remotes = await readListed(context, entityType, new Map(listable));
   const rest = [...fieldsById.keys()].filter((id) => !remotes.has(id));
@@ -146,28 +153,20 @@ export async function landDocument(
   id: string,
   { body, arrivedAt }: Pick<Answer, 'body' | 'arrivedAt'>,
 ): Promise<boolean> {
-  const document = documentOf(entityType, id, body, arrivedAt);
-  await batcher.add(document ? { documents: [document] } : {});
-  return document !== undefined;
+  // Only a body of the documented form: the next sync rejects another with its reason.
+  const { success } = sources[entityType].schema.safeParse(body);
+  const isWhole = success && isObject(body) && body.id === id;
+  const document = (): Document => ({
+    ...{ endpoint: entityType, id, parentId: null, body: storable(sentText(body).text).text },
+    ...{ fetchedAt: arrivedAt.at, answerNo: arrivedAt.no },
+  });
+  await batcher.add(isWhole ? { documents: [document()] } : {});
+  return isWhole;
 }
 
-/** Undefined unless the body has the documented form: the next sync rejects such an item with its reason. */
-function documentOf(
-  entityType: EntityType,
-  id: string,
-  body: unknown,
-  arrivedAt: Arrival,
-): Document | undefined {
-  const { success } = sources[entityType].schema.safeParse(body);
-  if (!success || !isObject(body) || body.id !== id) return undefined;
-  return {
-    endpoint: entityType,
-    id,
-    parentId: null,
-    body: storable(sentText(body).text).text,
-    fetchedAt: arrivedAt.at,
-    answerNo: arrivedAt.no,
-  };
+/** The names of all fields that the changes set. */
+function fieldsIn(changes: readonly Change[]): string[] {
+  return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
 }
 
 async function readListed(

@@ -2,116 +2,20 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import type { DataDir } from '../base/encryption.js';
 import { messageOf, UsageError } from '../base/errors.js';
-import type { Cell, Grid } from '../sheet/grid.js';
-import { type AddedColumn, writeGrid } from '../sheet/write.js';
-import type { Change } from './change.js';
-import { fieldsOf, type Values } from './fields.js';
+import type { Cell, Grid, GridRow } from '../sheet/grid.js';
+import { writeGrid } from '../sheet/write.js';
+import { type Change, fieldsOf, type Values, valueText } from './change.js';
+import { pick } from './compare.js';
+import { colleagues } from './contested.js';
 import { resultNames } from './import/header.js';
-import { readImportCopy } from './import/import-copies.js';
-import type { ImportRow } from './import/report.js';
-import { colleagues } from './queue/contested.js';
-import { pick } from './reconcile.js';
+import type { ImportRow } from './import/preview.js';
+import { readImportCopy } from './import/source.js';
 
-/** The result of one row of an imported file. */
-export interface RowResult {
-  readonly result: string;
-  readonly error: string | null;
-  /** What the API has, or had when it was last read. */
-  readonly remoteValue: string | null;
-}
+/** The result of one row of an imported file, as the columns `result`, `error` and `remote_value`. */
+type RowResult = readonly [result: string, error: string | null, remoteValue: string | null];
 
-/**
- * The results of an import by row number: the state of the change where there is one, and what happened to its topic or
- * company (`noteOf`, by the id of the change), and who made the other change of a conflict. Undefined when there is no such row.
- */
-export function rowResults(
-  rows: readonly ImportRow[],
-  changeOf: (id: string) => Change | undefined,
-  noteOf: (id: string) => string | null = () => null,
-  colleagueOf: (change: Change) => string | null = () => null,
-): (row: number) => RowResult | undefined {
-  const byNumber = new Map(rows.map((row) => [row.row, row]));
-  return (number) => {
-    const row = byNumber.get(number);
-    const change = row?.changeId ? changeOf(row.changeId) : undefined;
-    if (!row || !change) return row && resultOf(row, undefined, null);
-    const successor = survivorChange(change, changeOf);
-    if (!successor) return resultOf(row, change, noteOf(change.id), colleagueOf(change));
-    const note = noteOf(successor.id);
-    const merged = `was merged into ${successor.entityId}, which is changed instead`;
-    return resultOf(row, successor, note === null ? merged : `${merged} and ${note}`);
-  };
-}
-
-/** The change of a survivor that replaces one of what was merged into it (`changes retry --follow-merges`). */
-function survivorChange(
-  { status, supersededBy, importId, entityId }: Change,
-  changeOf: (id: string) => Change | undefined,
-): Change | undefined {
-  const next = status === 'superseded' && supersededBy !== null ? changeOf(supersededBy) : undefined;
-  if (!next || next.importId !== importId || next.entityId === entityId) return undefined;
-  return survivorChange(next, changeOf) ?? next;
-}
-
-/** Base columns are for the import; in a result they would stand between the rows and their results. */
-export function isBaseColumn(name: string): boolean {
-  return name.toLowerCase().startsWith('base_');
-}
-
-/** The columns that are added at the right of the imported file, for `writeGrid`; empty in rows without a result. */
-export function resultColumns(resultOfRow: (row: number) => RowResult | undefined): AddedColumn[] {
-  const [result, error, remoteValue] = resultNames;
-  return [
-    { name: result, cell: ({ number }) => resultOfRow(number)?.result ?? null },
-    { name: error, cell: ({ number }) => resultOfRow(number)?.error ?? null },
-    { name: remoteValue, cell: ({ number }) => resultOfRow(number)?.remoteValue ?? null },
-  ];
-}
-
-/** For a duplicate of an earlier change, the state of that change says more than `duplicate`. */
-function resultOf(
-  { outcome, text }: ImportRow,
-  change: Change | undefined,
-  note: string | null,
-  colleague: string | null = null,
-): RowResult {
-  if (!change) return { result: outcome.replaceAll('_', ' '), error: text, remoteValue: null };
-  const error = change.status === 'superseded' ? supersededText(change) : change.error;
-  // The change itself does not say that it follows a merge, or what to do about a conflict that an earlier import met.
-  const more = outcome === 'queued' || (outcome === 'conflict' && change.status === 'conflict') ? text : null;
-  return {
-    result: change.status,
-    error:
-      [error, colleague, more === error ? null : more, note && `the ${change.entityType} ${note}`]
-        .filter(Boolean)
-        .join('; ') || null,
-    remoteValue: valuesText(
-      change.remoteAfter ?? (change.remoteBefore && pick(change.remoteBefore, change.wanted)),
-    ),
-  };
-}
-
-function supersededText({ supersededBy }: Change): string {
-  return `A later change replaces it${supersededBy === null ? '' : ` (${supersededBy})`}.`;
-}
-
-function valuesText(values: Values | null): string | null {
-  if (values === null) return null;
-  return Object.entries(values)
-    .map(([name, value]) => `${name}: ${value === null || value === '' ? '(none)' : value}`)
-    .join(', ');
-}
-
-/** What the results of a push are made from. */
-interface ResultParts {
-  readonly folder: DataDir;
-  /** Every change of the queue, oldest first. */
-  readonly changes: readonly Change[];
-  /** The ids of those that this push settled or sent. */
-  readonly touched: ReadonlySet<string>;
-  /** What happened to the topic or company of a change, by the id of the change. */
-  readonly noteOf: (id: string) => string | null;
-}
+/** What happened to the topic or company of a change, by the id of the change. */
+type NoteOf = (id: string) => string | null;
 
 /** Throws a UsageError when the result cannot be written to `out`: its ending, or its folder. */
 export function checkResultPath(out: string): void {
@@ -136,24 +40,97 @@ function resultPathProblem(out: string): string | null {
 }
 
 /**
- * Writes the imported file again, with `result`, `error` and `remote_value` in each row. When the changes of the push
- * come from several imports, or from one whose file is not kept (SQL), it writes a sheet with a row for each change. A
- * push that had nothing to do writes the file of the last import.
+ * Writes the imported file of a push again. When the changes that it settled or sent (`touched`, by id) come from several
+ * imports, or from one whose file is not kept (SQL), it writes a sheet with a row for each change. A push that had nothing
+ * to do writes the file of the last import. `changes` are all of the queue, oldest first.
  */
-export async function writeResult(out: string, parts: ResultParts): Promise<void> {
-  const { changes, touched, folder, noteOf } = parts;
-  const ownChanges = changes.filter(({ id }) => touched.has(id));
-  const last = changes.at(-1);
-  const imports = new Set(
-    (ownChanges.length > 0 ? ownChanges : last ? [last] : []).map(({ importId }) => importId),
-  );
-  const [only] = imports;
-  const kept = imports.size === 1 && only !== undefined ? await readImportCopy(folder, only) : null;
+export async function writeResult(
+  out: string,
+  {
+    folder,
+    changes,
+    touched,
+    noteOf,
+  }: { folder: DataDir; changes: readonly Change[]; touched: ReadonlySet<string>; noteOf: NoteOf },
+): Promise<void> {
+  const own = changes.filter(({ id }) => touched.has(id));
+  const [only, second] = new Set((own.length > 0 ? own : changes.slice(-1)).map(({ importId }) => importId));
+  const kept = only !== undefined && second === undefined ? await readImportCopy(folder, only) : null;
+  const { grid, rows } = kept ?? { grid: plainGrid(own), rows: plainRows(own) };
+  await writeResults(out, grid, rows, changes, noteOf);
+}
+
+/** Writes a sheet with `result`, `error` and `remote_value` in each row, and without its base columns in sight. */
+export function writeResults(
+  out: string,
+  grid: Grid,
+  rows: readonly ImportRow[],
+  changes: readonly Change[],
+  noteOf: NoteOf = () => null,
+): Promise<void> {
+  const resultOf = rowResults(rows, changes, noteOf);
+  const added = resultNames.map((name, at) => ({
+    name,
+    cell: ({ number }: GridRow) => resultOf(number)?.[at] ?? null,
+  }));
+  // Base columns are for the import; here they would stand between the rows and their results.
+  const hidden = (name: string) => name.toLowerCase().startsWith('base_');
+  return writeGrid(out, grid, added, { overwrite: true, hidden });
+}
+
+/**
+ * The results of an import by row number: the state of the change where there is one, what happened to its topic or company,
+ * and who made the other change of a conflict. Undefined when there is no such row.
+ */
+function rowResults(
+  rows: readonly ImportRow[],
+  changes: readonly Change[],
+  noteOf: NoteOf,
+): (row: number) => RowResult | undefined {
+  const byNumber = new Map(rows.map((row) => [row.row, row]));
   const byId = new Map(changes.map((change) => [change.id, change]));
-  const grid = kept?.grid ?? plainGrid(ownChanges);
-  const rows = kept?.rows ?? plainRows(ownChanges);
-  const added = resultColumns(rowResults(rows, (id) => byId.get(id), noteOf, colleagues(changes)));
-  await writeGrid(out, grid, added, { overwrite: true, hidden: isBaseColumn });
+  const colleagueOf = colleagues(changes);
+  return (number) => {
+    const row = byNumber.get(number);
+    if (!row) return undefined;
+    const first = byId.get(row.changeId ?? '');
+    if (!first) return [row.outcome.replaceAll('_', ' '), row.text, null];
+    const successor = survivorChange(first, byId);
+    const change = successor ?? first;
+    const merged = successor && `was merged into ${successor.entityId}, which is changed instead`;
+    const note = [merged, noteOf(change.id)].filter(Boolean).join(' and ');
+    const { outcome } = row;
+    const { status } = change;
+    const superseded = `A later change replaces it${change.supersededBy === null ? '' : ` (${change.supersededBy})`}.`;
+    const error = status === 'superseded' ? superseded : change.error;
+    // The change itself does not say that it follows a merge, or what to do about a conflict that an earlier import met.
+    const more = outcome === 'queued' || (outcome === 'conflict' && status === 'conflict') ? row.text : null;
+    const all = [
+      error,
+      successor ? null : colleagueOf(change),
+      more === error ? null : more,
+      note && `the ${change.entityType} ${note}`,
+    ];
+    const values = change.remoteAfter ?? (change.remoteBefore && pick(change.remoteBefore, change.wanted));
+    // For a duplicate of an earlier change, the state of that change says more than `duplicate`.
+    return [status, all.filter(Boolean).join('; ') || null, values && valuesText(values)];
+  };
+}
+
+/** The change of a survivor that replaces one of what was merged into it (`changes retry --follow-merges`). */
+function survivorChange(
+  { status, supersededBy, importId, entityId }: Change,
+  byId: ReadonlyMap<string, Change>,
+): Change | undefined {
+  const next = status === 'superseded' ? byId.get(supersededBy ?? '') : undefined;
+  if (!next || next.importId !== importId || next.entityId === entityId) return undefined;
+  return survivorChange(next, byId) ?? next;
+}
+
+function valuesText(values: Values): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}: ${valueText(value)}`)
+    .join(', ');
 }
 
 /** Changes as a sheet: topic or company, wanted values, and where the change came from. */

@@ -1,37 +1,82 @@
 import type { Attempt } from '../api/attempt.js';
 import { mayBeApplied } from '../api/failure.js';
+import { iso } from '../base/clock.js';
 import { OutageError, RefusedError, StoppedError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { pool } from '../base/pool.js';
 import { sqlFile } from '../warehouse/sql.js';
 import type { Warehouse } from '../warehouse/warehouse.js';
-import type { Change } from './change.js';
+import type { Change, EntityType } from './change.js';
+import {
+  beforeSending,
+  type Comparison,
+  companyDelivery,
+  compare,
+  conflictPatch,
+  type Delivery,
+  inRequests,
+  notFoundPatch,
+  pathOf,
+  pick,
+  topicDelivery,
+} from './compare.js';
 import { brokenText, companiesPerRequest, type PushContext, updateEndpoint } from './context.js';
 import { type Delivered, deliver, failRejected, type Sent, untilOutage } from './deliver.js';
-import { companyDelivery, type Delivery, inRequests, pathOf, topicDelivery } from './delivery.js';
-import type { EntityType } from './fields.js';
-import type { Queue } from './queue/queue.js';
-import { beforeSending, type Comparison, compare, conflictPatch, notFoundPatch, pick } from './reconcile.js';
+import { mustSendAgain, neverSent } from './doubt.js';
+import type { Queue } from './queue.js';
 import { readRemotes, refresh } from './remote.js';
-import { neverSent } from './unsettled.js';
 
 /** Sends the queued changes. Nothing is sent before it is stored as `sending`. */
 export class Sender {
-  readonly #context: PushContext;
-  readonly #attempts: AttemptLog;
   /** The ids of changes that were tried and wait for the next push. */
   readonly #waiting = new Set<string>();
 
-  constructor(context: PushContext, attempts: AttemptLog) {
-    this.#context = context;
-    this.#attempts = attempts;
+  constructor(
+    private readonly context: PushContext,
+    private readonly attempts: AttemptLog,
+  ) {}
+
+  /**
+   * Settles the requests that an earlier push sent and that got no answer. It reads the entities first, because the
+   * request may have been applied, and the API forgets a key whose request failed:
+   * - the wanted values are there: the change is applied;
+   * - the values from before are there, and nothing happened since: the same body is sent again under the same key, which
+   *   the API applies at most once. A key that the API may have forgotten by its age is replaced, and the change goes back
+   *   into the queue;
+   * - other values are there, or the entity was changed since it was sent: somebody else changed it, a conflict.
+   */
+  async resume(): Promise<void> {
+    const { context } = this;
+    const deliveries = unansweredDeliveries(context);
+    if (deliveries.length === 0) return;
+    context.observer.phase('sent earlier without an answer', deliveries.length);
+    let done = 0;
+    for (const delivery of deliveries) {
+      context.stop.throwIfAborted();
+      const { entityType, changes } = delivery;
+      const broken = [entityType, updateEndpoint[entityType]].find((one) =>
+        context.circuitBreaker.isOpen(one),
+      );
+      if (broken) {
+        context.queue.update(changes, { errorCode: 'no_answer', error: brokenText(broken) });
+        continue;
+      }
+      const isCurrent = untilOutage(context);
+      if (await mustSendAgain(context, delivery)) {
+        const sentAt = iso(context.clock.now());
+        await this.#send({ ...delivery, changes: context.queue.update(changes, { sentAt }) }, isCurrent);
+      }
+      done += 1;
+      context.observer.progress(done, deliveries.length);
+    }
+    context.observer.phaseEnd(`${deliveries.length} checked, and sent again where necessary`);
   }
 
   /** Reads what the API has, settles the changes that need no request, and sends the others. */
   async sendQueued(entityType: EntityType): Promise<void> {
-    const { observer, clock } = this.#context;
+    const { observer, clock } = this.context;
     this.#supersedeCovered(entityType);
-    const queued = queuedById(this.#context, entityType);
+    const queued = queuedById(this.context, entityType);
     if (queued.size === 0) return;
     observer.phase(entityType === 'topic' ? 'topics' : 'companies', queued.size);
     let done = 0;
@@ -40,14 +85,14 @@ export class Sender {
       observer.progress(done, queued.size);
     };
     const ids = [...queued.keys()];
-    const portion = portionSize(this.#context);
+    const portion = portionSize(this.context);
     for (let index = 0; index < ids.length; index += portion) {
       let part = new Map(ids.slice(index, index + portion).map((id) => [id, queued.get(id) as Change[]]));
       // What an outage has made out of date is read once more, together: the list may be cheaper than each by its id.
       for (let round = 1; part.size > 0; round += 1) {
         const readAt = clock.monotonic();
         const isFresh = () => clock.monotonic() - readAt < remoteFreshMs;
-        const beforeOutage = untilOutage(this.#context);
+        const beforeOutage = untilOutage(this.context);
         const comparisons = await this.#compareAll(entityType, part);
         const sending = comparisons.filter(({ send }) => send);
         progress(part.size - sending.length);
@@ -55,7 +100,9 @@ export class Sender {
         const isCurrent = round === 1 ? () => beforeOutage() && isFresh() : beforeOutage;
         const read = { isFresh, beforeOutage, isCurrent };
         if (entityType === 'topic') await this.#sendTopics(sending, read, progress);
-        else await this.#sendCompanies(sending, isCurrent, progress);
+        else
+          for (const together of inRequests(sending, companiesPerRequest))
+            await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
         part = this.#unsent(entityType, sending);
       }
     }
@@ -64,8 +111,8 @@ export class Sender {
 
   /** A kill in the middle of an import may leave a change in the queue that a later one already replaces. */
   #supersedeCovered(entityType: EntityType): void {
-    const { queue } = this.#context;
-    for (const changes of queuedById(this.#context, entityType).values()) {
+    const { queue } = this.context;
+    for (const changes of queuedById(this.context, entityType).values()) {
       changes.forEach((change, index) => {
         const later = changes
           .slice(index + 1)
@@ -77,7 +124,7 @@ export class Sender {
 
   /** Changes that were to be sent and are back in the queue, unless they or their endpoint must wait for the next push. */
   #unsent(entityType: EntityType, comparisons: readonly Comparison[]): Map<string, Change[]> {
-    const { queue, circuitBreaker } = this.#context;
+    const { queue, circuitBreaker } = this.context;
     if (circuitBreaker.isOpen(updateEndpoint[entityType])) return new Map();
     const left = comparisons.map(({ entityId, send }): [string, Change[]] => {
       const changes = (send?.changes ?? []).flatMap(({ id }) => queue.get(id) ?? []);
@@ -86,36 +133,9 @@ export class Sender {
     return new Map(left.filter(([, changes]) => changes.length > 0));
   }
 
-  /** Sends a request whose changes are stored as `sending`, while `isCurrent` says that it may be sent. */
-  async send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
-    const { queue } = this.#context;
-    return this.#attempts.during(delivery, async (sent) => {
-      const still = () => delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
-      try {
-        const delivered = await deliver(this.#context, delivery, isCurrent, sent);
-        if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
-        if (delivered.kind === 'waiting') for (const { id } of delivery.changes) this.#waiting.add(id);
-        return delivered;
-      } catch (error) {
-        const isRefused = error instanceof RefusedError;
-        if (isRefused || error instanceof OutageError || error instanceof StoppedError) {
-          const reason = isRefused ? { error: error.message, errorCode: 'refused' } : {};
-          // Surely not applied: it goes back into the queue, where it can be coalesced or cancelled.
-          if (!sent.inDoubt && !sent.accepted) queue.move(still(), 'queued', { ...neverSent, ...reason });
-          else if (isRefused) queue.update(still(), { error: doubtText(error), errorCode: 'no_answer' });
-        }
-        throw error;
-      } finally {
-        const { made } = sent;
-        if (made > 0) queue.update(delivery.changes, ({ attempts }) => ({ attempts: attempts + made }));
-      }
-    });
-  }
-
   async #compareAll(entityType: EntityType, queued: ReadonlyMap<string, Change[]>): Promise<Comparison[]> {
-    const { onConflict, notes, queue } = this.#context;
-    const fieldsById = new Map([...queued].map(([id, changes]) => [id, fieldsIn(changes)]));
-    const { remotes, unread } = await readRemotes(this.#context, entityType, fieldsById);
+    const { onConflict, notes, queue } = this.context;
+    const { remotes, unread } = await readRemotes(this.context, entityType, queued);
     const comparisons: Comparison[] = [];
     for (const [id, changes] of queued) {
       const remote = remotes.get(id);
@@ -125,26 +145,20 @@ export class Sender {
         continue;
       }
       const comparison = compare(changes, remote, onConflict);
-      this.#settle(comparison);
+      const { unchanged, conflicts, notFound } = comparison;
+      queue.move(unchanged, 'unchanged', ({ wanted }) => ({
+        remoteBefore: pick(comparison.remote, wanted),
+        ...{ error: null, errorCode: null },
+      }));
+      for (const conflict of conflicts) queue.move([conflict.change], 'conflict', conflictPatch(conflict));
+      if (notFound) queue.move(notFound.changes, 'failed', notFoundPatch(notFound));
       // A new sheet, made to decide the conflict, needs the values of today.
-      if (comparison.conflicts.length > 0 && !remote.notFound && remote.listed)
-        await refresh(this.#context, entityType, [id]);
+      if (conflicts.length > 0 && !remote.notFound && remote.listed)
+        await refresh(this.context, entityType, [id]);
       comparisons.push(comparison);
     }
     if (unread.size > 0) notes.push(`${unread.size} could not be read from the API and stay in the queue`);
     return comparisons;
-  }
-
-  #settle({ unchanged, conflicts, notFound, remote }: Comparison): void {
-    const { queue } = this.#context;
-    queue.move(unchanged, 'unchanged', ({ wanted }) => ({
-      remoteBefore: pick(remote, wanted),
-      ...{ error: null, errorCode: null },
-    }));
-    for (const conflict of conflicts) {
-      queue.move([conflict.change], 'conflict', conflictPatch(conflict));
-    }
-    if (notFound) queue.move(notFound.changes, 'failed', notFoundPatch(notFound));
   }
 
   async #sendTopics(
@@ -152,13 +166,13 @@ export class Sender {
     read: { isFresh: () => boolean; beforeOutage: () => boolean; isCurrent: () => boolean },
     progress: (settled: number) => void,
   ): Promise<void> {
-    await pool(comparisons, this.#context.api.concurrency, async (comparison) => {
-      this.#context.stop.throwIfAborted();
+    await pool(comparisons, this.context.api.concurrency, async (comparison) => {
+      this.context.stop.throwIfAborted();
       if (!read.beforeOutage()) return;
       let current = comparison;
       let { isCurrent } = read;
       if (!read.isFresh()) {
-        isCurrent = untilOutage(this.#context);
+        isCurrent = untilOutage(this.context);
         const changes = new Map([[comparison.entityId, [...(comparison.send?.changes ?? [])]]]);
         const [again] = await this.#compareAll('topic', changes);
         if (!again) return;
@@ -168,16 +182,6 @@ export class Sender {
       const delivered = delivery && (await this.#storeAndSend(delivery, [current], isCurrent));
       if (delivered?.kind !== 'unsent') progress(1);
     });
-  }
-
-  async #sendCompanies(
-    comparisons: readonly Comparison[],
-    isCurrent: () => boolean,
-    progress: (settled: number) => void,
-  ): Promise<void> {
-    for (const together of inRequests(comparisons, companiesPerRequest)) {
-      await this.#sendTogether(together, isCurrent, progress, { inARow: 0 });
-    }
   }
 
   /**
@@ -190,7 +194,7 @@ export class Sender {
     progress: (settled: number) => void,
     refusals: { inARow: number },
   ): Promise<void> {
-    const { queue, stop } = this.#context;
+    const { queue, stop } = this.context;
     const delivery = companyDelivery(comparisons);
     if (!delivery) return;
     stop.throwIfAborted();
@@ -202,7 +206,7 @@ export class Sender {
     if (delivered.kind !== 'split') return progress(comparisons.length);
     if (refusals.inARow > maxRefusals) {
       const still = delivery.changes.filter(({ id }) => queue.get(id)?.status === 'queued');
-      failRejected(this.#context, still, delivered.error);
+      failRejected(this.context, still, delivered.error);
       return progress(comparisons.length);
     }
     // Under their new keys: the API may not have released the old one.
@@ -213,38 +217,59 @@ export class Sender {
     await this.#sendTogether(requeued.slice(half), isCurrent, progress, refusals);
   }
 
-  /** Changes of an endpoint that is broken stay in the queue. */
+  /**
+   * Stores, before the request is sent, its body and key and what the API had before. Changes of an endpoint that is broken
+   * stay in the queue.
+   */
   async #storeAndSend(
     delivery: Delivery,
     comparisons: readonly Comparison[],
     isCurrent: () => boolean,
   ): Promise<Delivered> {
-    const { circuitBreaker, queue } = this.#context;
+    const { circuitBreaker, queue, clock } = this.context;
+    const { key: idempotencyKey, body } = delivery;
     const endpoint = updateEndpoint[delivery.entityType];
     if (circuitBreaker.isOpen(endpoint)) {
       queue.update(delivery.changes, { errorCode: 'not_sent', error: `Not sent: ${brokenText(endpoint)}` });
       return { kind: 'unsent' };
     }
-    const byId = new Map(comparisons.map((one) => [one.entityId, one]));
-    return this.send(this.#store(delivery, byId), isCurrent);
+    const remotes = new Map(comparisons.map(({ entityId, remote }) => [entityId, remote]));
+    const sentAt = iso(clock.now());
+    const changes = queue.move(delivery.changes, 'sending', ({ wanted, entityId, firstSentAt }) => ({
+      ...{ idempotencyKey, body, firstSentAt: firstSentAt ?? sentAt, sentAt },
+      remoteBefore: beforeSending(remotes.get(entityId) ?? {}, wanted),
+      ...{ error: null, errorCode: null },
+    }));
+    return this.#send({ ...delivery, changes }, isCurrent);
   }
 
-  /** Stores, before the request is sent, its body and key and what the API had before. */
-  #store(delivery: Delivery, comparisons: ReadonlyMap<string, Comparison>): Delivery {
-    const now = new Date(this.#context.clock.now()).toISOString();
-    const changes = this.#context.queue.move(
-      delivery.changes,
-      'sending',
-      ({ wanted, entityId, firstSentAt }) => ({
-        idempotencyKey: delivery.key,
-        body: delivery.body,
-        firstSentAt: firstSentAt ?? now,
-        sentAt: now,
-        remoteBefore: beforeSending(comparisons.get(entityId)?.remote ?? {}, wanted),
-        ...{ error: null, errorCode: null },
-      }),
-    );
-    return { ...delivery, changes };
+  /** Sends a request whose changes are stored as `sending`, while `isCurrent` says that it may be sent. */
+  async #send(delivery: Delivery, isCurrent: () => boolean): Promise<Delivered> {
+    const { queue } = this.context;
+    return this.attempts.during(delivery, async (sent) => {
+      const still = () => delivery.changes.filter(({ id }) => queue.get(id)?.status === 'sending');
+      try {
+        const delivered = await deliver(this.context, delivery, isCurrent, sent);
+        if (delivered.kind === 'unsent') queue.move(still(), 'queued', neverSent);
+        if (delivered.kind === 'waiting') for (const { id } of delivery.changes) this.#waiting.add(id);
+        return delivered;
+      } catch (error) {
+        const isRefused = error instanceof RefusedError;
+        if (isRefused || error instanceof OutageError || error instanceof StoppedError) {
+          const reason = isRefused ? { error: error.message, errorCode: 'refused' } : {};
+          // Surely not applied: it goes back into the queue, where it can be coalesced or cancelled.
+          if (!sent.inDoubt && !sent.accepted) queue.move(still(), 'queued', { ...neverSent, ...reason });
+          else if (isRefused) {
+            const text = `It was sent, and may have been applied; then ${error.message}. The next push reads what the API has`;
+            queue.update(still(), { error: text, errorCode: 'no_answer' });
+          }
+        }
+        throw error;
+      } finally {
+        const { made } = sent;
+        if (made > 0) queue.update(delivery.changes, ({ attempts }) => ({ attempts: attempts + made }));
+      }
+    });
   }
 }
 
@@ -271,11 +296,6 @@ export function queuedById(
   return groupBy(queued, ({ entityId }) => entityId);
 }
 
-/** The names of all fields that the changes set. */
-export function fieldsIn(changes: readonly Change[]): string[] {
-  return [...new Set(changes.flatMap(({ wanted }) => Object.keys(wanted)))];
-}
-
 /**
  * What was read is compared and sent within this time, or read again: a colleague's change in between would be overwritten.
  * Less would read every entity of a large sheet twice at 120 requests a minute.
@@ -289,10 +309,6 @@ function portionSize({ config: { rateLimit } }: PushContext): number {
 }
 
 const saveAttemptsSql = sqlFile('push/save_attempts');
-
-function doubtText({ message }: RefusedError): string {
-  return `It was sent, and may have been applied; then ${message}. The next push reads what the API has`;
-}
 
 /** Records every request that sends changes: rows of `ops.change_attempts`, one for each change in the request. */
 export class AttemptLog {
@@ -320,16 +336,10 @@ export class AttemptLog {
     else if (mayBeApplied(attempt.errorKind)) entry.inDoubt = true;
     for (const { id } of entry.delivery.changes) {
       this.#rows.push({
-        changeId: id,
-        at: attempt.startedAt.toISOString(),
-        attempt: entry.made,
-        idempotencyKey: entry.delivery.key,
-        method: attempt.method,
-        path: attempt.path,
-        status: attempt.status ?? null,
-        errorCode: attempt.errorKind ?? null,
-        requestId: attempt.requestId ?? null,
-        ms: attempt.ms,
+        ...{ changeId: id, at: attempt.startedAt.toISOString(), attempt: entry.made },
+        ...{ idempotencyKey: entry.delivery.key, method: attempt.method, path: attempt.path },
+        ...{ status: attempt.status ?? null, errorCode: attempt.errorKind ?? null },
+        ...{ requestId: attempt.requestId ?? null, ms: attempt.ms },
       });
     }
   }
@@ -342,4 +352,13 @@ export class AttemptLog {
       await tx.run(saveAttemptsSql, { attempts: JSON.stringify(rows), run_id: runId });
     });
   }
+}
+
+/** The requests that were sent and not settled, each with all its changes, oldest first. */
+export function unansweredDeliveries({ queue }: { readonly queue: Pick<Queue, 'withStatus'> }): Delivery[] {
+  const byKey = groupBy(queue.withStatus('sending'), ({ idempotencyKey }) => idempotencyKey);
+  return [...byKey].flatMap(([key, changes]) => {
+    const [first] = changes;
+    return first?.body ? { entityType: first.entityType, key, body: first.body, changes, again: true } : [];
+  });
 }

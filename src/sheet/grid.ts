@@ -1,5 +1,4 @@
 import { UsageError } from '../base/errors.js';
-import { cellAddress, columnLetters, type Range } from './cell-address.js';
 
 /**
  * The cell of a formula that was saved without its result, as many libraries do. It is a text, like the errors of
@@ -21,7 +20,6 @@ export interface GridRow {
 export interface Grid {
   /** The header as written, trimmed; '' for a column without one. No name occurs twice, whatever its case. */
   readonly columns: readonly string[];
-  /** The row of the header. */
   readonly headerRow: number;
   /** Every row that is not blank, in order. */
   readonly rows: readonly GridRow[];
@@ -226,4 +224,81 @@ function named(cell: Cell): string {
     : String(cell)
         .replace(/^\uFEFF/, '')
         .trim();
+}
+
+/** The sheet of a workbook with the instructions for the other one; never read as data. */
+export const howToSheet = 'How to use';
+
+/** One column of a sheet that we write. */
+export interface SheetColumn {
+  /** The header, and the name under which other columns refer to it. */
+  readonly key: string;
+  /** In characters; default 14, and never less than the header and its filter button need. */
+  readonly width?: number;
+  readonly wrap?: boolean;
+  /** How a workbook shows its cells; in a CSV file a time is ISO 8601 in UTC, and a boolean TRUE or FALSE. */
+  readonly type: 'text' | 'number' | 'count' | 'boolean' | 'time' | 'date';
+  /** The only allowed values; a workbook offers them as a list and refuses others. */
+  readonly allowed?: readonly string[];
+  /** For a column to edit: a workbook marks the cells that differ from those of column `base`. */
+  readonly edited?: { readonly base: string };
+  /** Small and pale: for programs, not for people. */
+  readonly faint?: boolean;
+  /** Not shown in a workbook until somebody unhides it. */
+  readonly hidden?: boolean;
+}
+
+/** A sheet to write. */
+export interface SheetSpec {
+  /** The name of the sheet within a workbook; at most 31 characters. */
+  readonly name: string;
+  /** When one of them is to be edited, a workbook colours those, and all others are grey. */
+  readonly columns: readonly SheetColumn[];
+  /** Cells in the order of the columns; missing ones at the end are empty. */
+  readonly rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>;
+  /** How many columns at the left stay in view when a workbook is scrolled. */
+  readonly frozenColumns?: number;
+  /** Paragraphs of a sheet "How to use" in front of the table; the first is its title. A CSV file has none. */
+  readonly howTo?: readonly string[];
+}
+
+export interface WriteOptions {
+  readonly overwrite?: boolean;
+}
+
+/** The letters of a column: 0 is A, 26 is AA. */
+export function columnLetters(index: number): string {
+  const rest = Math.floor(index / 26);
+  return (rest > 0 ? columnLetters(rest - 1) : '') + String.fromCharCode(65 + (index % 26));
+}
+
+/** `B7` for column 1 in row 7. */
+export function cellAddress(column: number, row: number): string {
+  return `${columnLetters(column)}${row}`;
+}
+
+/** The column (from 0) and row (from 1) of `B7` or `$B$7`; undefined when the text is not an address. */
+export function parseAddress(text: string): { column: number; row: number } | undefined {
+  const parts = /^\$?([A-Z]{1,7})\$?([0-9]{1,9})$/i.exec(text);
+  const [letters, digits] = [parts?.[1], parts?.[2]];
+  if (letters === undefined || digits === undefined) return undefined;
+  let column = 0;
+  for (const letter of letters.toUpperCase()) column = column * 26 + letter.charCodeAt(0) - 64;
+  return { column: column - 1, row: Number(digits) };
+}
+
+/** A rectangle of cells, corners included; columns from 0, rows from 1. */
+export interface Range {
+  readonly text: string;
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** The rectangle of `B2:D2`; undefined when the text is not a range. */
+export function parseRange(text: string): Range | undefined {
+  const [from = '', to = from] = text.split(':');
+  const [a, b] = [parseAddress(from), parseAddress(to)];
+  return a && b && { text, left: a.column, top: a.row, right: b.column, bottom: b.row };
 }

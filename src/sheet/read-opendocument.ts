@@ -1,7 +1,14 @@
-import { cellAddress, type Range } from './cell-address.js';
-import { dateOfDuration, dateOfIso } from './cell-dates.js';
-import { withoutMark } from './formula-injection.js';
-import { type Cell, type GridBuilder, maxColumns, noResult, saveAsHint, sheetError } from './grid.js';
+import { dateOfDuration, dateOfIso, withoutMark } from './cells.js';
+import {
+  type Cell,
+  cellAddress,
+  type GridBuilder,
+  maxColumns,
+  noResult,
+  type Range,
+  saveAsHint,
+  sheetError,
+} from './grid.js';
 import { MalformedXml, readXml } from './xml.js';
 import { encryptedError, type Zip } from './zip.js';
 

@@ -3,18 +3,16 @@ import type { FileHandle } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { columnLetters } from './cell-address.js';
-import { workbookText } from './cell-text.js';
-import { howToSheet } from './spec.js';
-import { escapedAttribute, escapedText, Styles } from './workbook-styles.js';
+import { UsageError } from '../base/errors.js';
+import { workbookText } from './cells.js';
 import {
-  landscapePages,
-  listsSheet,
-  type TableSheet,
-  textCell,
-  Worksheet,
-  worksheetStart,
-} from './worksheet.js';
+  type Cell,
+  columnLetters,
+  howToSheet,
+  lastRowNumber,
+  type SheetColumn,
+  type SheetSpec,
+} from './grid.js';
 
 /** What was written of a table. */
 export interface WrittenTable {
@@ -26,14 +24,13 @@ export interface WrittenTable {
 /** A sheet of the workbook, and its content when its turn comes. */
 interface Part {
   readonly name: string;
-  readonly hidden?: boolean;
   readonly xml: () => AsyncIterable<string> | Iterable<string>;
   readonly table?: Worksheet;
 }
 
 /**
- * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, the
- * tables, and a hidden sheet for long lists. It opens at the first table. Rows are read while they are written, so a
+ * Writes a workbook with a sheet for each table, in this order: "How to use" when the first table has instructions, and the
+ * tables. It opens at the first table. Rows are read while they are written, so a
  * table of any size takes a few MB. (write-excel-file keeps every cell and the whole XML: 350 MB for 20,000 rows.)
  */
 export async function writeWorkbook(
@@ -42,46 +39,25 @@ export async function writeWorkbook(
 ): Promise<readonly WrittenTable[]> {
   const styles = new Styles();
   const sheets = tables.map((table) => new Worksheet(table, styles));
-  await writeZip(file, entriesOf(partsOf(sheets, styles), styles));
-  return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
-}
-
-function partsOf(sheets: readonly Worksheet[], styles: Styles): Part[] {
-  const howTo = sheets[0]?.sheet.howTo;
-  const lists: (readonly string[])[] = [];
-  const tables = sheets.map((table, at): Part => {
-    const firstList = lists.length;
-    lists.push(...table.longLists);
-    return { name: table.sheet.name, table, xml: () => table.xml({ selected: at === 0, firstList }) };
-  });
-  return [
+  const howTo = tables[0]?.howTo;
+  const parts: Part[] = [
     ...(howTo ? [{ name: howToSheet, xml: () => howToXml(howTo, styles) }] : []),
-    ...tables,
-    ...(lists.length > 0 ? [{ name: listsSheet, hidden: true, xml: () => listsXml(lists) }] : []),
+    ...sheets.map((table, at) => ({ name: table.sheet.name, table, xml: () => table.xml(at === 0) })),
   ];
-}
-
-type Entries = readonly (readonly [path: string, content: () => AsyncIterable<string> | Iterable<string>])[];
-
-/** The files of the workbook. What names the ranges and the looks comes after the sheets that they are about. */
-function entriesOf(parts: readonly Part[], styles: Styles): Entries {
-  return [
+  const paths = parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const);
+  // What names the ranges and the looks comes after the sheets that they are about.
+  await writeZip(file, [
     ['[Content_Types].xml', () => [contentTypes(parts.length)]],
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
     ...parts.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml] as const),
     ['xl/styles.xml', () => [styles.xml()]],
     ['xl/workbook.xml', () => [workbookXml(parts)]],
-    [
-      'xl/_rels/workbook.xml.rels',
-      () => [
-        relations([
-          ...parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const),
-          ['styles', 'styles.xml'],
-        ]),
-      ],
-    ],
-  ];
+    ['xl/_rels/workbook.xml.rels', () => [relations([...paths, ['styles', 'styles.xml']])]],
+  ]);
+  return sheets.map(({ rows, cutCells }) => ({ rows, cutCells }));
 }
+
+type Entries = readonly (readonly [path: string, content: Part['xml']])[];
 
 /** Writes a zip. Each file is made when those before it are written. */
 async function writeZip(file: FileHandle, entries: Entries): Promise<void> {
@@ -127,28 +103,13 @@ function* howToXml([title = '', ...steps]: readonly string[], styles: Styles): G
   yield `</sheetData>${landscapePages}</worksheet>`;
 }
 
-/** Lists side by side, one in each column. */
-function* listsXml(lists: readonly (readonly string[])[]): Generator<string> {
-  yield `${worksheetStart}<sheetData>`;
-  for (let row = 0; row < Math.max(...lists.map(({ length }) => length)); row++) {
-    const cells = lists.flatMap((list, at) => {
-      const text = list[row];
-      if (text === undefined) return [];
-      return [textCell(`${columnLetters(at)}${row + 1}`, 0, workbookText(text, { exact: true }).text)];
-    });
-    yield `<row r="${row + 1}">${cells.join('')}</row>`;
-  }
-  yield '</sheetData></worksheet>';
-}
-
 const xmlStart = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 function workbookXml(parts: readonly Part[]): string {
   const sheets = parts.map(
-    ({ name, hidden }, at) =>
-      `<sheet name="${escapedAttribute(name)}" sheetId="${at + 1}"${hidden ? ' state="hidden"' : ''} r:id="rId${at + 1}"/>`,
+    ({ name }, at) => `<sheet name="${escapedAttribute(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
   const names = parts.flatMap(({ name, table }, at) => {
     if (!table || table.sheet.columns.length === 0) return [];
@@ -190,4 +151,460 @@ function relations(targets: readonly (readonly [type: string, target: string])[]
     ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${office}/${type}" Target="${target}"/>`,
   );
   return `${xmlStart}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${all.join('')}</Relationships>`;
+}
+
+/** A table as a sheet of a workbook. */
+export interface TableSheet extends SheetSpec {
+  /** Rows above the header stay blank; default 1. */
+  readonly headerRow?: number;
+  /** Text goes into the cells as it is, for programs, and not with the marks that our reader takes away again. */
+  readonly exactText?: boolean;
+}
+
+/** Grey for what is given, yellow for what can be edited, orange and bold for what was edited. */
+const colours = {
+  header: { fill: 'D9DDE2', color: '333333' },
+  editableHeader: { fill: 'FFC533', color: '1A1A1A' },
+  grey: { fill: 'F3F4F5', color: '4A4A4A' },
+  editable: { fill: 'FFF9E3', color: '1A1A1A' },
+  faint: '8A9099',
+};
+
+/** A header further down is not frozen: it would leave no room for the table. */
+const frozenRows = 5;
+
+/** The last column that a spreadsheet program can show, XFD. */
+const lastColumn = 16_384;
+
+/** Room for the filter button beside a header, in characters. */
+const filterButton = 3;
+
+/** Large enough that a sheet takes few steps, small enough not to matter in memory. */
+const chunkChars = 64 * 1024;
+
+/** Excel accepts a list of up to this many characters in a rule, and splits it at commas. A longer one is not offered. */
+const longestList = 255;
+
+/**
+ * The XML of a sheet with a table, made while its rows come: a frozen header with filters, drop-down lists, colours for
+ * what can be edited, and landscape pages with the header on each. `rows` and `cutCells` are final when `xml` ended.
+ */
+class Worksheet {
+  /** Rows under the header. */
+  rows = 0;
+  /** Cells whose text was too long and was cut. */
+  cutCells = 0;
+  readonly #headerRow: number;
+  readonly #columns: readonly ColumnWriter[];
+
+  constructor(
+    readonly sheet: TableSheet,
+    styles: Styles,
+  ) {
+    this.#headerRow = sheet.headerRow ?? 1;
+    const forEditing = sheet.columns.some(({ edited }) => edited);
+    this.#columns = sheet.columns.map((column, at) => new ColumnWriter(column, at, forEditing, styles));
+    if (sheet.columns.length > lastColumn) throw tooLarge(sheet.name, 'columns', lastColumn);
+  }
+
+  /** Where the table is, header included: A1:D9, or $A$1:$D$9. */
+  range(fixed: '' | '$' = ''): string {
+    const right = columnLetters(Math.max(0, this.sheet.columns.length - 1));
+    return `${fixed}A${fixed}${this.#headerRow}:${fixed}${right}${fixed}${this.#lastRow}`;
+  }
+
+  /** The rows that are printed at the top of each page: $1:$1. */
+  get printedTitles(): string {
+    return `$${this.#headerRow}:$${this.#headerRow}`;
+  }
+
+  /** The sheet, chunk by chunk. */
+  async *xml(selected: boolean): AsyncGenerator<string> {
+    yield this.#top(selected);
+    let text = this.#header();
+    let number = this.#headerRow;
+    for await (const cells of this.sheet.rows) {
+      number++;
+      if (number > lastRowNumber) throw tooLarge(this.sheet.name, 'rows', lastRowNumber - this.#headerRow);
+      this.rows++;
+      text += this.#row(number, cells);
+      if (text.length < chunkChars) continue;
+      yield text;
+      text = '';
+    }
+    yield `${text}</sheetData>${this.#bottom()}</worksheet>`;
+  }
+
+  get #lastRow(): number {
+    return this.#headerRow + this.rows;
+  }
+
+  #top(selected: boolean): string {
+    const columns = this.#columns.map(
+      ({ width, column }, at) =>
+        `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"${column.hidden ? ' hidden="1"' : ''}/>`,
+    );
+    return [
+      worksheetStart,
+      '<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>',
+      `<sheetViews><sheetView${selected ? ' tabSelected="1"' : ''} workbookViewId="0">${this.#panes()}</sheetView></sheetViews>`,
+      columns.length > 0 ? `<cols>${columns.join('')}</cols>` : '',
+      '<sheetData>',
+    ].join('');
+  }
+
+  #panes(): string {
+    const right = Math.min(this.sheet.frozenColumns ?? 0, this.sheet.columns.length);
+    const below = this.#headerRow <= frozenRows ? this.#headerRow : 0;
+    const firstEdited = Math.max(
+      0,
+      this.sheet.columns.findIndex(({ edited }) => edited),
+    );
+    const active = `${columnLetters(Math.max(firstEdited, right))}${this.#headerRow + 1}`;
+    const cell = (pane: string) => `<selection${pane} activeCell="${active}" sqref="${active}"/>`;
+    if (right === 0 && below === 0) return cell('');
+    const pane = right > 0 && below > 0 ? 'bottomRight' : right > 0 ? 'topRight' : 'bottomLeft';
+    const splits = `${right > 0 ? ` xSplit="${right}"` : ''}${below > 0 ? ` ySplit="${below}"` : ''}`;
+    const corner = `${columnLetters(right)}${below + 1}`;
+    return `<pane${splits} topLeftCell="${corner}" activePane="${pane}" state="frozen"/>${cell(` pane="${pane}"`)}`;
+  }
+
+  #header(): string {
+    const row = this.#headerRow;
+    const cells = this.#columns.map(({ column, letters, headerStyle }) =>
+      textCell(`${letters}${row}`, headerStyle, this.#text(column.key)),
+    );
+    return `<row r="${row}" ht="22" customHeight="1">${cells.join('')}</row>`;
+  }
+
+  #row(number: number, cells: readonly Cell[]): string {
+    if (cells.length === 0) return '';
+    let text = '';
+    let lines = 1;
+    for (const [at, column] of this.#columns.entries()) {
+      const cell = cells[at] ?? null;
+      text += this.#cell(`${column.letters}${number}`, cell, column);
+      if (column.column.wrap && typeof cell === 'string')
+        lines = Math.max(lines, linesOf(cell, column.width));
+    }
+    // Excel measures a row without a height when it opens the file, LibreOffice leaves it at one line.
+    const height = lines > 1 ? ` ht="${Math.min(lines, mostLines) * lineHeight}"` : '';
+    return `<row r="${number}"${height}>${text}</row>`;
+  }
+
+  #cell(address: string, cell: Cell, column: ColumnWriter): string {
+    // A cell without a value only shows its column's colours.
+    if (cell === null || cell === '')
+      return column.coloured ? `<c r="${address}" s="${column.style(column.column.type)}"/>` : '';
+    if (typeof cell === 'boolean')
+      return `<c r="${address}" s="${column.style('boolean')}" t="b"><v>${cell ? 1 : 0}</v></c>`;
+    if (typeof cell === 'number' && Number.isFinite(cell)) {
+      const type = column.column.type === 'count' ? 'count' : 'number';
+      return `<c r="${address}" s="${column.style(type)}"><v>${cell}</v></c>`;
+    }
+    if (cell instanceof Date) {
+      const days = daysOf(cell);
+      const midnight = cell.getTime() % 86_400_000 === 0 && column.column.type !== 'time';
+      if (days !== undefined)
+        return `<c r="${address}" s="${column.style(midnight ? 'date' : 'time')}"><v>${days}</v></c>`;
+      return textCell(address, column.style('text'), cell.toISOString());
+    }
+    return textCell(address, column.style('text'), this.#text(String(cell)));
+  }
+
+  #text(text: string): string {
+    const { text: written, cut } = workbookText(text, { exact: this.sheet.exactText ?? false });
+    if (cut) this.cutCells++;
+    return written;
+  }
+
+  /** What follows the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
+  #bottom(): string {
+    const rules = this.#validations();
+    return [
+      this.sheet.columns.length > 0 ? `<autoFilter ref="${this.range()}"/>` : '',
+      ...this.#markedEdits(),
+      rules.length > 0 ? `<dataValidations count="${rules.length}">${rules.join('')}</dataValidations>` : '',
+      landscapePages,
+    ].join('');
+  }
+
+  /** Marks cells that differ from their base as text: an empty cell and an empty text are the same, FALSE and empty are not. */
+  #markedEdits(): string[] {
+    const { columns } = this.sheet;
+    const first = this.#headerRow + 1;
+    return columns.flatMap(({ edited }, at) => {
+      const base = columns.findIndex(({ key }) => key === edited?.base);
+      if (base === -1 || this.#lastRow < first) return [];
+      const letters = columnLetters(at);
+      const formula = escapedText(`$${letters}${first}&""<>$${columnLetters(base)}${first}&""`);
+      return [
+        `<conditionalFormatting sqref="${letters}${first}:${letters}${this.#lastRow}">` +
+          `<cfRule type="expression" dxfId="0" priority="${at + 1}">` +
+          `<formula>${formula}</formula></cfRule></conditionalFormatting>`,
+      ];
+    });
+  }
+
+  #validations(): string[] {
+    const first = this.#headerRow + 1;
+    return this.sheet.columns.flatMap((column, at) => {
+      const choices = column.allowed ?? (column.type === 'boolean' && column.edited ? ['TRUE', 'FALSE'] : []);
+      const list = choices.join(',');
+      const isOffered = list.length <= longestList && !choices.some((one) => /[",]|^\s|\s$/.test(one));
+      if (list === '' || !isOffered) return [];
+      const letters = columnLetters(at);
+      const cells = `${letters}${first}:${letters}${Math.max(this.#lastRow, first)}`;
+      const message = escapedAttribute(`Choose one of: ${choices.join(', ')}`.slice(0, 220));
+      return [
+        `<dataValidation type="list" allowBlank="1" showInputMessage="1" showErrorMessage="1"` +
+          ` errorTitle="${escapedAttribute(column.key.slice(0, 31))}" error="${message}" sqref="${cells}">` +
+          `<formula1>${escapedText(`"${list}"`)}</formula1></dataValidation>`,
+      ];
+    });
+  }
+}
+
+/** What a column's cells have in common. */
+class ColumnWriter {
+  readonly letters: string;
+  readonly width: number;
+  readonly headerStyle: number;
+  /** Whether a cell without a value has colours as well. */
+  readonly coloured: boolean;
+  readonly #styles = new Map<SheetColumn['type'], number>();
+
+  constructor(
+    readonly column: SheetColumn,
+    at: number,
+    private readonly forEditing: boolean,
+    private readonly all: Styles,
+  ) {
+    const { key, width = 14, edited } = column;
+    this.letters = columnLetters(at);
+    this.width = Math.max(width, key.length + filterButton);
+    this.coloured = forEditing;
+    this.headerStyle = all.of({
+      ...(edited ? colours.editableHeader : colours.header),
+      ...{ bold: true, format: '@', vertical: 'center', lines: true },
+    });
+  }
+
+  style(type: SheetColumn['type']): number {
+    const known = this.#styles.get(type);
+    if (known !== undefined) return known;
+    const { edited, wrap, faint } = this.column;
+    const style = this.all.of({
+      ...(this.forEditing && { ...(edited ? colours.editable : colours.grey), lines: true }),
+      ...(faint && { color: colours.faint, size: 9 }),
+      ...(type in formats && { format: formats[type] }),
+      ...(type === 'boolean' && { align: 'center' }),
+      // A number at the edge of its cell runs into the text beside it.
+      ...(type === 'count' && { align: 'right', indent: 1 }),
+      ...(wrap && { wrap }),
+      vertical: 'top',
+    });
+    this.#styles.set(type, style);
+    return style;
+  }
+}
+
+/** Text has a format of its own, so that editing it does not turn it into a formula. */
+const formats: Readonly<Partial<Record<SheetColumn['type'], string>>> = {
+  text: '@',
+  count: '#,##0',
+  // Under the general format, LibreOffice shows some booleans as 0 and 1. Under this one, it saves them as 0 and 1.
+  boolean: '"TRUE";"TRUE";"FALSE"',
+  date: 'yyyy-mm-dd',
+  time: 'yyyy-mm-dd hh:mm:ss',
+};
+
+const worksheetStart = `${xmlStart}<worksheet xmlns="${main}">`;
+
+/** All columns on the width of a page, as many pages as the rows need. */
+const landscapePages =
+  '<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.6" header="0.3" footer="0.3"/>' +
+  '<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/>' +
+  '<headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter>';
+
+/** A text cell. The text is in the cell itself: a table of all texts would be in memory until the end. */
+function textCell(address: string, style: number, text: string): string {
+  const space = /^\s|\s$|\s\s|[\n\t]/.test(text) ? ' xml:space="preserve"' : '';
+  return `<c r="${address}" s="${style}" t="inlineStr"><is><t${space}>${escapedText(text)}</t></is></c>`;
+}
+
+/** Points of a line of text. */
+const lineHeight = 15;
+
+/** A row is not higher than this: a single long text would fill the window. */
+const mostLines = 8;
+
+/** The lines that a text needs in a column, wrapped between words: an estimate, because only a font knows. */
+function linesOf(text: string, width: number): number {
+  // A column is measured in digits, and letters are narrower on average.
+  const room = width * 1.14;
+  let lines = 0;
+  for (const paragraph of text.split('\n', mostLines)) {
+    let used = 0;
+    lines++;
+    for (const word of paragraph.split(' ')) {
+      const length = widthOf(word);
+      if (used > 0 && used + 1 + length > room) {
+        lines++;
+        used = 0;
+      }
+      used += (used > 0 ? 1 : 0) + length;
+      lines += Math.floor(used / room);
+      used %= room;
+    }
+    if (lines >= mostLines) break;
+  }
+  return lines;
+}
+
+/** Chinese, Japanese and Korean characters and emoji are as wide as two others. */
+function widthOf(word: string): number {
+  return (
+    word.length +
+    (word.match(/[\u1100-\u11FF\u2E80-\uA4CF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFF60]/g)?.length ?? 0)
+  );
+}
+
+/** The days since 1899-12-30; undefined for a date that spreadsheet programs count differently, or cannot show. */
+function daysOf(date: Date): number | undefined {
+  const days = (date.getTime() - Date.UTC(1899, 11, 30)) / 86_400_000;
+  return days >= 61 && days < 2_958_466 ? days : undefined;
+}
+
+function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageError {
+  const most = limit.toLocaleString('en-US');
+  return new UsageError(`${name} has more than ${most} ${what}, the limit of a sheet in an .xlsx file`, [], {
+    hint: 'Write it as .csv or .parquet, or export a part of it with --query.',
+  });
+}
+
+/** How a cell looks. Colours as `FFC533`. */
+interface Look {
+  readonly fill?: string;
+  readonly color?: string;
+  readonly bold?: boolean;
+  readonly size?: number;
+  /** Excel's format code; `@` is text, which stays text when it is edited. */
+  readonly format?: string;
+  readonly align?: 'left' | 'center' | 'right';
+  readonly indent?: number;
+  readonly vertical?: 'top' | 'center';
+  readonly wrap?: boolean;
+  /** Thin lines around the cell: a fill hides those of the spreadsheet program. */
+  readonly lines?: boolean;
+}
+
+/** Cells that were edited: orange and bold. It is the only look that depends on a condition. */
+const editedLook =
+  '<dxf><font><b/><color rgb="FF1A1A1A"/></font><fill><patternFill><bgColor rgb="FFFFAB40"/></patternFill></fill></dxf>';
+
+const line = '<color rgb="FFD5D8DC"/>';
+const lines = `<border><left style="thin">${line}</left><right style="thin">${line}</right><top style="thin">${line}</top><bottom style="thin">${line}</bottom><diagonal/></border>`;
+
+/** The first number for a format code of one's own. */
+const firstOwnFormat = 164;
+
+/** The looks of a workbook, numbered as they are asked for: cells refer to a look by its number. */
+class Styles {
+  readonly #fonts = new Numbered([fontXml({})]);
+  // The format reserves the first two fills.
+  readonly #fills = new Numbered([
+    '<fill><patternFill patternType="none"/></fill>',
+    '<fill><patternFill patternType="gray125"/></fill>',
+  ]);
+  readonly #borders = new Numbered(['<border><left/><right/><top/><bottom/><diagonal/></border>', lines]);
+  readonly #formats = new Numbered([]);
+  readonly #cells = new Numbered(['<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>']);
+
+  /** The number of a look. */
+  of({ fill, format, align, indent, vertical, wrap, lines: hasLines, ...font }: Look): number {
+    const fontId = this.#fonts.of(fontXml(font));
+    const fillId =
+      fill === undefined
+        ? 0
+        : this.#fills.of(
+            `<fill><patternFill patternType="solid"><fgColor rgb="FF${fill}"/></patternFill></fill>`,
+          );
+    const numbers =
+      format === undefined
+        ? ''
+        : ` numFmtId="${firstOwnFormat + this.#formats.of(format)}" applyNumberFormat="1"`;
+    const alignment = [
+      ...(align ? [`horizontal="${align}"`] : []),
+      ...(indent ? [`indent="${indent}"`] : []),
+      ...(vertical ? [`vertical="${vertical}"`] : []),
+      ...(wrap ? ['wrapText="1"'] : []),
+    ].join(' ');
+    return this.#cells.of(
+      `<xf${numbers} fontId="${fontId}" fillId="${fillId}" borderId="${hasLines ? 1 : 0}" xfId="0"` +
+        ' applyFont="1" applyFill="1" applyBorder="1" applyAlignment="1">' +
+        `<alignment ${alignment}/></xf>`,
+    );
+  }
+
+  /** The content of xl/styles.xml, when every look has its number. */
+  xml(): string {
+    const formats = this.#formats.all.map(
+      (code, at) => `<numFmt numFmtId="${firstOwnFormat + at}" formatCode="${escapedAttribute(code)}"/>`,
+    );
+    return [
+      `${xmlStart}<styleSheet xmlns="${main}">`,
+      formats.length > 0 ? list('numFmts', formats) : '',
+      list('fonts', this.#fonts.all),
+      list('fills', this.#fills.all),
+      list('borders', this.#borders.all),
+      list('cellStyleXfs', ['<xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>']),
+      list('cellXfs', this.#cells.all),
+      list('cellStyles', ['<cellStyle name="Normal" xfId="0" builtinId="0"/>']),
+      list('dxfs', [editedLook]),
+      '</styleSheet>',
+    ].join('');
+  }
+}
+
+/** Texts, each with the number of the place where it first occurred. */
+class Numbered {
+  readonly #numbers: Map<string, number>;
+
+  constructor(first: readonly string[]) {
+    this.#numbers = new Map(first.map((text, at) => [text, at]));
+  }
+
+  of(text: string): number {
+    const known = this.#numbers.get(text);
+    if (known !== undefined) return known;
+    const number = this.#numbers.size;
+    this.#numbers.set(text, number);
+    return number;
+  }
+
+  get all(): string[] {
+    return [...this.#numbers.keys()];
+  }
+}
+
+function fontXml({ bold, size = 11, color }: Pick<Look, 'bold' | 'size' | 'color'>): string {
+  const colour = color === undefined ? '' : `<color rgb="FF${color}"/>`;
+  return `<font>${bold ? '<b/>' : ''}<sz val="${size}"/>${colour}<name val="Calibri"/><family val="2"/></font>`;
+}
+
+function list(name: string, items: readonly string[]): string {
+  return `<${name} count="${items.length}">${items.join('')}</${name}>`;
+}
+
+/** Text within XML. */
+function escapedText(text: string): string {
+  return /[&<>]/.test(text)
+    ? text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+    : text;
+}
+
+/** Text within the quotes of an attribute. */
+function escapedAttribute(text: string): string {
+  return escapedText(text).replaceAll('"', '&quot;');
 }

@@ -1,11 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { extname } from 'node:path';
-import { UsageError } from '../base/errors.js';
-import { cutToCell, withoutControls } from './cell-text.js';
-import { neutralized } from './formula-injection.js';
-import type { Cell, Grid, GridRow, Separator } from './grid.js';
-import type { SheetColumn, SheetSpec, WriteOptions } from './spec.js';
-import { writeSheetFile } from './write-file.js';
+import { dirname, extname, resolve } from 'node:path';
+import { writeAtomically } from '../base/atomic-file.js';
+import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/errors.js';
+import { cutToCell, neutralized, withoutControls } from './cells.js';
+import type { Cell, Grid, GridRow, Separator, SheetColumn, SheetSpec, WriteOptions } from './grid.js';
 import { writeWorkbook } from './write-workbook.js';
 
 /** A column that is added to the right of a person's own. */
@@ -21,13 +20,13 @@ export interface AddedColumn {
  */
 export async function writeSheet(out: string, sheet: SheetSpec, options: WriteOptions = {}): Promise<void> {
   const ending = extname(out).toLowerCase();
-  if (ending === '.xlsx')
-    return writeSheetFile(out, options, async (file) => {
-      await writeWorkbook(file, [sheet]);
-    });
-  if (ending === '.csv')
-    return writeSheetFile(out, options, (file) => writeDelimited(file, lines(sheet), { separator: ',' }));
-  throw wrongEnding(out, '.xlsx or .csv');
+  if (ending === '.xlsx') return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
+  if (ending !== '.csv') throw wrongEnding(out, '.xlsx or .csv');
+  const rows = (async function* () {
+    yield sheet.columns.map(({ key }) => key);
+    for await (const row of sheet.rows) yield sheet.columns.map((_, at) => row[at] ?? null);
+  })();
+  return writeSheetFile(out, options, (file) => writeDelimited(file, rows, { separator: ',' }));
 }
 
 /**
@@ -56,7 +55,7 @@ export async function writeGrid(
     const headerRow = Math.max(1, grid.headerRow);
     const sample = grid.rows.slice(0, measuredRows).map(cellsOf);
     const columns = header.map((key, at): SheetColumn => {
-      const longest = longestText(sample, at);
+      const longest = sample.reduce((most, row) => Math.max(most, shownLength(row[at] ?? null)), 0);
       return {
         ...{ key, type: 'text', width: Math.min(longest + 2, widest), wrap: longest + 2 > widest },
         hidden: options.hidden?.(key) ?? false,
@@ -64,9 +63,7 @@ export async function writeGrid(
     });
     const rows = withBlankRows(grid.rows, grid.headerRow + 1, cellsOf);
     const sheet = { name: 'Result', columns, rows, headerRow };
-    return writeSheetFile(out, options, async (file) => {
-      await writeWorkbook(file, [sheet]);
-    });
+    return writeSheetFile(out, options, (file) => writeWorkbook(file, [sheet]));
   }
   if (ending !== '.csv' && ending !== '.tsv') throw wrongEnding(out, '.xlsx, .csv or .tsv');
   const separator = ending === '.tsv' ? '\t' : (grid.separator ?? ',');
@@ -85,24 +82,13 @@ const widest = 44;
 /** Rows that decide how wide a column is. */
 const measuredRows = 1000;
 
-/** Characters of the longest text of a column, as a spreadsheet program shows it. */
-function longestText(rows: readonly (readonly Cell[])[], column: number): number {
-  let longest = 0;
-  for (const row of rows) {
-    const cell = row[column] ?? null;
-    const shown = cell instanceof Date ? '2026-01-01 00:00:00' : String(cell ?? '');
-    longest = Math.max(longest, shown.length);
-  }
-  return longest;
+/** The characters of a cell, as a spreadsheet program shows it. */
+function shownLength(cell: Cell): number {
+  return cell instanceof Date ? '2026-01-01 00:00:00'.length : String(cell ?? '').length;
 }
 
 function wrongEnding(out: string, endings: string): UsageError {
   return new UsageError(`${out} must end in ${endings}`, [], { hint: 'The ending decides the format.' });
-}
-
-async function* lines({ columns, rows }: SheetSpec): AsyncGenerator<readonly Cell[]> {
-  yield columns.map(({ key }) => key);
-  for await (const row of rows) yield columns.map((_, at) => row[at] ?? null);
 }
 
 /** The rows, with an empty one for each number that is missing. */
@@ -153,4 +139,47 @@ function delimitedCell(cell: Cell, { separator, numbersAsText }: DelimitedOption
   const text = isHarmless ? cell : cutToCell(neutralized(withoutControls(cell)));
   const needsQuotes = text.includes(separator) || /["\r\n]|^\s|\s$/.test(text);
   return needsQuotes ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * Writes a sheet's file, which appears whole or not at all. Raises UsageError when `out` already exists (without
+ * `overwrite`) or its folder does not, and StorageError when the disk is full or the folder cannot be written to.
+ */
+export async function writeSheetFile(
+  out: string,
+  options: WriteOptions,
+  write: (file: FileHandle) => Promise<unknown>,
+): Promise<void> {
+  const path = resolve(out);
+  if (!existsSync(dirname(path))) throw new UsageError(`the folder ${dirname(path)} does not exist`);
+  refuseExisting(path, options);
+  try {
+    await writeAtomically(path, async (file) => {
+      await write(file);
+      // Collecting the rows may have taken a while.
+      refuseExisting(path, options);
+    });
+  } catch (error) {
+    throw writeError(path, error);
+  }
+}
+
+function refuseExisting(path: string, { overwrite }: WriteOptions): void {
+  if (!overwrite && existsSync(path))
+    throw new UsageError(`${path} already exists`, [], { hint: 'Name another file, or pass --force.' });
+}
+
+function writeError(path: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (error instanceof SignalhouseError || typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return error;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new StorageError(
+    isFull ? `the disk is full: ${path} was not written` : `${path} cannot be written: ${messageOf(error)}`,
+    {
+      hint: isFull
+        ? 'Free some space and run the command again.'
+        : 'Check the permissions of its folder, and whether another program has the file open.',
+      cause: error,
+    },
+  );
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ImportReport } from '../../src/push/import/report.js';
-import type { TitledChange } from '../../src/push/queue/view.js';
-import type { UndoReport } from '../../src/push/undo/prepare.js';
+import type { TitledChange } from '../../src/push/facts.js';
+import type { ImportReport } from '../../src/push/import/preview.js';
+import type { UndoReport } from '../../src/push/undo.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';

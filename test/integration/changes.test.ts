@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ImportReport } from '../../src/push/import/report.js';
-import type { Decision } from '../../src/push/queue/decide.js';
-import type { TitledChange } from '../../src/push/queue/view.js';
+import type { Decision } from '../../src/push/decide.js';
+import type { TitledChange } from '../../src/push/facts.js';
+import type { ImportReport } from '../../src/push/import/preview.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { Cell, Grid } from '../../src/sheet/grid.js';
 import { readSheet } from '../../src/sheet/read.js';

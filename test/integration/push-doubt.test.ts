@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
-import { Queue } from '../../src/push/queue/queue.js';
+import { Queue } from '../../src/push/queue.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { type PlainAnswer, PlainApi, plainCompany, plainTopic, uuid } from '../support/plain-api.js';
 import type { Pulling } from '../support/pulling.js';
@@ -96,7 +96,6 @@ async function hoursLater(hours: number): Promise<void> {
     sentAt: earlier(sentAt),
   }));
   await queue.flush();
-  queue.close();
   await warehouse.close();
   if (hours > 24) answers.clear();
 }

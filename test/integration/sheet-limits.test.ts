@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Cell } from '../../src/sheet/grid.js';
-import type { SheetColumn } from '../../src/sheet/spec.js';
-import type { TableSheet } from '../../src/sheet/worksheet.js';
-import { writeSheetFile } from '../../src/sheet/write-file.js';
-import { writeWorkbook } from '../../src/sheet/write-workbook.js';
+import type { Cell, SheetColumn } from '../../src/sheet/grid.js';
+import { writeSheetFile } from '../../src/sheet/write.js';
+import { type TableSheet, writeWorkbook } from '../../src/sheet/write-workbook.js';
 import { testFolder } from '../support/test-folders.js';
 import { refused } from '../unit/sheet/support.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Status, statuses } from '../../src/push/change.js';
-import { readQueue } from '../../src/push/queue/queue.js';
+import { readQueue } from '../../src/push/queue.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { Pulling, startTown } from '../support/pulling.js';
 import { newChange } from '../support/pushing.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.js';
 import { settled } from '../../src/push/change.js';
-import { type NewChange, Queue } from '../../src/push/queue/queue.js';
+import { type NewChange, Queue } from '../../src/push/queue.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
 import type { Pulling } from '../support/pulling.js';
 import type { Running } from '../support/signalhouse.js';
@@ -66,7 +66,6 @@ export async function queueBeside(dataDir: string, wishes: readonly NewChange[])
     );
     queue.add(fresh);
     await queue.flush();
-    queue.close();
     return fresh.length;
   } finally {
     await warehouse.close();

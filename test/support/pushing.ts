@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
-import type { Change } from '../../src/push/change.js';
-import type { Values } from '../../src/push/fields.js';
-import { type NewChange, Queue, readQueue } from '../../src/push/queue/queue.js';
-import type { PushPreview, PushReport } from '../../src/push/report.js';
+import type { Change, Values } from '../../src/push/change.js';
+import { type NewChange, Queue, readQueue } from '../../src/push/queue.js';
+import type { PushPreview, PushReport } from '../../src/push/run.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { openWarehouse } from '../../src/warehouse/store/open.js';
@@ -119,7 +118,6 @@ export async function enqueue(dataDir: string, wishes: readonly Wish[]): Promise
     const queue = await Queue.open(warehouse, { dataDir }, systemClock);
     const added = queue.add(wishes.map(newChange));
     await queue.flush();
-    queue.close();
     return added;
   } finally {
     await warehouse.close();

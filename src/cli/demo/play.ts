@@ -4,7 +4,7 @@ import { cut } from '../../base/display-width.js';
 import { messageOf } from '../../base/errors.js';
 import { isObject } from '../../base/json.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
-import type { PushReport } from '../../push/report.js';
+import type { PushReport } from '../../push/run.js';
 import type { SyncReport } from '../../sync/report.js';
 import { indent } from '../text/layout.js';
 import { type Children, DemoError } from './children.js';

@@ -1,10 +1,9 @@
 import { cut, widthOf } from '../../base/display-width.js';
 import { count, counted, moment } from '../../base/units.js';
-import type { Change } from '../../push/change.js';
-import type { Value, Values } from '../../push/fields.js';
-import type { PreviewChange } from '../../push/import/report.js';
-import type { Decision } from '../../push/queue/decide.js';
-import type { ChangeAttempt, TitledChange } from '../../push/queue/view.js';
+import type { Change, Value, Values } from '../../push/change.js';
+import type { Decision } from '../../push/decide.js';
+import type { ChangeAttempt, TitledChange } from '../../push/facts.js';
+import type { PreviewChange } from '../../push/import/preview.js';
 import { tableWidth } from '../output.js';
 import { list, pairs, printable, sections, table, wrap } from './layout.js';
 import { some, wide } from './sync-summary.js';

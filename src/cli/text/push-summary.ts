@@ -1,6 +1,6 @@
 import { bytes, count, counted, duration } from '../../base/units.js';
 import type { InboxFile } from '../../push/inbox.js';
-import type { ChangeResult, PushPreview, PushReport } from '../../push/report.js';
+import type { ChangeResult, PushPreview, PushReport } from '../../push/run.js';
 import {
   changed,
   contestedCommands,

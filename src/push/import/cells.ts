@@ -1,5 +1,5 @@
 import { type Cell, noResult } from '../../sheet/grid.js';
-import type { Field, Value } from '../fields.js';
+import type { Field, Value } from '../change.js';
 
 /** What a cell asks for: nothing, a value, or something that is not possible. */
 export type ParsedCell =

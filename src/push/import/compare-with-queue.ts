@@ -1,8 +1,7 @@
-import type { Change } from '../change.js';
-import { groupOf, type Values } from '../fields.js';
-import { contradicts, isContested, isSamePerson } from '../queue/contested.js';
-import { isSame } from '../reconcile.js';
-import type { RequestedChange } from './compare-with-warehouse.js';
+import { type Change, groupOf, type Values } from '../change.js';
+import { isSame } from '../compare.js';
+import { contradicts, isContested, isSamePerson } from '../contested.js';
+import type { RequestedChange } from './match.js';
 
 /** What happens to a requested change, given the changes that are already in the queue. */
 export type QueueComparison =

@@ -1,34 +1,35 @@
 import { type Problem, UsageError } from '../../base/errors.js';
-import { columnLetters } from '../../sheet/cell-address.js';
-import { otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
-import { sheetTables } from '../edit-sheet/columns.js';
-import { type EntityType, type Field, fieldsOf } from '../fields.js';
+import { columnLetters, otherSheetsText, type SheetChoice } from '../../sheet/grid.js';
+import { type EntityType, type Field, fieldsOf } from '../change.js';
+import { sheetTables } from '../edit-sheet.js';
 import { closestMatch, folded, withoutBrackets } from './cells.js';
 
-/** A column that can be edited, and the base column that shows what the person saw in it. */
-export interface EditedColumn {
-  readonly field: Field;
+/** A column of the file: its place, and its header as written. */
+interface Place {
   readonly at: number;
-  /** As written in the file. */
   readonly header: string;
-  readonly base: { readonly at: number; readonly header: string } | null;
+}
+
+/** A column that can be edited, and the base column that shows what the person saw in it. */
+export interface EditedColumn extends Place {
+  readonly field: Field;
+  readonly base: Place | null;
 }
 
 /** What the columns of a file mean. */
 export interface Header {
   readonly entityType: EntityType;
-  readonly id: { readonly at: number; readonly header: string };
+  readonly id: Place;
   readonly edited: readonly EditedColumn[];
   /** The column that says whose row it is: the title of a topic, or the name of a company when the sheet was written. */
-  readonly title: { readonly at: number; readonly header: string } | null;
+  readonly title: Place | null;
   /** The column that says how old the base columns are. */
   readonly baseAt: number | null;
   readonly notes: readonly string[];
 }
 
-interface Column {
-  readonly at: number;
-  readonly header: string;
+interface Column extends Place {
+  /** The header, folded. */
   readonly name: string;
 }
 
@@ -74,67 +75,83 @@ export function parseHeader(columns: readonly string[], source: string, sheets?:
     header === '' ? [] : [{ at, header, name: folded(header) }],
   );
   const { entityType, id } = entityOf(named, file);
+  const fields = fieldsOf[entityType];
   const problems: Problem[] = [];
   const taken = new Set([id.at]);
   const notes: string[] = [];
-  const columnNamed = (wanted: string): Column | undefined => {
-    const [first, second] = named.filter(({ name }) => name === folded(wanted));
-    if (first && second) problems.push(duplicateColumn(first, second, wanted));
-    for (const column of [first, second]) if (column) taken.add(column.at);
+  /** The column that a test finds; a second one is a problem. */
+  const only = (isIt: (column: Column) => boolean, meaning: string): Column | undefined => {
+    const found = named.filter(isIt);
+    const [first, second] = found;
+    if (first && second) {
+      const problem = `and "${first.header}" both mean ${meaning}: rename or delete one of them`;
+      problems.push({ setting: second.header, problem });
+    }
+    for (const { at } of found) taken.add(at);
     return first;
   };
+  const columnNamed = (wanted: string) => only(({ name }) => name === folded(wanted), wanted);
 
-  const edited = fieldsOf[entityType].flatMap((field): EditedColumn[] => {
+  const edited = fields.flatMap((field): EditedColumn[] => {
+    const others = aliases[entityType][field.name] ?? [];
     const proper = columnNamed(field.name);
-    const column = proper ?? aliasOf(entityType, field, named, taken, problems, notes);
-    if (!column) return [];
-    taken.add(column.at);
-    const base = columnNamed(`base_${field.name}`);
-    return [{ field, at: column.at, header: column.header, base: base ? position(base) : null }];
+    const alias = proper
+      ? undefined
+      : only(({ name, at }) => others.includes(name) && !taken.has(at), field.name);
+    if (alias) notes.push(`The column "${alias.header}" was read as ${field.name}.`);
+    const column = proper ?? alias;
+    return column ? [{ field, ...column, base: columnNamed(`base_${field.name}`) ?? null }] : [];
   });
+  const isEdited = (wanted: string) => edited.some(({ field }) => field.name === wanted);
   const baseAt = columnNamed('base_updated_at');
   const title = titleNames[entityType]
-    .flatMap((wanted) => named.find(({ name, at }) => name === wanted && !isEdited(edited, at)) ?? [])
+    .flatMap(
+      (wanted) => named.find(({ name, at }) => name === wanted && !edited.some((one) => one.at === at)) ?? [],
+    )
     .at(0);
   const generated = new Set(
     [...sheetTables[entityType].context.map(({ key }) => key), ...resultNames].map(folded),
   );
-  const bases = fieldsOf[entityType].flatMap(({ name }) => {
+  const bases = fields.flatMap(({ name }) => {
     const base = columnNamed(`base_${name}`);
-    return base && !edited.some(({ field }) => field.name === name) ? [{ name, base }] : [];
+    return base && !isEdited(name) ? [{ name, base }] : [];
   });
   const extra = named.filter(({ at, name }) => !taken.has(at) && at !== title?.at && !generated.has(name));
+  const unnamed = columns.flatMap((header, at) =>
+    header === '' ? [`column ${columnLetters(at)} (no name)`] : [],
+  );
   const misspelled = extra.flatMap(({ header }) => {
     const guess = meantBy(header, entityType);
-    const isMissing = guess !== undefined && !edited.some(({ field }) => field.name === guess);
-    return isMissing ? [{ header, guess }] : [];
+    return guess === undefined || isEdited(guess) ? [] : [{ header, guess }];
   });
 
-  if (edited.length === 0 && problems.length === 0)
-    problems.push(nothingToEdit(entityType, columns, misspelled));
-  else {
-    problems.push(...misspelled.map(misspelledColumn));
+  if (edited.length === 0 && problems.length === 0) {
+    const guesses = misspelled.map(({ header, guess }) => `${guess} instead of "${header}"`);
+    const parts = [
+      `none can be changed: add one of ${fields.map(({ name }) => name).join(', ')}`,
+      ...(guesses.length > 0 ? [`did you mean ${guesses.join(', ')}?`] : []),
+      ...(unnamed.length > 0 ? [`these have no name: ${unnamed.join(', ')}`] : []),
+    ];
+    problems.push({ setting: 'columns', problem: parts.join('; ') });
+  } else {
+    for (const { header: setting, guess } of misspelled) {
+      const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
+      problems.push({ setting, problem });
+    }
     // A sheet to edit has both columns, so that one was renamed, unless there is no column that it could be.
-    const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed(columns)];
-    for (const { name, base } of bases)
-      if (candidates.length > 0 && !misspelled.some(({ guess }) => guess === name))
-        problems.push(renamedColumn(name, base, candidates));
+    const candidates = [...extra.map(({ header }) => `"${header}"`), ...unnamed];
+    for (const { name, base } of bases) {
+      if (candidates.length === 0 || misspelled.some(({ guess }) => guess === name)) continue;
+      const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
+      problems.push({ setting: base.header, problem });
+    }
   }
   if (problems.length > 0) throw unclearError(file, problems, entityType);
   if (extra.length > 0) notes.push(`Unused columns: ${extra.map(({ header }) => header).join(', ')}.`);
   return {
-    ...{ entityType, id: position(id), edited, baseAt: baseAt?.at ?? null, notes },
-    title: title ? position(title) : null,
+    ...{ entityType, id, edited, baseAt: baseAt?.at ?? null, notes },
+    title: title ?? null,
   };
-}
-
-function isEdited(edited: readonly EditedColumn[], at: number): boolean {
-  return edited.some((column) => column.at === at);
-}
-
-/** The columns without a name, such as a separator, or one whose name was deleted. */
-function unnamed(columns: readonly string[]): string[] {
-  return columns.flatMap((header, at) => (header === '' ? [`column ${columnLetters(at)} (no name)`] : []));
 }
 
 function entityOf(named: readonly Column[], file: NamedFile): { entityType: EntityType; id: Column } {
@@ -169,25 +186,6 @@ function editable(entityType: EntityType, named: readonly Column[]): Column[] {
   return named.filter(({ name }) => names.has(name));
 }
 
-function aliasOf(
-  entityType: EntityType,
-  field: Field,
-  named: readonly Column[],
-  taken: ReadonlySet<number>,
-  problems: Problem[],
-  notes: string[],
-): Column | undefined {
-  const names = aliases[entityType][field.name] ?? [];
-  const [first, second] = named.filter(({ name, at }) => names.includes(name) && !taken.has(at));
-  if (!first) return undefined;
-  if (second) {
-    problems.push(duplicateColumn(first, second, field.name));
-    return undefined;
-  }
-  notes.push(`The column "${first.header}" was read as ${field.name}.`);
-  return first;
-}
-
 /** Columns of the warehouse that resemble one that can be changed, and are not meant for it. */
 const otherColumns: ReadonlySet<string> = new Set([
   ...['archivedat', 'priorityrank', 'frompriority', 'topriority', 'topiclifecyclestate'],
@@ -210,49 +208,6 @@ function meantBy(header: string, entityType: EntityType): string | undefined {
   ]);
   const guess = closestMatch(header, names.flat());
   return guess === undefined ? undefined : fields[names.findIndex((one) => one.includes(guess))]?.name;
-}
-
-function position({ at, header }: Column): { at: number; header: string } {
-  return { at, header };
-}
-
-function duplicateColumn(first: Column, second: Column, name: string): Problem {
-  return {
-    setting: second.header,
-    problem: `and "${first.header}" both mean ${name}: rename or delete one of them`,
-  };
-}
-
-interface Misspelled {
-  readonly header: string;
-  readonly guess: string;
-}
-
-function nothingToEdit(
-  entityType: EntityType,
-  columns: readonly string[],
-  misspelled: readonly Misspelled[],
-): Problem {
-  const names = fieldsOf[entityType].map(({ name }) => name);
-  const guesses = misspelled.map(({ header, guess }) => `${guess} instead of "${header}"`);
-  const hints = [
-    ...(guesses.length > 0 ? [`did you mean ${guesses.join(', ')}?`] : []),
-    ...(unnamed(columns).length > 0 ? [`these have no name: ${unnamed(columns).join(', ')}`] : []),
-  ];
-  return {
-    setting: 'columns',
-    problem: ['none can be changed: add one of '.concat(names.join(', ')), ...hints].join('; '),
-  };
-}
-
-function misspelledColumn({ header, guess }: Misspelled): Problem {
-  const problem = `is not a column that can be changed; did you mean ${guess}? Rename it to that, or, if it is your own column, to something else`;
-  return { setting: header, problem };
-}
-
-function renamedColumn(name: string, base: Column, candidates: readonly string[]): Problem {
-  const problem = `has no column ${name} beside it: rename the one that has its values to ${name} (the sheet has ${candidates.join(', ')}), or delete ${base.header}`;
-  return { setting: base.header, problem };
 }
 
 /** What errors say about where a header is. */

@@ -1,9 +1,9 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Grid, GridRow } from '../../sheet/grid.js';
-import { archivedReason, type Field, type Value, type Values } from '../fields.js';
+import { archivedReason, type Field, type Value, type Values, valueText } from '../change.js';
 import { parseBaseCell, parseCell, textOf, textProblem } from './cells.js';
 import type { EditedColumn, Header } from './header.js';
-import type { ImportProblem } from './report.js';
+import type { ImportProblem } from './preview.js';
 
 /** One field that a row sets. */
 export interface Edit {
@@ -54,10 +54,8 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
   const id = idProblem === null ? idText : null;
   if (idProblem !== null) problems.push(problemAt(row, header.id.header, idText, { problem: idProblem }));
   for (const column of header.edited) {
-    const problem = column.base
-      ? parseWithBase(column, row, edits, baseValues)
-      : parseWithoutBase(column, row, edits);
     const { field } = column;
+    const problem = parseEdit(column, row, edits, baseValues);
     // A reason cannot be kept when the topic leaves the archive, so a bad one does not matter.
     if (!problem || (field.name === archivedReason && edits.archived?.value === false)) continue;
     const isOfBase = problem.column === column.base?.header;
@@ -71,50 +69,39 @@ function parseRow(header: Header, row: GridRow): ParsedRow {
   };
 }
 
-/** Without a base column, every filled cell is an edit. */
-function parseWithoutBase(
-  { field, at, header }: EditedColumn,
-  row: GridRow,
-  edits: Record<string, Edit>,
-): ImportProblem | undefined {
-  const cell = row.cells[at];
-  const result = parseCell(field, cell);
-  const text = textOf(cell);
-  if (result.kind === 'problem') return problemAt(row, header, text, result);
-  if (result.kind === 'value')
-    edits[field.name] = { value: result.value, fromFile: false, row: row.number, header, text };
-  return undefined;
-}
-
-/** With a base column, an edit is a cell that differs from its base. */
-function parseWithBase(
+/** Without a base column, every filled cell is an edit; with one, a cell that differs from its base. */
+function parseEdit(
   { field, at, header, base }: EditedColumn,
   row: GridRow,
   edits: Record<string, Edit>,
   baseValues: Record<string, Value>,
 ): ImportProblem | undefined {
-  const [cell, baseCell] = [row.cells[at], base ? row.cells[base.at] : null];
+  const cell = row.cells[at];
   const text = textOf(cell);
-  const baseProblem = textProblem(textOf(baseCell));
-  if (baseProblem !== null)
-    return problemAt(row, base?.header ?? header, textOf(baseCell), { problem: baseProblem });
-  const baseValue = parseBaseCell(field, baseCell);
+  const from = { fromFile: base !== null, row: row.number, header, text };
+  const result = parseCell(field, cell);
+  if (!base) {
+    if (result.kind === 'value') edits[field.name] = { value: result.value, ...from };
+    return result.kind === 'problem' ? problemAt(row, header, text, result) : undefined;
+  }
+  const baseText = textOf(row.cells[base.at]);
+  const baseProblem = textProblem(baseText);
+  if (baseProblem !== null) return problemAt(row, base.header, baseText, { problem: baseProblem });
+  const baseValue = parseBaseCell(field, row.cells[base.at]);
   if (baseValue === 'damaged') {
     const problem =
       'was edited: base columns hold the values from when the sheet was written; do not edit them';
-    return problemAt(row, base?.header ?? header, textOf(baseCell), { problem });
+    return problemAt(row, base.header, baseText, { problem });
   }
   if (baseValue !== undefined) baseValues[field.name] = baseValue;
-  if (text === textOf(baseCell)) return undefined;
-  const result = parseCell(field, cell);
+  if (text === baseText) return undefined;
   if (result.kind === 'nothing')
     return baseValue === false ? undefined : emptiedProblem(row, header, field.kind);
   // `Unknown` beside the base `unknown` is not an edit either.
   if (field.kind === 'text' && field.allowed && baseValue === parseBaseCell(field, cell)) return undefined;
   if (result.kind === 'problem') return problemAt(row, header, text, result);
   if (result.value === baseValue) return undefined;
-  const seen = baseValue === undefined ? {} : { base: baseValue };
-  edits[field.name] = { value: result.value, ...seen, fromFile: true, row: row.number, header, text };
+  edits[field.name] = { value: result.value, ...(baseValue !== undefined && { base: baseValue }), ...from };
   return undefined;
 }
 
@@ -123,7 +110,7 @@ function emptiedProblem(row: GridRow, header: string, kind: 'text' | 'boolean'):
     kind === 'boolean'
       ? 'was emptied: write FALSE to unset it'
       : 'was emptied, but the API has no documented way to clear it: restore the old value, or set another one';
-  return { row: row.number, column: header, value: null, problem };
+  return problemAt(row, header, null, { problem });
 }
 
 function problemAt(
@@ -143,13 +130,9 @@ function timeOf(text: string | null): string | null {
 }
 
 /** What all rows of a file together say about one topic or company. */
-export interface EntityEdits {
-  readonly id: string;
+export interface EntityEdits extends Omit<RowEdits, 'row'> {
   /** In the order of the file; a change records the first one. */
   readonly rows: readonly number[];
-  readonly edits: Readonly<Record<string, Edit>>;
-  readonly baseValues: Values;
-  readonly baseAt: string | null;
 }
 
 export interface CombinedRows {
@@ -178,7 +161,10 @@ export function combineRows(rows: readonly RowEdits[]): CombinedRows {
 function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
   const edits: Record<string, Edit> = {};
   // Of two bases the newer one is used, so that the order of the rows does not matter.
-  const oldestFirst = [...rows].sort((a, b) => compareByBase(a, b));
+  const oldestFirst = rows
+    .map((one) => ({ one, key: baseKey(one) }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ one }) => one);
   for (const one of oldestFirst) Object.assign(edits, one.edits);
   return {
     id,
@@ -187,11 +173,6 @@ function combined(id: string, rows: readonly RowEdits[]): EntityEdits {
     baseValues: Object.assign({}, ...oldestFirst.map(({ baseValues }) => baseValues)),
     baseAt: oldestFirst.at(-1)?.baseAt ?? null,
   };
-}
-
-function compareByBase(a: RowEdits, b: RowEdits): number {
-  const [one, other] = [baseKey(a), baseKey(b)];
-  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 function baseKey({ baseAt, baseValues }: RowEdits): string {
@@ -217,7 +198,6 @@ function contradictions(rows: readonly RowEdits[]): ImportProblem[] {
 }
 
 function contradiction(one: Edit, other: Edit): ImportProblem {
-  const value = typeof other.value === 'boolean' ? String(other.value).toUpperCase() : String(other.value);
-  const problem = `contradicts row ${other.row}, which sets ${value} for the same id: delete one of them`;
+  const problem = `contradicts row ${other.row}, which sets ${valueText(other.value)} for the same id: delete one of them`;
   return { row: one.row, column: one.header, value: one.text, problem };
 }

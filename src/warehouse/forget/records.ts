@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { appendLine } from '../../base/atomic-file.js';
+import { appendLines, readJsonLines } from '../../base/atomic-file.js';
 import { StorageError } from '../../base/errors.js';
 import type { Statements } from '../store/session.js';
 import { type Fingerprint, Fingerprints } from './fingerprints.js';
@@ -130,22 +129,7 @@ export function forgottenJournalPath(dataDir: string): string {
 
 /** Appends a request; it is on the disk when this returns. */
 export function appendForgotten(dataDir: string, line: JournalLine): void {
-  appendLine(forgottenJournalPath(dataDir), JSON.stringify(line));
-}
-
-/** The requests in the journal. A line that a kill cut off is skipped: nothing was removed because of it. */
-function readJournal(dataDir: string): JournalLine[] {
-  const path = forgottenJournalPath(dataDir);
-  if (!existsSync(path)) return [];
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      try {
-        return line === '' ? [] : [JSON.parse(line) as JournalLine];
-      } catch {
-        return [];
-      }
-    });
+  appendLines(forgottenJournalPath(dataDir), [JSON.stringify(line)]);
 }
 
 /**
@@ -158,7 +142,8 @@ export async function openForgotten(
   dataDir: string,
 ): Promise<{ forgotten: Fingerprints; missing: JournalLine[]; hasLearned: boolean }> {
   const { stored, hasLearned } = await readForgotten(session);
-  const lines = readJournal(dataDir);
+  // A line that a kill cut off is skipped: nothing was removed because of it.
+  const lines = readJsonLines<JournalLine>(forgottenJournalPath(dataDir));
   const [first] = lines;
   if (!first) return { forgotten: stored, missing: [], hasLearned };
   const known = await session.all<{ id: string }>(`SELECT id FROM ops.audit WHERE action = 'forget'`);

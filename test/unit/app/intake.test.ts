@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { intakeOf } from '../../../src/app/intake.js';
 import { UsageError } from '../../../src/base/errors.js';
-import { readQueue } from '../../../src/push/queue/queue.js';
+import { readQueue } from '../../../src/push/queue.js';
 import type { Intake } from '../../../src/serve/http/writes.js';
 import { town } from '../push/import/support.js';
 import { ready } from '../warehouse/support.js';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { appendLine, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
+import { appendLines, writeAtomically, writeAtomicallySync } from '../../../src/base/atomic-file.js';
 
 let folder: string;
 let path: string;
@@ -73,15 +73,15 @@ it('keeps the old file when the writer fails half-way', async () => {
 
 describe('lines that are appended', () => {
   it('make a file for this user alone, and come after each other', () => {
-    appendLine(path, 'one');
-    appendLine(path, 'two');
+    appendLines(path, ['one']);
+    appendLines(path, ['two']);
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   it('come after one that a kill cut off, and leave it on a line of its own', () => {
     writeFileSync(path, 'one\ntw');
-    appendLine(path, 'three');
+    appendLines(path, ['three']);
     expect(readFileSync(path, 'utf8')).toBe('one\ntw\nthree\n');
   });
 });

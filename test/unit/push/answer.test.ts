@@ -1,19 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  afterSending,
-  companyAnswers,
-  shows,
-  statusByReading,
-  topicAnswer,
-} from '../../../src/push/answer.js';
-import type { Change } from '../../../src/push/change.js';
-import type { Values } from '../../../src/push/fields.js';
-
-const change = (wanted: Values, remoteBefore: Values | null): Change =>
-  ({ wanted, base: remoteBefore ?? {}, remoteBefore, baseFrom: 'file', undoes: [] }) as unknown as Change;
-
-const read = (values: Values) => ({ values, listed: false });
+import { companyAnswers, shows, topicAnswer } from '../../../src/push/answer.js';
 
 describe('the answer to a PATCH of a topic', () => {
   test.each([
@@ -68,51 +54,5 @@ describe('the answer to PATCH /companies/bulk', () => {
     const answers = companyAnswers(['1', '2'], { status: 200, body: { results: [result, good('2')] } });
     expect(answers.get('1')?.kind).toBe(kind);
     expect(answers.get('2')).toEqual({ kind: 'entity', body: { id: '2', isVip: true } });
-  });
-});
-
-describe('a read after the request', () => {
-  const { wanted, before } = { wanted: { priority: 'high' }, before: { priority: 'low' } };
-  const unclear = { answered: '200 without a topic', error: null };
-
-  test.each<[string, Values, string, string, string | null]>([
-    ['wanted', { priority: 'high' }, 'wanted', 'applied', null],
-    ['before', { priority: 'low' }, 'before', 'failed', 'not_seen'],
-    ['missing', {}, 'before', 'failed', 'not_seen'],
-    ['other', { priority: 'default' }, 'other', 'conflict', 'conflict'],
-  ])('with the %s value', (_, values, state, status, errorCode) => {
-    expect(afterSending(change(wanted, before), read(values))).toBe(state);
-    const settled = statusByReading(change(wanted, before), read(values), unclear);
-    expect(settled).toMatchObject({ status, patch: { errorCode } });
-    if (errorCode) expect(settled.patch.error).toContain('200 without a topic');
-  });
-
-  test('one of two fields with its wanted value, the other as before: failed, and the text names the second', () => {
-    const both = change(
-      { priority: 'high', lifecycle_state: 'open' },
-      { priority: 'low', lifecycle_state: null },
-    );
-    const { status, patch } = statusByReading(
-      both,
-      read({ priority: 'high', lifecycle_state: null }),
-      unclear,
-    );
-    expect(status).toBe('failed');
-    expect(patch.error).toContain('lifecycle_state is still (none)');
-    expect(patch.error).not.toContain('priority');
-  });
-
-  test('never applied unless every wanted value is shown; never a conflict with the values from before', () => {
-    const values = fc.record({ priority: fc.constantFrom('low', 'high', 'default'), archived: fc.boolean() });
-    fc.assert(
-      fc.property(values, values, values, (want, was, now) => {
-        const { status } = statusByReading(change(want, was), read(now), unclear);
-        const isWanted = (name: 'priority' | 'archived') => now[name] === want[name];
-        const isBefore = (name: 'priority' | 'archived') => now[name] === was[name];
-        const names = ['priority', 'archived'] as const;
-        expect(status === 'applied').toBe(names.every(isWanted));
-        expect(status === 'conflict').toBe(names.some((name) => !isWanted(name) && !isBefore(name)));
-      }),
-    );
   });
 });

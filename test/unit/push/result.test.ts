@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { resultColumns, rowResults } from '../../../src/push/result.js';
+import { writeResults } from '../../../src/push/result.js';
 import { readSheet } from '../../../src/sheet/read.js';
-import { writeGrid } from '../../../src/sheet/write.js';
 import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { newChange } from '../../support/pushing.js';
 import { emptyDir } from '../warehouse/support.js';
@@ -27,9 +26,8 @@ it('the file gets a result in each row, also in combined rows and rows settled b
   });
   importing.settle('t4', 'failed', { error: 'HTTP 404' });
   const write = async (rows: typeof report.rows) => {
-    const outcome = rowResults(rows, (id) => importing.queue.get(id));
     const out = join(emptyDir(), 'result.csv');
-    await writeGrid(out, source.grid, resultColumns(outcome));
+    await writeResults(out, source.grid, rows, importing.queue.all());
     return (await readSheet({ path: out })).rows.map(({ number, cells }) => [number, ...cells.slice(3)]);
   };
   const results = await write(report.rows);
@@ -49,7 +47,8 @@ it('the file gets a result in each row, also in combined rows and rows settled b
 
 it('a row whose change was replaced by one of the survivor of a merge has the result of that one', async () => {
   const importing = await Importing.on(warehouse);
-  const { rows, queued } = await importing.run('topic_id,priority\nt1,low\n');
+  const source = await csv('topic_id,priority\nt1,low\n');
+  const { rows, queued } = await importing.run(source);
   const failed = importing.settle('t1', 'failed', { error: 'HTTP 404' });
   const [added] = importing.queue.add([
     { ...newChange({ topic: 't2', wanted: { priority: 'low' }, base: {} }), importId: failed.importId },
@@ -57,9 +56,11 @@ it('a row whose change was replaced by one of the survivor of a merge has the re
   importing.queue.move([failed], 'superseded', { supersededBy: added?.id ?? null });
   importing.settle('t2', 'applied', { remoteAfter: { priority: 'low' } });
   expect(queued).toEqual([failed.id]);
-  expect(rowResults(rows, (id) => importing.queue.get(id))(2)).toEqual({
-    result: 'applied',
-    error: 'the topic was merged into t2, which is changed instead',
-    remoteValue: 'priority: low',
-  });
+  const out = join(emptyDir(), 'result.csv');
+  await writeResults(out, source.grid, rows, importing.queue.all());
+  expect((await readSheet({ path: out })).rows[0]?.cells.slice(2)).toEqual([
+    'applied',
+    'the topic was merged into t2, which is changed instead',
+    'priority: low',
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cellOf } from '../../../src/sheet/database-cells.js';
+import { cellOf } from '../../../src/sheet/cells.js';
 
 test.each([
   ...([

@@ -303,11 +303,6 @@ describe('a workbook that is refused', () => {
     ],
     ['an endless tag', () => workbook({ rows: `<!--${'x'.repeat(3_000_000)}-->${header}` }), damaged],
     [
-      'a column twice',
-      () => workbook({ rows: textRow(1, 'a', 'Priority', ' priority ') }),
-      'two columns named "priority" (B and C)',
-    ],
-    [
       'a merged header',
       () => workbook({ rows: header, after: '<mergeCells><mergeCell ref="B1:C1"/></mergeCells>' }),
       'merged cells in its header row 1 (B1:C1)',

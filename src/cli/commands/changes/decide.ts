@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, UsageError } from '../../../base/errors.js';
-import type { Decision, Selection } from '../../../push/queue/decide.js';
+import type { Decision, Selection } from '../../../push/decide.js';
 import { type Context, command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
 import { print, printJson } from '../../output.js';

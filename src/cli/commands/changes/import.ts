@@ -3,12 +3,12 @@ import type { ImportFrom } from '../../../app/changes.js';
 import { shellWord } from '../../../base/command-line.js';
 import { type Problem, UsageError } from '../../../base/errors.js';
 import { commandLine, osPerson } from '../../../base/os-user.js';
-import type { PreparedImport } from '../../../push/import/prepare.js';
-import type { ImportReport } from '../../../push/import/report.js';
+import type { PreparedImport } from '../../../push/import/import.js';
+import type { ImportReport } from '../../../push/import/preview.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
 import { setUp } from '../../setup.js';
-import { importSummary, previewText } from '../../text/import-summary.js';
+import { importSummary, previewText } from '../../text/queue-summary.js';
 import { queueAfterPreview } from './after-preview.js';
 
 export const importCommand = command({

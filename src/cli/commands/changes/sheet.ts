@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { z } from 'zod';
 import { ExitCode, messageOf, type Problem, UsageError } from '../../../base/errors.js';
 import { counted, moment } from '../../../base/units.js';
-import type { EditSheet, EditSheetOptions } from '../../../push/edit-sheet/write.js';
+import type { EditSheet, EditSheetOptions } from '../../../push/edit-sheet.js';
 import { command } from '../../command.js';
 import { names, text, toggle } from '../../flags.js';
 import { print, printJson } from '../../output.js';

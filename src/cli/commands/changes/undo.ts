@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { commandLine, osPerson } from '../../../base/os-user.js';
-import type { PreparedUndo } from '../../../push/undo/prepare.js';
+import type { PreparedUndo } from '../../../push/undo.js';
 import { command } from '../../command.js';
 import { text, toggle } from '../../flags.js';
 import { setUp } from '../../setup.js';
-import { undoPreview, undoSummary } from '../../text/undo-summary.js';
+import { undoPreview, undoSummary } from '../../text/queue-summary.js';
 import { queueAfterPreview } from './after-preview.js';
 
 const texts = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../../../src/push/fields.js';
+import { fieldsOf } from '../../../../src/push/change.js';
 import { closestMatch, parseCell } from '../../../../src/push/import/cells.js';
 import { type Cell, noResult } from '../../../../src/sheet/grid.js';
 

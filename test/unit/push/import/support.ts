@@ -1,14 +1,14 @@
 import { systemClock } from '../../../../src/base/clock.js';
 import type { Change } from '../../../../src/push/change.js';
-import { enqueue } from '../../../../src/push/import/enqueue.js';
 import {
+  enqueue,
   type ImportOptions,
   type PreparedImport,
   prepareImport,
-} from '../../../../src/push/import/prepare.js';
-import type { ImportReport } from '../../../../src/push/import/report.js';
+} from '../../../../src/push/import/import.js';
+import type { ImportReport } from '../../../../src/push/import/preview.js';
 import { fromSheet, type ImportSource } from '../../../../src/push/import/source.js';
-import { Queue } from '../../../../src/push/queue/queue.js';
+import { Queue } from '../../../../src/push/queue.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { emptyDir, open } from '../../warehouse/support.js';
 

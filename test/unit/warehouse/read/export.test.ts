@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
 import { StoppedError, UsageError } from '../../../../src/base/errors.js';
-import { neutralized } from '../../../../src/sheet/formula-injection.js';
+import { neutralized } from '../../../../src/sheet/cells.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { exportAll, exportQuery } from '../../../../src/warehouse/read/export.js';
 import { loadBatch } from '../../../support/load-batch.js';

@@ -1,0 +1,216 @@
+import {
+  archivedReason,
+  bodyOf,
+  type Change,
+  type EntityType,
+  type Patch,
+  updatedAt,
+  type Value,
+  type Values,
+  valueText,
+} from './change.js';
+
+/** What to do about a conflict: report it and go on, or overwrite what the API has. */
+export type OnConflict = 'report' | 'overwrite';
+
+export type Verdict =
+  /** The API already has the wanted values. */
+  | { readonly kind: 'unchanged' }
+  /** Somebody changed these fields after the person saw them. */
+  | { readonly kind: 'conflict'; readonly fields: readonly string[] }
+  /** These fields have to be set. */
+  | { readonly kind: 'send'; readonly set: Values };
+
+/**
+ * The three-way comparison. For each field it compares what the person saw (`base`), what the person wants (`wanted`)
+ * and what the API has now (`remote`). A field that has its wanted value costs nothing. A field that has neither its
+ * wanted value nor its base was changed by somebody else, and one such field holds back the whole change, because a row
+ * is one decision. A field without a base, or one that the API does not show, cannot be in conflict.
+ */
+export function reconcile(
+  change: { readonly wanted: Values; readonly base: Values },
+  remote: Values,
+  onConflict: OnConflict,
+): Verdict {
+  const { wanted, base } = change;
+  const open = unlike(wanted, remote);
+  if (open.length === 0) return { kind: 'unchanged' };
+  const fields = open.filter((name) => name in base && name in remote && !isSame(base[name], remote[name]));
+  if (fields.length > 0 && onConflict === 'report') return { kind: 'conflict', fields };
+  // A new reason for an archiving that somebody has undone: this person did not ask for the archiving itself.
+  if (open.includes(archivedReason) && wanted.archived === undefined && remote.archived === false) {
+    return { kind: 'conflict', fields: ['archived'] };
+  }
+  const set: Record<string, Value> = {};
+  for (const name of open) set[name] = wanted[name] as Value;
+  // The API reads a reason only together with the archiving itself.
+  if (set[archivedReason] !== undefined) set.archived = true;
+  if (set.archived === true && wanted[archivedReason] !== undefined)
+    set[archivedReason] = wanted[archivedReason];
+  return { kind: 'send', set };
+}
+
+/** The fields in which `remote` does not have the wanted value. */
+export function unlike(wanted: Values, remote: Values): string[] {
+  return Object.keys(wanted).filter((name) => !isSame(wanted[name], remote[name]));
+}
+
+/** Compares two values; null and an empty text are the same, as they are in a spreadsheet. */
+export function isSame(one: Value | undefined, other: Value | undefined): boolean {
+  return (one ?? '') === (other ?? '');
+}
+
+/** The fields of `values` that `names` has; one that `values` does not have is unknown, and left out. */
+export function pick(values: Values, names: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in names));
+}
+
+/**
+ * What the API has before a change is sent, so that an undo can put it back: the fields that the change sets, and with
+ * the archiving also its reason, which the API drops when a topic leaves the archive. And when it was last changed, which
+ * shows later whether somebody has changed it since.
+ */
+export function beforeSending(remote: Values, wanted: Values): Values {
+  const isArchiving = 'archived' in wanted || archivedReason in wanted;
+  const also = [updatedAt, ...(isArchiving ? ['archived', archivedReason] : [])];
+  return pick(remote, { ...wanted, ...Object.fromEntries(also.map((name) => [name, null])) });
+}
+
+/** What the API has for one topic or company, or why it has nothing. */
+export type Remote =
+  | {
+      readonly values: Values;
+      /** Read from the list, whose items are not stored in the warehouse. */
+      readonly listed: boolean;
+      readonly notFound?: never;
+    }
+  | { readonly values?: never; readonly notFound: NotFound };
+
+/** The API's code or reason for a 404 (or another refusal to return the entity), and its message. */
+export interface NotFound {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A change in conflict: the fields that somebody else changed, and what the API has in all fields of the change. */
+export interface Conflict {
+  readonly change: Change;
+  readonly fields: readonly string[];
+  readonly remote: Values;
+}
+
+/** The queued changes of one topic or company, compared with what the API has. */
+export interface Comparison {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  readonly unchanged: readonly Change[];
+  readonly conflicts: readonly Conflict[];
+  readonly notFound: (NotFound & { readonly changes: readonly Change[] }) | null;
+  /** The changes that are sent together, and what they set. */
+  readonly send: { readonly changes: readonly Change[]; readonly set: Values } | null;
+  readonly remote: Values;
+}
+
+/**
+ * Compares the queued changes of one topic or company, oldest first, with what the API has. Their fields do not overlap:
+ * queueing a change supersedes an earlier one of the same field.
+ */
+export function compare(changes: readonly Change[], remote: Remote, onConflict: OnConflict): Comparison {
+  const [first] = changes;
+  if (!first) throw new Error('there is no change to compare');
+  const { entityType, entityId } = first;
+  const nothing = { entityType, entityId, unchanged: [], conflicts: [], notFound: null, send: null };
+  if (remote.notFound) return { ...nothing, notFound: { changes, ...remote.notFound }, remote: {} };
+  const unchanged: Change[] = [];
+  const conflicts: Conflict[] = [];
+  const sent: Change[] = [];
+  let set: Values = {};
+  for (const change of changes) {
+    const verdict = reconcile(change, remote.values, onConflict);
+    if (verdict.kind === 'unchanged') unchanged.push(change);
+    else if (verdict.kind === 'conflict') {
+      conflicts.push({ change, fields: verdict.fields, remote: pick(remote.values, change.wanted) });
+    } else {
+      sent.push(change);
+      set = { ...set, ...verdict.set };
+    }
+  }
+  const send = sent.length > 0 ? { changes: sent, set } : null;
+  return { ...nothing, unchanged, conflicts, send, remote: remote.values };
+}
+
+/** What a change in conflict stores about the conflict. */
+export function conflictPatch(conflict: Conflict): Patch {
+  return { remoteBefore: conflict.remote, errorCode: 'conflict', error: conflictText(conflict) };
+}
+
+/** What a change stores when the API does not have its topic or company. */
+export function notFoundPatch({ code, message }: NotFound): Patch {
+  return { errorCode: code, error: message };
+}
+
+/** The three values of each field in words, so that a person can decide. */
+function conflictText({ change, fields, remote }: Conflict): string {
+  const when = change.overwrite
+    ? 'when it was decided to overwrite it'
+    : change.undoes.length > 0
+      ? 'after the change that it undoes'
+      : change.baseFrom === 'file'
+        ? 'when the sheet was written'
+        : 'when it was queued';
+  const line = (name: string) =>
+    `${name} is ${valueText(remote[name])} in the API, was ${valueText(change.base[name])} ${when}, and should become ${valueText(change.wanted[name])}`;
+  return fields.map(line).join('; ');
+}
+
+/** One request that applies changes: a PATCH of one topic, or of several companies. */
+export interface Delivery {
+  readonly entityType: EntityType;
+  readonly key: string;
+  readonly body: string;
+  readonly changes: readonly Change[];
+  /** Sent by an earlier push, and in doubt since then. */
+  readonly again: boolean;
+}
+
+/** The request for one topic, under the key of its oldest change; null when there is nothing to send. */
+export function topicDelivery({ send }: Comparison): Delivery | null {
+  const first = send?.changes[0];
+  if (!send || !first) return null;
+  const body = JSON.stringify(bodyOf('topic', send.set));
+  return { entityType: 'topic', key: first.idempotencyKey, body, changes: send.changes, again: false };
+}
+
+/** The request for several companies, under the key of the oldest change in it; null when there is nothing to send. */
+export function companyDelivery(comparisons: readonly Comparison[]): Delivery | null {
+  const sending = comparisons.flatMap(({ entityId, send, remote }) =>
+    send ? { entityId, changes: send.changes, set: withAllConnections(send.set, remote) } : [],
+  );
+  const changes = sending.flatMap((one) => one.changes);
+  const key = changes[0]?.idempotencyKey;
+  if (key === undefined) return null;
+  const companies = sending.map(({ entityId, set }) => ({ companyId: entityId, ...bodyOf('company', set) }));
+  return { entityType: 'company', key, body: JSON.stringify({ companies }), changes, again: false };
+}
+
+/** Companies in portions that one request may hold. */
+export function inRequests(comparisons: readonly Comparison[], perRequest: number): Comparison[][] {
+  const sending = comparisons.filter(({ send }) => send);
+  const count = Math.ceil(sending.length / perRequest);
+  return Array.from({ length: count }, (_, at) => sending.slice(at * perRequest, (at + 1) * perRequest));
+}
+
+/** The document does not show whether setting one connection keeps the others, so the others are sent as well. */
+function withAllConnections(set: Values, remote: Values): Values {
+  const isConnection = (name: string) => name.startsWith('connections_');
+  if (!Object.keys(set).some(isConnection)) return set;
+  const others = Object.entries(remote).filter(([name, value]) => isConnection(name) && value !== null);
+  return { ...Object.fromEntries(others), ...set };
+}
+
+/** The path that a delivery is sent to, in the form of `Attempt.path`. */
+export function pathOf({ entityType, changes }: Pick<Delivery, 'entityType' | 'changes'>): string {
+  return entityType === 'company'
+    ? '/companies/bulk'
+    : `/topics/${encodeURIComponent(changes[0]?.entityId ?? '')}`;
+}

@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { Priority } from '../api/client.js';
+import { isAboutOneRequest } from '../base/errors.js';
+import { groupBy } from '../base/group-by.js';
+import { isObject } from '../base/json.js';
+import {
+  type Change,
+  fieldsOf,
+  type Patch,
+  type Status,
+  updatedAt,
+  type Values,
+  valuesIn,
+} from './change.js';
+import { conflictPatch, type Delivery, isSame, notFoundPatch, pick, type Remote, unlike } from './compare.js';
+import type { PushContext } from './context.js';
+import { tryToRead } from './remote.js';
+
+/**
+ * What becomes of a change whose request may have been applied. Whatever left it in doubt (a lost answer, a 5xx, a 409, an
+ * unclear answer, a kill), its entity is read (`readSent`), and what the read shows decides (`outcomeOf`).
+ */
+
+/** How what a read returns compares with a change whose request was sent. */
+type AfterSending =
+  | 'not found'
+  /** Every field has its wanted value. */
+  | 'wanted'
+  /** Fields that do not have their wanted value have the value from before the request, or are not shown. */
+  | 'before'
+  /** A field has a third value: somebody else changed it. */
+  | 'other';
+
+/** Whether something happened to an entity since a request was sent that it does not show: `unknown` where nothing says so. */
+type Since = 'nothing since' | 'changed since' | 'unknown';
+
+/** A change, and what a read shows after its request; `withSince` tells more about `before`. */
+export interface Found {
+  readonly change: Change;
+  readonly remote: Remote;
+  readonly state: AfterSending | Since;
+}
+
+/** What is known about the request itself. */
+export interface Doubt {
+  /** What became of it, as the start of a sentence. */
+  readonly said: string;
+  /** A change counts as not applied where nothing shows whether it was. */
+  readonly isUnknownFine: boolean;
+}
+
+const noAnswer = 'It was sent and got no answer';
+
+/** Compares what the API has after a request with what the change wants and with what was there before. */
+export function afterSending(
+  { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
+  remote: Remote,
+): AfterSending {
+  if (remote.notFound) return 'not found';
+  const open = unlike(wanted, remote.values);
+  if (open.length === 0) return 'wanted';
+  const isBefore = (name: string) =>
+    remoteBefore === null || !(name in remote.values) || isSame(remoteBefore[name], remote.values[name]);
+  return open.every(isBefore) ? 'before' : 'other';
+}
+
+/**
+ * Reads the entity of changes that were sent. When it cannot be read, nothing is returned and they stay `sending`, with
+ * `why` (what became of the request): the next push reads it.
+ */
+export async function readSent(
+  context: PushContext,
+  changes: readonly Change[],
+  why: string,
+): Promise<Found[]> {
+  const [first] = changes;
+  if (!first) return [];
+  const remote = await tryToRead(context, first.entityType, first.entityId);
+  if ('problem' in remote) {
+    const error = `${why}, and what the API has could not be read: ${remote.problem}`;
+    context.queue.update(changes, { errorCode: 'not_read', error });
+    return [];
+  }
+  return changes.map((change) => ({ change, remote, state: afterSending(change, remote) }));
+}
+
+/** Finds out about changes that are not shown whether they were applied, and then changed back. */
+export async function withSince(context: PushContext, found: readonly Found[]): Promise<Found[]> {
+  const all: Found[] = [];
+  for (const { change, remote, state } of found) {
+    const since = state === 'before' ? await sinceSending(context, change, remote.values ?? {}) : state;
+    all.push({ change, remote, state: since });
+  }
+  return all;
+}
+
+/** What becomes of a change by what a read shows; null when it was not applied. */
+export function outcomeOf(
+  { change, remote, state }: Found,
+  { said, isUnknownFine }: Doubt,
+): { readonly status: Status; readonly patch: Patch } | null {
+  if (remote.notFound) return { status: 'failed', patch: notFoundPatch(remote.notFound) };
+  if (state === 'wanted') return { status: 'applied', patch: appliedPatch(change, remote.values) };
+  if (state === 'before' || state === 'nothing since' || (state === 'unknown' && isUnknownFine)) return null;
+  const fields = unlike(change.wanted, remote.values);
+  const patch = conflictPatch({ change, fields, remote: pick(remote.values, change.wanted) });
+  const end = isHidden(change, remote.values)
+    ? 'and the API does not show it'
+    : 'and somebody changed it back';
+  const why = {
+    'changed since': `. The ${change.entityType} was changed after that, so it was probably applied, ${end}`,
+    unknown: `, and nothing shows whether it was applied, ${end}`,
+  };
+  const text = why[state as keyof typeof why] ?? '';
+  return { status: 'conflict', patch: { ...patch, error: `${said}${text}; now ${patch.error}` } };
+}
+
+/** Settles what is decided; returns what was not applied. */
+export function settle({ queue }: PushContext, found: readonly Found[], doubt: Doubt): Found[] {
+  return found.filter((one) => {
+    const outcome = outcomeOf(one, doubt);
+    if (outcome) queue.move([one.change], outcome.status, outcome.patch);
+    return outcome === null;
+  });
+}
+
+/** What an applied change stores. */
+export function appliedPatch({ wanted }: Pick<Change, 'wanted'>, values: Values): Patch {
+  return { remoteAfter: pick(values, wanted), error: null, errorCode: null };
+}
+
+/** Whether nothing but fields that the API need not show keep a change from being seen. */
+export function isHidden({ entityType, wanted }: Change, values: Values): boolean {
+  const optional = (fieldsOf[entityType] ?? []).filter((field) => field.optional).map(({ name }) => name);
+  return unlike(wanted, values).every((name) => optional.includes(name) && !(name in values));
+}
+
+/** Makes a change as it was before it was sent, with a new key. */
+export function unsentPatch(): Patch {
+  return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
+}
+
+/** What a change has that was never sent. */
+export const neverSent = { body: null, firstSentAt: null, sentAt: null } as const satisfies Patch;
+
+/**
+ * Reads each entity of a request that may have been applied, and settles its changes unless the whole request must be
+ * sent again, under the same key. A change whose entity cannot be read stays `sending`; the others do not wait for it.
+ * `why` says what became of the request.
+ */
+export async function mustSendAgain(
+  context: PushContext,
+  delivery: Delivery,
+  why = noAnswer,
+): Promise<boolean> {
+  const found = await readAll(context, delivery, why);
+  const isRemembered = isKeyRemembered(context, delivery);
+  const canRepeat = ({ state }: Found) =>
+    ['wanted', 'nothing since', 'unknown'].includes(state) ||
+    // Under a remembered key the API applies it at most once, so a decision to overwrite can still be carried out.
+    (state === 'other' && context.onConflict === 'overwrite');
+  const isRepeatable =
+    isRemembered &&
+    isWhole(delivery, new Set(found.map(({ change }) => change.entityId))) &&
+    found.every(canRepeat);
+  if (isRepeatable && found.some(({ state }) => state !== 'wanted')) return true;
+  // In the push that sent it, a request that left no trace counts as not applied.
+  const isUnknownFine = isRemembered && !delivery.again;
+  const left = settle(context, found, { said: noAnswer, isUnknownFine });
+  context.queue.move(changesIn(left), 'queued', unsentPatch);
+  return false;
+}
+
+/**
+ * Reads each entity of a request that may have been applied before the API refused it, settles its changes, and returns
+ * those that were not applied.
+ */
+export async function settleDoubt(context: PushContext, delivery: Delivery, why: string): Promise<Change[]> {
+  const found = await readAll(context, delivery, why);
+  return changesIn(settle(context, found, { said: noAnswer, isUnknownFine: !delivery.again }));
+}
+
+export function changesIn(found: readonly Found[]): Change[] {
+  return found.map(({ change }) => change);
+}
+
+async function readAll(context: PushContext, { changes }: Delivery, why: string): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const ofEntity of groupBy(changes, ({ entityId }) => entityId).values())
+    found.push(...(await withSince(context, await readSent(context, ofEntity, why))));
+  return found;
+}
+
+/** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
+const keyLifetimeMs = 24 * 3_600_000 - 10 * 60_000;
+
+/** By the API's clock and, for a request of an earlier push, also by this machine's: a clock may be wrong. */
+function isKeyRemembered({ clock }: PushContext, { changes, again }: Delivery): boolean {
+  const first = Math.min(...changes.map(({ firstSentAt }) => Date.parse(firstSentAt ?? '')));
+  const latest = again ? clock.bounds?.()?.latest.getTime() : undefined;
+  return (latest ?? clock.now()) - first < keyLifetimeMs;
+}
+
+/**
+ * Whether these ids are all that the request would change. A company that was settled already must not be
+ * changed again by a request whose key the API may have forgotten.
+ */
+function isWhole({ entityType, body, changes }: Delivery, ids: ReadonlySet<string>): boolean {
+  if (changes.some(({ entityId }) => !ids.has(entityId))) return false;
+  if (entityType === 'topic') return true;
+  const { companies } = JSON.parse(body) as { companies: { companyId: string }[] };
+  return companies.every(({ companyId }) => ids.has(companyId));
+}
+
+/** How exactly the time of sending is known by the API's clock, whose `Date` has whole seconds. */
+const clockErrorMs = 2_000;
+
+/**
+ * Whether something happened to the entity of a change since its request was sent, although it shows the values from
+ * before: then the change may have been applied, and somebody changed it back. Only times of the API are compared: its
+ * `updatedAt` with what it was before, and its history with that and with the time of sending. Without an `updatedAt` a
+ * history counts, whatever its times, in which the value was the wanted one before it became what it is.
+ */
+async function sinceSending(context: PushContext, change: Change, remote: Values): Promise<Since> {
+  const sentAt = Date.parse(change.firstSentAt ?? '');
+  const before = timeOf(change.remoteBefore?.[updatedAt]);
+  const now = timeOf(remote[updatedAt]);
+  const isMoved = before === null ? (now ?? 0) > sentAt - clockErrorMs : now !== null && now !== before;
+  if (isMoved) return 'changed since';
+  const { records, isTelling } = await historyOf(context, change);
+  const from = Math.max(sentAt - clockErrorMs, before ?? 0);
+  if (records.some(({ at }) => at > from)) return 'changed since';
+  if (now !== null) return 'nothing since';
+  if (Object.keys(change.wanted).some((name) => leftWanted(change, name, records))) return 'changed since';
+  return isTelling ? 'nothing since' : 'unknown';
+}
+
+interface HistoryRecord {
+  readonly at: number;
+  readonly changes: Values;
+  readonly previous: Values;
+}
+
+/** Whether the latest change of a field took the wanted value away. */
+function leftWanted({ wanted }: Change, name: string, records: readonly HistoryRecord[]): boolean {
+  const [last, earlier] = records.filter(({ changes }) => name in changes).sort((a, b) => b.at - a.at);
+  if (!last || isSame(last.changes[name], wanted[name])) return false;
+  const value = name in last.previous ? last.previous[name] : earlier?.changes[name];
+  return value !== undefined && isSame(value, wanted[name]);
+}
+
+/**
+ * The history of an entity. It tells about the latest changes when it has records, and either all of them or the latest
+ * first.
+ */
+async function historyOf(
+  { api, stop }: PushContext,
+  { entityType, entityId }: Change,
+): Promise<{ records: HistoryRecord[]; isTelling: boolean }> {
+  const options = { priority: Priority.push, signal: stop };
+  try {
+    const { body } =
+      entityType === 'topic'
+        ? await api.call('topic_history', { params: { topicId: entityId } }, options)
+        : await api.call('company_history', { params: { companyId: entityId } }, options);
+    const all = isObject(body) && Array.isArray(body.history) ? (body.history as unknown[]) : [];
+    const valuesOf = (part: unknown) => (isObject(part) ? valuesIn(entityType, part) : {});
+    const records = all.flatMap((one): HistoryRecord[] => {
+      const at = isObject(one) ? timeOf(one.changedAt) : null;
+      if (at === null || !isObject(one)) return [];
+      return [{ at, changes: valuesOf(one.changes), previous: valuesOf(one.previousValues) }];
+    });
+    const total = isObject(body) && typeof body.totalCount === 'number' ? body.totalCount : null;
+    const isComplete = total !== null && total <= records.length;
+    const isLatestFirst =
+      records.length > 1 && records.every(({ at }, index) => at <= (records[index - 1]?.at ?? at));
+    return { records, isTelling: records.length > 0 && (isComplete || isLatestFirst) };
+  } catch (error) {
+    if (!isAboutOneRequest(error)) throw error;
+    return { records: [], isTelling: false };
+  }
+}
+
+function timeOf(value: unknown): number | null {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}

@@ -1,0 +1,325 @@
+import { type Problem, UsageError } from '../base/errors.js';
+import { cellOf, columnTypeOf } from '../sheet/cells.js';
+import type { Cell, SheetColumn } from '../sheet/grid.js';
+import { writeSheet } from '../sheet/write.js';
+import type { Snapshot } from '../warehouse/read/query.js';
+import { identifier, sqlFile } from '../warehouse/sql.js';
+import { archivedReason, type EntityType, type Field, fieldsOf } from './change.js';
+
+export interface EditSheetOptions {
+  readonly out: string;
+  readonly entityType: EntityType;
+  readonly selection: RowSelection;
+  /** Only these columns besides the id, each editable one with its base. All when undefined. */
+  readonly columns?: readonly string[] | undefined;
+  readonly overwrite?: boolean;
+}
+
+export interface EditSheet {
+  readonly path: string;
+  readonly entityType: EntityType;
+  readonly rows: number;
+  /** How many selected ids are not in the sheet: unknown, deleted or merged ones, which cannot be changed. */
+  readonly leftOut: number;
+  readonly columns: readonly string[];
+  /** As of when its values are: when the list was last read (ISO 8601). */
+  readonly oldest: string | null;
+}
+
+const queries: Readonly<Record<EntityType, string>> = {
+  topic: sqlFile('push/topic_sheet'),
+  company: sqlFile('push/company_sheet'),
+};
+
+/**
+ * Writes the sheet that people edit: the title and the columns to edit at the left, where a laptop shows them, then what
+ * helps to decide, and at the right the hidden base columns with the current values. Reads only the published file.
+ * Raises UsageError when it cannot tell which rows or columns are wanted, and what `writeSheet` raises.
+ */
+export async function writeEditSheet(snapshot: Snapshot, options: EditSheetOptions): Promise<EditSheet> {
+  const { out, entityType } = options;
+  const sheetTable = sheetTables[entityType];
+  const selected = await selectRows(snapshot, sheetTable, options.selection);
+  const columns = await columnsOf(snapshot, sheetTable, selected, options.columns);
+  // When the list was last read and verified, by the start of the reading.
+  const lastRead = `SELECT arg_max(started_at, run_id) FILTER (verified) AS read_at FROM ops.scans WHERE endpoint = '${sheetTable.table}'`;
+  const from = `FROM chosen JOIN editable ON editable.id = chosen._id JOIN ${sheetTable.table} AS own ON own.id = editable.id`;
+  const parts = `WITH chosen AS (${selected.sql}), editable AS (${queries[entityType]})`;
+  const [counts] = await snapshot.all<{ chosen: number; rows: number; oldest: string | null }>(
+    `${parts} SELECT (SELECT count(*) FROM chosen) AS chosen, count(*) AS rows, coalesce(max(listed.read_at), min(own.synced_at)) AS oldest ${from} CROSS JOIN (${lastRead}) AS listed`,
+  );
+  const { rows = 0, oldest = null, chosen = 0 } = counts ?? {};
+  if (rows === 0) throw noRows(entityType, chosen);
+  const list = columns.map(({ sql }, at) => `${sql} AS c${at}`).join(', ');
+  await writeSheet(
+    out,
+    {
+      name: sheetTable.name,
+      columns,
+      rows: cellsOf(snapshot, `${parts} SELECT ${list} ${from} ORDER BY chosen._place`, columns),
+      frozenColumns: columns[1]?.key === sheetTable.first[0] ? 2 : 1,
+      howTo: howTo(sheetTable),
+    },
+    { overwrite: options.overwrite ?? false },
+  );
+  const keys = columns.map(({ key }) => key);
+  return { path: out, entityType, rows, leftOut: chosen - rows, columns: keys, oldest };
+}
+
+async function columnsOf(
+  snapshot: Snapshot,
+  sheetTable: SheetTable,
+  selected: SelectedRows,
+  wanted: readonly string[] | undefined,
+): Promise<QueryColumn[]> {
+  const fields = fieldsOf[sheetTable.entityType];
+  const own = new Set([...sheetTable.context.map(({ key }) => key), ...fields.map(({ name }) => name)]);
+  // A column that the sheet has anyway is not added again: it shows the warehouse's value.
+  const extra = selected.extra.filter(({ key }) => !own.has(key.toLowerCase()));
+  const asked = wanted?.map((name) => name.toLowerCase());
+  const has = (name: string) => asked === undefined || asked.includes(name.toLowerCase());
+  const edited = fields.filter(({ name }) => has(name)).map(editedColumns);
+  const more = asked
+    ? await moreColumns(snapshot, sheetTable, asked, [...own, ...extra.map(({ key }) => key)])
+    : [];
+  if (edited.length === 0) {
+    const names = fields.map(({ name }) => name).join(', ');
+    const problem = `names no column that can be edited: add one of ${names}`;
+    throw new UsageError('The sheet would have nothing to edit.', [{ setting: '--columns', problem }]);
+  }
+  const shown = new Map(
+    [
+      ...sheetTable.context
+        .filter(({ key }) => has(key))
+        .map((column): QueryColumn => ({ ...column, sql: `editable.${identifier(column.key)}` })),
+      ...edited.map((one) => one.edited),
+    ].map((column) => [column.key, column]),
+  );
+  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.get(key) ?? []);
+  return [
+    // It is narrow: programs need all of it, people only see which row is which.
+    { key: sheetTable.id, type: 'text', width: 10, faint: true, sql: 'editable.id' },
+    ...named(sheetTable.first),
+    ...more,
+    ...extra,
+    ...named(sheetTable.rest),
+    ...edited.map(({ base }) => base),
+    // How old the base columns are.
+    { key: 'base_updated_at', type: 'time', width: 20, hidden: true, sql: 'editable.base_updated_at' },
+  ];
+}
+
+/** The other columns of the table that `--columns` names. */
+async function moreColumns(
+  snapshot: Snapshot,
+  { table, id }: SheetTable,
+  asked: readonly string[],
+  present: readonly string[],
+): Promise<QueryColumn[]> {
+  const names = new Set([...present.map((name) => name.toLowerCase()), id]);
+  const left = asked.filter((name) => !names.has(name));
+  if (left.length === 0) return [];
+  const described = await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE ${table}`);
+  const types = new Map(described.map(({ column_name: name, column_type: type }) => [name, type]));
+  const unknown = left.filter((name) => !types.has(name) || name === 'id');
+  if (unknown.length > 0) {
+    const available = [...new Set([...present, ...types.keys()])].filter((name) => name !== 'id');
+    const problem = `there is no column ${unknown.join(', ')}; the columns are ${available.join(', ')}`;
+    throw new UsageError('Cannot tell which columns the sheet should have.', [
+      { setting: '--columns', problem },
+    ]);
+  }
+  return left.map((key) => ({
+    ...{ key, type: columnTypeOf(types.get(key) ?? ''), width: 18, wrap: true },
+    sql: `own.${identifier(key)}`,
+  }));
+}
+
+async function* cellsOf(
+  snapshot: Snapshot,
+  sql: string,
+  columns: readonly SheetColumn[],
+): AsyncGenerator<readonly Cell[]> {
+  for await (const { rows } of snapshot.answers(sql))
+    for await (const row of rows) yield columns.map(({ type }, at) => cellOf(row[at] ?? null, type));
+}
+
+function noRows(entityType: EntityType, chosen: number): UsageError {
+  const plural = entityType === 'topic' ? 'topics' : 'companies';
+  const why = chosen > 0 ? `none of the ${chosen} selected ones can be changed` : 'none was selected';
+  return new UsageError(`There are no ${plural} for the sheet: ${why}.`, [], {
+    hint: 'Check --where or --query, or run signalhouse sync first.',
+  });
+}
+
+/** The sheet "How to use", for a person who sees it for the first time: a title and five steps. */
+function howTo({ entityType, name }: SheetTable): string[] {
+  const plural = entityType === 'topic' ? 'topics' : 'companies';
+  const fields = fieldsOf[entityType].map((field) => field.name);
+  const which =
+    entityType === 'topic'
+      ? `priority, lifecycle_state, archived (TRUE or FALSE), and archived_reason for what you archive`
+      : `name, is_vip (TRUE or FALSE), ${fields.filter((field) => !['name', 'is_vip'].includes(field)).join(', ')}`;
+  return [
+    `How to change ${plural} with this workbook`,
+    `1. Edit the yellow columns of the sheet "${name}": ${which}. An edited cell turns orange.`,
+    '2. Do not edit grey columns, and do not empty yellow cells: a value can be replaced, but not cleared. You can sort, filter, delete rows and add columns. Rows that you do not edit change nothing.',
+    '3. Save the file, as .xlsx or as CSV.',
+    '4. Run: signalhouse changes import FILE. It shows what would change, and asks before it queues the changes. It sends nothing.',
+    '5. Run: signalhouse push --result done.xlsx. It sends the changes and writes this sheet again, with the result of each row. If somebody else changed the same value in the meantime, you see both values, and nothing is overwritten.',
+  ];
+}
+
+/** Which rows a sheet has. */
+type RowSelection =
+  | { readonly by: 'default' }
+  /** A condition on the table topics (or companies). */
+  | { readonly by: 'where'; readonly sql: string }
+  /** A query with a column topic_id (or company_id), in the order of the rows. */
+  | { readonly by: 'query'; readonly sql: string };
+
+interface SelectedRows {
+  /** A query with the columns `_id` and `_place`, and those below. */
+  readonly sql: string;
+  /** The columns of the user's query besides the id. */
+  readonly extra: readonly QueryColumn[];
+}
+
+const urgentFirst = {
+  topic: `list_position(['very_high', 'high', 'default', 'low', 'very_low'], priority), message_count DESC NULLS LAST, id`,
+  company: 'is_vip DESC NULLS LAST, message_count DESC NULLS LAST, id',
+} as const;
+
+/** Builds the query for the selected rows. Raises UsageError when the user's SQL is wrong or lacks the id. */
+async function selectRows(
+  snapshot: Snapshot,
+  sheetTable: SheetTable,
+  selection: RowSelection,
+): Promise<SelectedRows> {
+  const { entityType, table } = sheetTable;
+  if (selection.by === 'query') return selectByQuery(snapshot, sheetTable, selection.sql);
+  const backlog = 'id IN (SELECT topic_id FROM backlog)';
+  const condition = selection.by === 'where' ? selection.sql : entityType === 'topic' ? backlog : 'true';
+  // Looked at by itself first, so that DuckDB's message is about the SQL that the user wrote.
+  await withSetting('--where', () => snapshot.oneSelect(`SELECT id FROM ${table} WHERE (${condition}\n)`));
+  const place = `row_number() OVER (ORDER BY ${urgentFirst[entityType]})`;
+  return { sql: `SELECT id AS _id, ${place} AS _place FROM ${table} WHERE (${condition}\n)`, extra: [] };
+}
+
+async function selectByQuery(
+  snapshot: Snapshot,
+  sheetTable: SheetTable,
+  given: string,
+): Promise<SelectedRows> {
+  const [sql, columns] = await withSetting('--query', async () => {
+    const select = await snapshot.oneSelect(given);
+    return [
+      select,
+      await snapshot.all<{ column_name: string; column_type: string }>(`DESCRIBE (${select}\n)`),
+    ] as const;
+  });
+  const id = columns.find(({ column_name: name }) => name.toLowerCase() === sheetTable.id);
+  const bases = fieldsOf[sheetTable.entityType].map(({ name }) => `base_${name}`);
+  const reserved = new Set(['topic_id', 'company_id', 'id', ...bases, 'base_updated_at']);
+  reserved.delete(sheetTable.id);
+  const problems: Problem[] = columns.flatMap(({ column_name: name }) =>
+    reserved.has(name.toLowerCase())
+      ? [{ setting: '--query', problem: `has a column ${name}, a reserved name: rename it with AS` }]
+      : [],
+  );
+  if (!id) {
+    const names = columns.map(({ column_name: name }) => name).join(', ');
+    problems.push({
+      setting: '--query',
+      problem: `must return a column ${sheetTable.id}; its columns are ${names}`,
+    });
+  }
+  if (problems.length > 0 || !id) throw new UsageError('The query cannot be used for a sheet.', problems);
+  const extra = columns.flatMap(({ column_name: key, column_type: type }): QueryColumn[] =>
+    key === id.column_name
+      ? []
+      : [{ key, type: columnTypeOf(type), width: 16, wrap: true, sql: `chosen.${identifier(key)}` }],
+  );
+  const numbered = `SELECT asked.*, asked.${identifier(id.column_name)}::VARCHAR AS _id, row_number() OVER () AS _place FROM (${sql}\n) AS asked`;
+  // An id that occurs twice would make two rows, which contradict each other as soon as one is edited.
+  const first = 'QUALIFY row_number() OVER (PARTITION BY _id ORDER BY _place) = 1';
+  return { sql: `SELECT * FROM (${numbered}) WHERE _id IS NOT NULL ${first}`, extra };
+}
+
+/** Names the setting in the UsageError that the user's SQL raises. */
+async function withSetting<T>(setting: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { hint, message, cause } = error;
+    throw new UsageError('Cannot select the rows of the sheet.', [{ setting, problem: message }], {
+      hint,
+      cause,
+    });
+  }
+}
+
+/** A column of a sheet to edit, and the SQL expression that fills it. */
+interface QueryColumn extends SheetColumn {
+  readonly sql: string;
+}
+
+/** The table that a sheet is about, and its columns. */
+export interface SheetTable {
+  readonly entityType: EntityType;
+  readonly table: 'topics' | 'companies';
+  readonly id: 'topic_id' | 'company_id';
+  readonly name: string;
+  /** Columns that are not edited: they help to decide. */
+  readonly context: readonly SheetColumn[];
+  /** The columns beside the id, with what is decided most often. The first of them stays in view. */
+  readonly first: readonly string[];
+  /** The other columns, after those that the user asked for. */
+  readonly rest: readonly string[];
+}
+
+const count = (key: string): SheetColumn => ({ key, type: 'count', width: 10 });
+
+export const sheetTables: Readonly<Record<EntityType, SheetTable>> = {
+  topic: {
+    entityType: 'topic',
+    table: 'topics',
+    id: 'topic_id',
+    name: 'Topics',
+    context: [
+      { key: 'title', type: 'text', width: 36, wrap: true },
+      { key: 'summary', type: 'text', width: 46, wrap: true },
+      { key: 'issue_type', type: 'text', width: 18 },
+      ...['companies', 'vip_companies', 'people', 'conversations', 'messages'].map(count),
+    ],
+    first: ['title', 'priority', 'lifecycle_state', 'archived', 'archived_reason'],
+    rest: ['companies', 'vip_companies', 'summary', 'issue_type', 'people', 'conversations', 'messages'],
+  },
+  company: {
+    entityType: 'company',
+    table: 'companies',
+    id: 'company_id',
+    name: 'Companies',
+    context: [...['people', 'messages'].map(count), { key: 'last_seen_at', type: 'time', width: 20 }],
+    first: ['name', 'is_vip'],
+    rest: [
+      ...['people', 'messages', 'last_seen_at', 'primary_domain', 'logo_url'],
+      ...['email', 'github', 'linkedin', 'phone', 'twitter'].map((name) => `connections_${name}`),
+    ],
+  },
+};
+
+/** A column to edit, and its base column, which keeps the value from when the sheet was written and is hidden. */
+function editedColumns(field: Field): { readonly edited: QueryColumn; readonly base: QueryColumn } {
+  const { name, kind, allowed } = field;
+  const base = `base_${name}`;
+  const sql = `editable.${identifier(name)}`;
+  const chosen = allowed !== undefined || kind === 'boolean';
+  const width = chosen ? 12 : name === archivedReason ? 18 : 26;
+  const looks = { type: kind, width, wrap: !chosen, ...(allowed && { allowed }) };
+  return {
+    edited: { key: name, ...looks, edited: { base }, sql },
+    base: { key: base, type: kind, width, hidden: true, sql },
+  };
+}

@@ -1,0 +1,357 @@
+import { randomUUID } from 'node:crypto';
+import { groupBy } from '../../base/group-by.js';
+import { type Change, contested, type Status, type Value } from '../change.js';
+import { contestedText, contestsAmong, isContested } from '../contested.js';
+import { storedCounts } from '../context.js';
+import { named } from '../facts.js';
+import type { NewChange, Queue } from '../queue.js';
+import { undoneBy } from '../undo.js';
+import { compareWithQueue, importedBefore } from './compare-with-queue.js';
+import { type Header, parseHeader } from './header.js';
+import {
+  blockedProblems,
+  compareWithWarehouse,
+  followMerges,
+  matchRows,
+  mixedUp,
+  type StoredEntity,
+  storedEntities,
+  wrongTitles,
+} from './match.js';
+import {
+  type ImportParts,
+  type ImportProblem,
+  type ImportReport,
+  type ImportRow,
+  type PreviewChange,
+  previewChanges,
+  previewOf,
+  type RowOutcome,
+} from './preview.js';
+import { combineRows, type EntityEdits, parseRows } from './rows.js';
+import type { ImportSource } from './source.js';
+
+export interface ImportOptions {
+  /** The person who asks; by default the last editor of the file, if it names one. */
+  readonly requestedBy: string | null;
+  /** Who asks where neither is known; by default nobody. */
+  readonly otherwiseBy?: string;
+  /** Queue the valid rows even when others are wrong. */
+  readonly skipInvalid?: boolean;
+  /** Change what a topic or company was merged into, instead of refusing its row. By default the setting decides. */
+  readonly followMerges?: boolean | undefined;
+  /** Take each row for that of its id, whatever title it has. */
+  readonly ignoreTitles?: boolean;
+  /** How this file is imported so that it follows merges, as the end of a sentence. */
+  readonly howToFollow?: string;
+}
+
+/** A change to queue. */
+interface PreparedChange {
+  readonly change: NewChange;
+  /** What other people want instead: neither is sent. */
+  readonly rivals: readonly Change[];
+  readonly rows: readonly number[];
+}
+
+/** What an import would do; nothing is queued yet. */
+export interface PreparedImport extends Omit<ImportReport, 'outcome' | 'queued' | 'conflicts'> {
+  /** Empty when rows are wrong and not skipped. */
+  readonly newChanges: readonly PreparedChange[];
+  /** Nothing may be queued: rows are wrong, or the file as a whole is. */
+  readonly isRefused: boolean;
+}
+
+/** The outcome for the rows of one id; with problems, those rows are wrong. */
+interface EntityOutcome {
+  readonly rows: readonly number[];
+  readonly outcome: RowOutcome;
+  readonly problems?: readonly ImportProblem[];
+  readonly change?: Change;
+  readonly text?: string;
+  readonly newChange?: PreparedChange;
+}
+
+/**
+ * Compares every row of a file with the warehouse and the queue, and finds every problem at once. Writes nothing. Raises
+ * UsageError when it cannot tell what the file as a whole should change.
+ */
+export async function prepareImport(
+  { store, queue, settings }: ImportParts,
+  source: ImportSource,
+  options: ImportOptions,
+): Promise<PreparedImport> {
+  const { skipInvalid = false, howToFollow = 'import with --follow-merges' } = options;
+  const isFollowing = options.followMerges ?? settings.push.followMerges ?? false;
+  const header = parseHeader(source.grid.columns, source.name, source.grid.sheets);
+  const { entityType } = header;
+  const edits = await readEdits(store, source, header, { ...options, isFollowing });
+
+  const sameType = queue.all().filter((change) => change.entityType === entityType);
+  const changes = groupBy(sameType, ({ entityId }) => entityId);
+  const origin = {
+    ...{ entityType, importId: randomUUID(), source: source.name, sourceHash: source.hash },
+    requestedBy: options.requestedBy ?? source.grid.lastEditor ?? options.otherwiseBy ?? null,
+  };
+  const outcomes = edits.entities.map((entity) =>
+    outcomeOf(entity, edits, changes.get(entity.id) ?? [], header, origin),
+  );
+
+  const before = new Set(outcomes.flatMap((one) => (one.outcome === 'imported_before' ? one.rows : [])));
+  const wrong = new Map([...edits.wrongTitles].filter(([row]) => !before.has(row)));
+  const refusal = mixedUp(entityType, wrong);
+  const asked = [...edits.problems, ...outcomes.flatMap(({ problems = [] }) => problems)];
+  const said = new Set(asked.map(({ row }) => row));
+  const moved = refusal === null ? [] : [...wrong.values()].filter(({ row }) => !said.has(row));
+  const problems = [...asked, ...moved].map((one) =>
+    one.mergedInto ? { ...one, problem: `${one.problem}, or ${howToFollow}` } : one,
+  );
+  const isRefused = refusal !== null || (problems.length > 0 && !skipInvalid);
+  const heldBack = refusal === null ? 'Other rows of the file are wrong.' : `${refusal}.`;
+  const rows = rowsOf(source, outcomes, problems, isRefused ? heldBack : null).map((row) => {
+    if (refusal !== null && wrong.has(row.row)) return { ...row, text: `${row.text}; ${refusal}.` };
+    const text = edits.texts.get(row.row);
+    const isExplained = text !== undefined && (row.outcome === 'queued' || row.outcome === 'unchanged');
+    return isExplained ? { ...row, text } : row;
+  });
+
+  const found = outcomes.flatMap((one) => one.newChange ?? []);
+  const newChanges = isRefused ? [] : found;
+  const sent = found.filter(({ rivals }) => rivals.length === 0);
+  const planned = sent.map(({ change, rows: ofChange }) => ({ ...change, rows: ofChange }));
+  const shown = await previewChanges(store, planned);
+  const counts = await storedCounts(store);
+  const preview = previewOf(entityType, planned, counts[entityType], settings, {
+    rows,
+    superseded: found.reduce((sum, { change }) => sum + (change.supersedes?.length ?? 0), 0),
+    affected: entityType === 'topic' ? shown.affected : null,
+  });
+  return {
+    ...{ ...origin, newChanges, isRefused, refusal, preview, rows, changes: shown.changes },
+    problems: inOrder(problems, header),
+    notes: [
+      ...[...edits.texts].map(([row, text]) => `Row ${row}: ${text}.`),
+      ...notesOf(source, header, edits.repeated, shown.changes),
+    ],
+    exitCode: problems.length > 0 || newChanges.some(({ rivals }) => rivals.length > 0) ? 3 : 0,
+  };
+}
+
+/** What the rows of a file ask for, by the ids that they change. */
+interface Edits {
+  readonly entities: readonly EntityEdits[];
+  /** How many ids occur in several rows. */
+  readonly repeated: number;
+  /** What the warehouse has of the ids. */
+  readonly stored: ReadonlyMap<string, StoredEntity>;
+  /** What happened to rows whose id was merged, by row. */
+  readonly texts: ReadonlyMap<number, string>;
+  /** The problem of each row whose title is not that of its id. */
+  readonly wrongTitles: ReadonlyMap<number, ImportProblem>;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Reads every row, finds its id in the warehouse, and follows merges if that is wanted. */
+async function readEdits(
+  store: ImportParts['store'],
+  { grid }: ImportSource,
+  header: Header,
+  { isFollowing, ignoreTitles = false }: { isFollowing: boolean; ignoreTitles?: boolean },
+): Promise<Edits> {
+  const parsed = parseRows(header, grid);
+  // Rows that ask for nothing, most rows of a sheet with base columns, are looked up only for what they are called.
+  const isCompared = header.title !== null && !ignoreTitles;
+  const ids = parsed.flatMap(({ id, edits, problems }) =>
+    id === null || (!isCompared && problems.length === 0 && Object.keys(edits).length === 0) ? [] : [id],
+  );
+  const stored = await storedEntities(store, header.entityType, [...new Set(ids)]);
+  const matched = matchRows(parsed, stored);
+  const titles = ignoreTitles ? new Map() : await wrongTitles(store, header, matched, stored);
+  const valid = matched.flatMap(({ id, ...row }) =>
+    id === null || row.problems.length > 0 ? [] : [{ ...row, id }],
+  );
+  const {
+    rows,
+    texts,
+    problems: unclear,
+  } = isFollowing
+    ? followMerges(valid, stored)
+    : { rows: valid, texts: new Map<number, string>(), problems: [] };
+  const { entities, repeated, problems: contradictions } = combineRows(rows);
+  // A row with a wrong cell reports everything that is wrong with it at once, including its id.
+  const more = matched.flatMap(({ row, id, problems }): ImportProblem[] => {
+    if (problems.length === 0 || id === null) return [];
+    const entity = stored.get((isFollowing && stored.get(id)?.survivor?.id) || id);
+    const blocked = blockedProblems(entity, { column: header.id.header, value: id, rows: [row] });
+    return [...blocked, ...(titles.get(row) ? [titles.get(row) as ImportProblem] : [])];
+  });
+  const problems = [...matched.flatMap((one) => one.problems), ...more, ...unclear, ...contradictions];
+  return { entities, repeated, stored, texts, wrongTitles: titles, problems };
+}
+
+function outcomeOf(
+  entity: EntityEdits,
+  { stored, wrongTitles: titles }: Edits,
+  changes: readonly Change[],
+  header: Header,
+  origin: Pick<NewChange, 'entityType' | 'requestedBy' | 'source' | 'sourceHash' | 'importId'>,
+): EntityOutcome {
+  const { rows, edits } = entity;
+  // Checked first: what the same file asked for then may be impossible, or done, by now.
+  const requested = Object.entries(edits).map(([name, { value }]): [string, Value] => [name, value]);
+  const before = importedBefore(Object.fromEntries(requested), changes, origin.sourceHash);
+  if (before) {
+    const text = importedText(before, undoneBy(changes)(before.id));
+    return { rows, outcome: 'imported_before', change: before, text };
+  }
+  const wrong = rows.flatMap((row) => titles.get(row) ?? []);
+  if (wrong.length > 0) return { rows, outcome: 'invalid', problems: wrong };
+  const request = compareWithWarehouse(entity, stored.get(entity.id), header.id.header);
+  if ('problems' in request) return { rows, outcome: 'invalid', problems: request.problems };
+  const comparison = compareWithQueue(request, changes, origin.requestedBy);
+  switch (comparison.kind) {
+    case 'unchanged':
+      return { rows, outcome: 'unchanged' };
+    case 'duplicate':
+      return {
+        rows,
+        outcome: 'duplicate',
+        change: comparison.change,
+        text: duplicateText(comparison.change),
+      };
+    case 'conflict':
+      return { rows, outcome: 'conflict', change: comparison.change, text: conflictText(comparison.change) };
+    case 'queue': {
+      const { wanted, base, supersedes, rivals } = comparison;
+      const { baseFrom, baseAt } = request;
+      const sourceRow = rows[0] ?? null;
+      const change = {
+        ...origin,
+        entityId: entity.id,
+        sourceRow,
+        wanted,
+        base,
+        baseFrom,
+        baseAt,
+        supersedes,
+      };
+      if (rivals.length === 0) return { rows, outcome: 'queued', newChange: { change, rivals, rows } };
+      const conflict = contestedText(change, rivals);
+      const newChange = { change: { ...change, conflict }, rivals, rows };
+      return { rows, outcome: 'conflict', text: conflict, newChange };
+    }
+  }
+}
+
+/** Every row of the file has an outcome; a problem takes precedence over any other. */
+function rowsOf(
+  { grid }: ImportSource,
+  outcomes: readonly EntityOutcome[],
+  problems: readonly ImportProblem[],
+  heldBack: string | null,
+): ImportRow[] {
+  const found = new Map<number, Omit<ImportRow, 'row'>>();
+  for (const { rows, outcome, change, text = null, newChange, problems: wrong } of outcomes) {
+    if (wrong) continue;
+    const result =
+      newChange && heldBack !== null
+        ? ({ outcome: 'not_queued', changeId: null, text: heldBack } as const)
+        : { outcome, changeId: change?.id ?? null, text };
+    for (const row of rows) found.set(row, result);
+  }
+  for (const { row, column, value, problem } of problems) {
+    const before = found.get(row);
+    const sentence = `${column ?? 'row'}${value === null ? '' : ` "${value}"`} ${problem}`;
+    const text = before?.outcome === 'invalid' ? `${before.text}; ${sentence}` : sentence;
+    found.set(row, { outcome: 'invalid', changeId: null, text });
+  }
+  const otherwise = {
+    outcome: 'invalid',
+    changeId: null,
+    text: 'Another row of the same id is wrong.',
+  } as const;
+  return grid.rows.map(({ number: row }) => ({ row, ...(found.get(row) ?? otherwise) }));
+}
+
+function inOrder(problems: readonly ImportProblem[], header: Header): ImportProblem[] {
+  const positions = new Map(header.edited.map((column) => [column.header, column.at]));
+  const at = ({ column }: ImportProblem) => (column === null ? -1 : (positions.get(column) ?? -1));
+  return [...problems].sort((a, b) => a.row - b.row || at(a) - at(b));
+}
+
+const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
+
+function importedText({ id, queuedAt, status }: Change, undo: string | null): string {
+  const isOpen = status === 'conflict' || status === 'failed';
+  const next = isOpen
+    ? `; signalhouse changes retry ${id} tries it again`
+    : undo === null
+      ? ''
+      : ` and undone; signalhouse changes undo ${undo} makes it again`;
+  return `already imported on ${minute(queuedAt)} UTC as change ${id} (${status})${next}`;
+}
+
+function duplicateText({ id, queuedAt, source }: Change): string {
+  return `change ${id} of ${minute(queuedAt)} UTC (${source}) wants the same and is still open`;
+}
+
+function conflictText({ id, settledAt, queuedAt }: Change): string {
+  return `in conflict since ${minute(settledAt ?? queuedAt)} UTC (change ${id}): write a new sheet and decide there, or run signalhouse changes retry ${id} --overwrite`;
+}
+
+function notesOf(
+  { grid }: ImportSource,
+  header: Header,
+  repeated: number,
+  changes: readonly PreviewChange[],
+): string[] {
+  const notes = [...grid.notes, ...header.notes];
+  if (grid.rows.length === 0) notes.push('There are no rows below the header.');
+  if (repeated === 1) notes.push('One id occurs in several rows, which make one change.');
+  if (repeated > 1) notes.push(`${repeated} ids occur in several rows; the rows of each id make one change.`);
+  const happened = changes.flatMap(({ entityId, title, note }) =>
+    note === null ? [] : [`${named(entityId, title)} ${note}`],
+  );
+  notes.push(...happened.slice(0, 10).map((note) => `${note}.`));
+  if (happened.length > 10) notes.push(`${happened.length - 10} more were archived or superseded.`);
+  return notes;
+}
+
+/**
+ * Queues what was prepared, and supersedes the changes that it replaces. A change that contradicts what somebody else wants
+ * is recorded as a conflict, and so is theirs if it still waits.
+ */
+export function enqueue(
+  queue: Pick<Queue, 'add' | 'all' | 'move' | 'update'>,
+  { newChanges, isRefused, ...prepared }: PreparedImport,
+): ImportReport {
+  const added = queue.add(newChanges.map(({ change }) => change));
+  const rivals = [...new Map(newChanges.flatMap((one) => one.rivals.map((it) => [it.id, it]))).values()];
+  const rivalsOf = contestsAmong(rivals.length === 0 ? [] : queue.all());
+  const textOf = (rival: Change) => contestedText(rival, rivalsOf(rival));
+  const waiting = rivals.filter(({ status }) => status === 'queued');
+  queue.move(waiting, 'conflict', (rival) => ({ errorCode: contested, error: textOf(rival) }));
+  queue.update(rivals.filter(isContested), (rival) => ({ error: textOf(rival) }));
+  const ids = new Map(newChanges.flatMap((one, at) => one.rows.map((row) => [row, added[at]?.id ?? null])));
+  const rows = prepared.rows.map((row) => ({ ...row, changeId: ids.get(row.row) ?? row.changeId }));
+  const idsOf = (status: Status) => added.flatMap((one) => (one.status === status ? [one.id] : []));
+  const queued = idsOf('queued');
+  const outcome = isRefused ? 'refused' : queued.length > 0 ? 'queued' : 'nothing_new';
+  const conflicts = [...idsOf('conflict'), ...waiting.map(({ id }) => id)];
+  return { ...prepared, outcome, queued, conflicts, rows };
+}
+
+/** The report of an import that queues nothing: a dry run, or the user answered no. */
+export function reportWithoutQueueing(
+  { newChanges: _, isRefused: __, ...prepared }: PreparedImport,
+  outcome: 'dry_run' | 'declined',
+): ImportReport {
+  const text = outcome === 'dry_run' ? 'It was a dry run.' : 'The import was declined.';
+  const rows = prepared.rows.map(
+    (row): ImportRow => (row.outcome === 'queued' ? { ...row, outcome: 'not_queued', text } : row),
+  );
+  const counts = prepared.preview.rows;
+  const ofRows = { ...counts, queued: 0, not_queued: counts.not_queued + counts.queued };
+  const preview = { ...prepared.preview, rows: ofRows };
+  return { ...prepared, outcome, queued: [], conflicts: [], rows, preview };
+}

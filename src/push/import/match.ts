@@ -1,0 +1,401 @@
+import { groupBy, portions } from '../../base/group-by.js';
+import { noResult } from '../../sheet/grid.js';
+import { sqlFile } from '../../warehouse/sql.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { archivedReason, type EntityType, type Field, type Value, type Values } from '../change.js';
+import { isSame } from '../compare.js';
+import { idsAtOnce, named, type Reference } from '../facts.js';
+import { folded, isFormulaError } from './cells.js';
+import type { Header } from './header.js';
+import type { ImportProblem } from './preview.js';
+import type { Edit, EntityEdits, ParsedRow, RowEdits } from './rows.js';
+
+/** A topic or company in the warehouse. */
+export interface StoredEntity {
+  readonly id: string;
+  /** Its values in the fields that can be changed; a field that was never fetched is left out. */
+  readonly values: Values;
+  readonly syncedAt: string | null;
+  /** Why it cannot be changed; null when it can. */
+  readonly blockedReason: string | null;
+  /** The topic or company that it was merged into, after any number of merges; null when it was not. */
+  readonly survivor: { readonly id: string; readonly title: string | null } | null;
+  readonly title: string | null;
+}
+
+interface Row {
+  readonly id: string;
+  readonly title: string | null;
+  readonly values: string;
+  readonly synced_at: Date | null;
+  readonly is_deleted: boolean;
+  readonly deleted_reason: string | null;
+  readonly merged_into_id: string | null;
+  readonly detail_unavailable_reason: string | null;
+}
+
+const queries: Readonly<Record<EntityType, string>> = {
+  topic: sqlFile('push/import_topics'),
+  company: sqlFile('push/import_companies'),
+};
+
+/** More merges in a row than this are two that name each other. */
+const mostMerges = 20;
+
+/** Looks all ids up, in any case, and what they were merged into. The result leaves out ids that the warehouse lacks. */
+export async function storedEntities(
+  store: Pick<Warehouse, 'all'>,
+  entityType: EntityType,
+  ids: readonly string[],
+): Promise<Map<string, StoredEntity>> {
+  const rows = new Map<string, Row>();
+  let missing = [...ids];
+  for (let step = 0; missing.length > 0 && step <= mostMerges; step += 1) {
+    const survivors = new Set<string>();
+    for (const some of portions(missing, idsAtOnce)) {
+      for (const row of await store.all<Row>(queries[entityType], { ids: some })) {
+        rows.set(row.id, row);
+        if (row.merged_into_id !== null) survivors.add(row.merged_into_id);
+      }
+    }
+    missing = [...survivors].filter((id) => !rows.has(id));
+  }
+  return new Map([...rows.values()].map((row) => [row.id, storedEntity(entityType, row, rows)]));
+}
+
+/** Looks topics and companies up, and what they were merged into; the result is asked for one of them. */
+export async function storedEntitiesOf(
+  store: Pick<Warehouse, 'all'>,
+  references: readonly Reference[],
+): Promise<(reference: Reference) => StoredEntity | undefined> {
+  const found = new Map<EntityType, Map<string, StoredEntity>>();
+  for (const [type, sameType] of groupBy(references, ({ entityType }) => entityType)) {
+    const ids = new Set(sameType.map(({ entityId }) => entityId));
+    found.set(type, await storedEntities(store, type, [...ids]));
+  }
+  return ({ entityType, entityId }) => found.get(entityType)?.get(entityId);
+}
+
+function survivorOf(row: Row, rows: ReadonlyMap<string, Row>): StoredEntity['survivor'] {
+  let id = row.merged_into_id;
+  for (let step = 0; step < mostMerges && id !== null; step += 1) {
+    const next = rows.get(id);
+    if (!next || next.merged_into_id === null) return { id, title: next?.title ?? null };
+    id = next.merged_into_id;
+  }
+  return null;
+}
+
+function storedEntity(entityType: EntityType, row: Row, rows: ReadonlyMap<string, Row>): StoredEntity {
+  const survivor = survivorOf(row, rows);
+  const stored = JSON.parse(row.values) as Record<string, { is_fetched: boolean; value: Value }>;
+  const fetched = Object.entries(stored).filter(([, { is_fetched: isFetched }]) => isFetched);
+  return {
+    ...{ id: row.id, title: row.title, survivor, syncedAt: row.synced_at?.toISOString() ?? null },
+    values: Object.fromEntries(fetched.map(([name, { value }]) => [name, value])),
+    blockedReason: blockedReasonOf(entityType, row, survivor),
+  };
+}
+
+function blockedReasonOf(
+  entityType: EntityType,
+  row: Row,
+  survivor: StoredEntity['survivor'],
+): string | null {
+  if (row.merged_into_id !== null) {
+    const { id, title } = survivor ?? { id: row.merged_into_id, title: null };
+    return `was merged into ${id}${title === null ? '' : ` (${title})`}: change that ${entityType} instead`;
+  }
+  if (row.is_deleted)
+    return `was deleted${row.deleted_reason === null ? '' : ` (${row.deleted_reason})`}: the API no longer has it`;
+  const why = row.detail_unavailable_reason;
+  return why === null ? null : `cannot be changed: the API answers 404 for it (${why})`;
+}
+
+/** Why nothing about an id can be changed, whatever the rows ask for; null when something can. */
+export function blockedReason(stored: StoredEntity | undefined): string | null {
+  return stored
+    ? stored.blockedReason
+    : 'is not in the warehouse: check the id, or run signalhouse sync if it is new';
+}
+
+/** The problem of rows whose topic or company cannot be changed; none when it can. */
+export function blockedProblems(
+  stored: StoredEntity | undefined,
+  {
+    column,
+    value,
+    rows,
+  }: { readonly column: string; readonly value: string; readonly rows: readonly number[] },
+): ImportProblem[] {
+  const problem = blockedReason(stored);
+  const mergedInto = stored?.survivor ?? null;
+  if (problem === null) return [];
+  return rows.map((row) => ({ row, column, value, problem, ...(mergedInto && { mergedInto }) }));
+}
+
+/**
+ * Matches rows with the warehouse. An id that it does not have is matched in any case, if only one id fits. A value that
+ * cannot be set is unchanged, and no problem, when it equals the stored one.
+ */
+export function matchRows(
+  parsed: readonly ParsedRow[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): ParsedRow[] {
+  const sameLetters = groupBy([...stored.keys()], (id) => id.toLowerCase());
+  const storedId = (id: string): string => {
+    const [only, second] = stored.has(id) ? [id] : (sameLetters.get(id.toLowerCase()) ?? []);
+    return only !== undefined && second === undefined ? only : id;
+  };
+  return parsed.map((row) => {
+    const id = row.id === null ? null : storedId(row.id);
+    const values = id === null ? undefined : stored.get(id)?.values;
+    const problems = row.problems.flatMap(({ cell, ...problem }) =>
+      cell && values && isStoredText(cell.field, cell.text, values) ? [] : [problem],
+    );
+    return { ...row, id, problems };
+  });
+}
+
+const earlierTitlesSql = sqlFile('push/earlier_titles');
+
+/**
+ * The problem of each row whose title or name is not that of its id, by row: in a sheet that was sorted without its id column,
+ * the values of a row belong to another id. A title that the topic had before is as good as the present one, in any spelling
+ * in which spreadsheet programs leave it.
+ */
+export async function wrongTitles(
+  store: Pick<Warehouse, 'all'>,
+  { entityType, title: column }: Header,
+  rows: readonly ParsedRow[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): Promise<Map<number, ImportProblem>> {
+  const isOf = ({ title, survivor }: StoredEntity, text: string) =>
+    [title, survivor?.title ?? null].some((one) => one !== null && isSameTitle(text, one));
+  const asked = rows.flatMap((row) => {
+    const entity = row.id === null ? undefined : stored.get(row.id);
+    return entity?.title ? [{ row, entity, own: entity.title }] : [];
+  });
+  const others = new Map(asked.map(({ entity, own }) => [folded(own), entity.id]));
+  const foreign = asked.flatMap(({ row, entity, own }) => {
+    const { title } = row;
+    // A title that was only edited, in a row that asks for nothing, changes nothing; that of another row shows that rows moved.
+    const isAsking = Object.keys(row.edits).length > 0 || row.problems.length > 0;
+    const isWrong = (text: string) => !isOf(entity, text) && (isAsking || others.has(folded(text)));
+    if (title !== null && column !== null && saysSomething(title) && isWrong(title))
+      return [{ row, entity, own, text: title, header: column.header, isNew: false }];
+    // A new name of a company may be any, but not that of another row.
+    const name = row.edits.name;
+    const of = typeof name?.value === 'string' ? others.get(folded(name.value)) : undefined;
+    return name && of !== undefined && of !== entity.id && !isOf(entity, String(name.value))
+      ? [{ row, entity, own, text: String(name.value), header: name.header, isNew: true }]
+      : [];
+  });
+  const ids = [...new Set(foreign.map(({ entity }) => entity.id))];
+  const rowsOfTitles: { readonly id: string; readonly title: string }[] = [];
+  for (const some of portions(ids, idsAtOnce))
+    rowsOfTitles.push(
+      ...(await store.all<{ id: string; title: string }>(earlierTitlesSql, {
+        ids: some,
+        entity_type: entityType,
+      })),
+    );
+  const earlier = groupBy(rowsOfTitles, ({ id }) => id);
+  const wrong = foreign.filter(
+    ({ entity, text }) => !earlier.get(entity.id)?.some(({ title }) => isSameTitle(text, title)),
+  );
+  const renamed = wrong.filter(({ isNew }) => isNew).length;
+  return new Map(
+    // One company may get the name of another: two that are one are named alike. Several are rows that moved.
+    wrong.flatMap(({ row: { row }, own, text, header, isNew }): [number, ImportProblem][] => {
+      if (isNew && renamed === 1) return [];
+      const what = entityType === 'topic' ? 'title' : 'name';
+      const problem = `is not the ${what} of this id, which is "${shortened(own)}": put each id back beside its ${what}, or delete the row`;
+      return [[row, { row, column: header, value: shortened(text), problem }]];
+    }),
+  );
+}
+
+/** Why a whole file is refused when several rows have titles that are not those of their ids; null when it is not. */
+export function mixedUp(entityType: EntityType, wrong: ReadonlyMap<number, ImportProblem>): string | null {
+  if (wrong.size < 2) return null;
+  const what = entityType === 'topic' ? 'title' : 'name';
+  return `${wrong.size} rows have a ${what} that is not that of their id, as after sorting without the id column: nothing of the file is queued. Put each id back beside its ${what}; if the ids are right, delete the column of the ${what}, or pass --ignore-titles`;
+}
+
+/** Whether a cell can be compared: not when its program has left nothing of the text. */
+function saysSomething(text: string): boolean {
+  return folded(text) !== '' && text !== noResult && !isFormulaError(text);
+}
+
+/** A text of this many letters that begins a title is that title, cut. */
+const leastCut = 200;
+
+/** Whether a cell has this title, apart from what spreadsheet programs change: spaces, signs, the end of a long text. */
+function isSameTitle(cell: string, title: string): boolean {
+  const [one, other] = [folded(cell), folded(title)];
+  if (one === other || Number(cell) === Number(title)) return true;
+  const isCut = /(…|\.\.\.)$/.test(cell) || one.length >= leastCut;
+  if (isCut && other.startsWith(one)) return true;
+  // A CSV file of Windows-1252 has ? for every letter that it cannot hold.
+  const parts = cell.split(/[?\uFFFD]+/).map(folded);
+  let from = 0;
+  const isNext = (part: string) => {
+    const at = other.indexOf(part, from);
+    from = at + part.length;
+    return at !== -1;
+  };
+  return parts.length > 1 && parts.every(isNext);
+}
+
+function shortened(text: string): string {
+  const letters = [...text.replace(/\s+/g, ' ')];
+  return letters.length <= 80 ? letters.join('') : `${letters.slice(0, 79).join('')}…`;
+}
+
+/** The rows of a file, those about something that was merged as rows about its survivor. */
+interface FollowedRows {
+  readonly rows: readonly RowEdits[];
+  /** What the user should know, by row: what is changed instead, and which values are not. */
+  readonly texts: ReadonlyMap<number, string>;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** Makes rows about something that was merged into rows about its survivor. */
+export function followMerges(
+  rows: readonly RowEdits[],
+  stored: ReadonlyMap<string, StoredEntity>,
+): FollowedRows {
+  const texts = new Map<number, string>();
+  const problems: ImportProblem[] = [];
+  const result = rows.flatMap((row) => {
+    const merged = stored.get(row.id);
+    if (!merged?.survivor) return [row];
+    const { id } = merged.survivor;
+    const { edits, unknown } = editsOfMerged(row, merged);
+    if (unknown.length > 0) {
+      const problem = `may be old: the warehouse does not know what it was before ${row.id} was merged; empty the cell, or use the id ${id}`;
+      problems.push(
+        ...unknown.map(({ header, text }) => ({ row: row.row, column: header, value: text, problem })),
+      );
+      return [];
+    }
+    const others = stored.get(id)?.values ?? {};
+    const old = Object.keys(row.edits).filter(
+      (name) => !(name in edits) && !isSameCell(others[name], row.edits[name]?.value),
+    );
+    const isFollowed = Object.keys(edits).length > 0;
+    const [from, into] = [merged, merged.survivor].map((one) => named(one.id, one.title));
+    const parts = [
+      ...(isFollowed ? [', which is changed instead'] : []),
+      ...(old.length > 0 ? [`; what it had itself (${old.join(', ')}) is not carried over`] : []),
+    ];
+    if (parts.length > 0) texts.set(row.row, `${from} was merged into ${into}${parts.join('')}`);
+    return [isFollowed ? { ...row, id, edits, baseValues: {}, baseAt: null } : { ...row, edits }];
+  });
+  return { rows: result, texts, problems };
+}
+
+/**
+ * What a row about something merged asks of the survivor. Its base values describe the one that was merged, so they do not
+ * count for the survivor: its own row or the warehouse says what was there. A list without base columns repeats values
+ * that nobody edited: those that the merged one had are left out, and `unknown` are those that cannot be compared.
+ */
+function editsOfMerged(
+  { edits }: RowEdits,
+  { values }: StoredEntity,
+): { edits: RowEdits['edits']; unknown: Edit[] } {
+  const unknown: Edit[] = [];
+  const wanted = Object.entries(edits).flatMap(([name, { base: _, ...edit }]): [string, Edit][] => {
+    if (!edit.fromFile && !(name in values)) unknown.push(edit);
+    if (!edit.fromFile && isSameCell(values[name], edit.value)) return [];
+    return [[name, { ...edit, fromFile: false }]];
+  });
+  return { edits: Object.fromEntries(wanted), unknown };
+}
+
+/** Whether a stored value is the one of a cell, which is read without the spaces around it. */
+function isSameCell(stored: Value | undefined, cell: Value | undefined): boolean {
+  return isSame(typeof stored === 'string' ? stored.trim() : stored, cell);
+}
+
+/** Whether the text of a cell is that of the stored value. A boolean that can be read is compared as a value. */
+function isStoredText({ name, kind, allowed }: Field, text: string | null, stored: Values): boolean {
+  const value = stored[name];
+  if (kind === 'boolean' || typeof value === 'boolean' || value === undefined) return false;
+  const [one, other] = [text ?? '', (value ?? '').trim()];
+  return one === other || (allowed !== undefined && folded(one) !== '' && folded(one) === folded(other));
+}
+
+/** The change that the rows about one topic or company ask for, compared with its values in the warehouse. */
+export interface RequestedChange {
+  readonly id: string;
+  readonly rows: readonly number[];
+  /** Where it differs from what the person saw, or from the warehouse; empty when everything is up to date. */
+  readonly wanted: Values;
+  /** Everything that the rows set, including what is already up to date. */
+  readonly requested: Values;
+  /** What the person saw, from the file or else from the warehouse; a field without a known value is left out. */
+  readonly base: Values;
+  readonly baseFrom: 'file' | 'warehouse';
+  readonly baseAt: string | null;
+}
+
+/** Compares the rows about one topic or company with the warehouse; a problem when it cannot be changed, or not like this. */
+export function compareWithWarehouse(
+  entity: EntityEdits,
+  stored: StoredEntity | undefined,
+  idHeader: string,
+): RequestedChange | { readonly problems: readonly ImportProblem[] } {
+  const { id, rows } = entity;
+  let { edits } = entity;
+  if (Object.keys(edits).length === 0)
+    return { id, rows, wanted: {}, requested: {}, base: {}, baseFrom: 'file', baseAt: entity.baseAt };
+  const blocked = blockedProblems(stored, { column: idHeader, value: id, rows });
+  if (!stored || blocked.length > 0) return { problems: blocked };
+
+  const baseOf = (name: string): Value | undefined => {
+    const edit = edits[name];
+    if (edit?.fromFile) return edit.base;
+    return name in entity.baseValues ? entity.baseValues[name] : stored.values[name];
+  };
+  const { [archivedReason]: reason, ...others } = edits;
+  // The API would silently ignore a reason without an archiving.
+  if (reason && (edits.archived?.value ?? baseOf('archived')) !== true) {
+    const isStored = !reason.fromFile && isSameCell(stored.values[archivedReason], reason.value);
+    const problem = 'is only used when archived is TRUE: set archived to TRUE, or delete the reason';
+    if (!isStored)
+      return { problems: [{ row: reason.row, column: reason.header, value: reason.text, problem }] };
+    edits = others;
+  }
+
+  const requested: Record<string, Value> = {};
+  for (const [name, edit] of Object.entries(edits)) requested[name] = edit.value;
+  // The API reads a reason only together with the archiving itself.
+  if (requested[archivedReason] !== undefined) requested.archived = true;
+  // When a sheet is edited further after its push, the warehouse already has the values that were pushed.
+  const isStoredNewer = entity.baseAt === null || (stored.syncedAt ?? '') >= entity.baseAt;
+  const differs = (name: string) => {
+    if (isStoredNewer && name in stored.values && isSameCell(stored.values[name], requested[name]))
+      return false;
+    const base = baseOf(name);
+    return base === undefined || !isSameCell(base, requested[name]);
+  };
+  const names = new Set(Object.keys(requested).filter(differs));
+  if (names.has('archived') || names.has(archivedReason))
+    for (const name of ['archived', archivedReason]) if (requested[name] !== undefined) names.add(name);
+
+  const wanted = Object.fromEntries([...names].map((name) => [name, requested[name] ?? null]));
+  const base = Object.fromEntries(
+    Object.keys(requested).flatMap((name) => {
+      const value = baseOf(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const isFromFile = Object.keys(edits).every((name) => edits[name]?.fromFile);
+  return {
+    ...{ id, rows, wanted, requested, base },
+    baseFrom: isFromFile ? 'file' : 'warehouse',
+    baseAt: isFromFile ? entity.baseAt : stored.syncedAt,
+  };
+}

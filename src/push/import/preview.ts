@@ -1,0 +1,216 @@
+import { minutesFor } from '../../api/budget.js';
+import { usualPageSize } from '../../api/page.js';
+import type { Warehouse } from '../../warehouse/warehouse.js';
+import { type Change, type EntityType, fieldsOf, type Values, valueText } from '../change.js';
+import { companiesPerRequest } from '../context.js';
+import { type AffectedCompanies, affectedCompanies, factsAbout, noteFor } from '../facts.js';
+import type { Queue } from '../queue.js';
+import { isListed } from '../remote.js';
+
+/** Something wrong in a row, as the person finds it in the file. */
+export interface ImportProblem {
+  /** The row as a spreadsheet program numbers it. */
+  readonly row: number;
+  /** The header of the column, as written; null for the row as a whole. */
+  readonly column: string | null;
+  /** The content of the cell as text; null for an empty cell. */
+  readonly value: string | null;
+  readonly problem: string;
+  readonly allowed?: readonly string[];
+  /** What the topic or company of the row was merged into: `--follow-merges` changes that. */
+  readonly mergedInto?: { readonly id: string; readonly title: string | null };
+}
+
+/** What became of a row when it was imported. */
+export type RowOutcome =
+  /** A new change waits for the next push. */
+  | 'queued'
+  /** It was not queued because other rows are wrong, it was a dry run, or the import was declined. */
+  | 'not_queued'
+  /** It asks for nothing, or for values that are already up to date. */
+  | 'unchanged'
+  /** A change that is still open wants the same. */
+  | 'duplicate'
+  /** The same file was imported before; its change is on record. */
+  | 'imported_before'
+  /**
+   * Somebody else wants another value; or the same was imported before and met a conflict, and this row does not show that
+   * the person has seen it.
+   */
+  | 'conflict'
+  /** Something in it is wrong. */
+  | 'invalid';
+
+export interface ImportRow {
+  readonly row: number;
+  readonly outcome: RowOutcome;
+  /** The change for it, or the earlier change that it duplicates. */
+  readonly changeId: string | null;
+  /** The reason as a sentence; null when there is nothing to explain. */
+  readonly text: string | null;
+}
+
+/** How often one value changes to another; from and to are null for free text. */
+export interface ChangeKind {
+  readonly field: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly count: number;
+}
+
+/** A change as the preview shows it. */
+export interface PreviewChange {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  /** The title of the topic or the name of the company; null when it is unknown. */
+  readonly title: string | null;
+  readonly rows: readonly number[];
+  readonly wanted: Values;
+  readonly base: Values;
+  /** The companies that a topic affects; null for a company. */
+  readonly affected: AffectedCompanies | null;
+  /** What happened to the topic or company since then: archived, superseded, merged. */
+  readonly note: string | null;
+}
+
+export interface Preview {
+  readonly rows: Readonly<Record<RowOutcome, number>>;
+  /** The number of changes: the rows about one topic or company make one. */
+  readonly changes: number;
+  readonly kinds: readonly ChangeKind[];
+  /** The companies that all changed topics together affect; null when companies are changed. */
+  readonly affected: AffectedCompanies | null;
+  readonly superseded: number;
+  /** What a push of these changes costs. */
+  readonly requests: { readonly writes: number; readonly reads: number; readonly total: number };
+  readonly minutes: number;
+  /** Where the base values come from; `oldest` is when the oldest of the warehouse's values was synced. */
+  readonly base: { readonly file: number; readonly warehouse: number; readonly oldest: string | null };
+}
+
+/** The result of an import. */
+export interface ImportReport {
+  readonly importId: string;
+  readonly source: string;
+  readonly sourceHash: string | null;
+  readonly entityType: EntityType;
+  /** The person who asks; null when nobody was named. */
+  readonly requestedBy: string | null;
+  /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
+  readonly outcome: 'queued' | 'nothing_new' | 'refused' | 'dry_run' | 'declined';
+  /** Why nothing of the file may be queued, whichever rows are skipped; null when that is not so. */
+  readonly refusal: string | null;
+  readonly queued: readonly string[];
+  /** The ids of the changes, new and earlier ones, that this import put into conflict: people want different values. */
+  readonly conflicts: readonly string[];
+  readonly preview: Preview;
+  readonly changes: readonly PreviewChange[];
+  readonly problems: readonly ImportProblem[];
+  /** Every row that is not blank, in the order of the file. */
+  readonly rows: readonly ImportRow[];
+  /** What the user should know, as sentences. */
+  readonly notes: readonly string[];
+  /** 3 when a row is wrong or in conflict with what somebody else wants, otherwise 0. */
+  readonly exitCode: 0 | 3;
+}
+
+/** The settings of an import and of what its push costs, in the shape of the configuration. */
+export interface CostSettings {
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+  readonly push: { readonly followMerges?: boolean };
+}
+
+/** What an import or an undo works with. */
+export interface ImportParts {
+  readonly store: Pick<Warehouse, 'all'>;
+  readonly queue: Pick<Queue, 'all'>;
+  readonly settings: CostSettings;
+}
+
+/** A change that would be queued. */
+type PlannedChange = Pick<Change, 'wanted' | 'base' | 'baseFrom' | 'baseAt'>;
+
+const noRows: Readonly<Record<RowOutcome, number>> = {
+  queued: 0,
+  not_queued: 0,
+  unchanged: 0,
+  duplicate: 0,
+  imported_before: 0,
+  conflict: 0,
+  invalid: 0,
+};
+
+/** A change before it is queued, for `previewChanges`. */
+type ShownChange = Pick<PreviewChange, 'entityType' | 'entityId' | 'rows' | 'wanted' | 'base'>;
+
+/** Changes as a preview shows them: with titles, with the companies that they affect, and with what happened. */
+export async function previewChanges(
+  store: Pick<Warehouse, 'all'>,
+  planned: readonly ShownChange[],
+): Promise<{ changes: PreviewChange[]; affected: AffectedCompanies }> {
+  const facts = await factsAbout(store, planned);
+  const topics = planned.filter(({ entityType }) => entityType === 'topic');
+  const affected = await affectedCompanies(
+    store,
+    topics.map(({ entityId }) => entityId),
+  );
+  const changes = planned.map(({ entityType, entityId, rows, wanted, base }): PreviewChange => {
+    const found = facts({ entityType, entityId });
+    return {
+      ...{ entityType, entityId, title: found.title, rows, wanted, base },
+      affected: entityType === 'topic' ? affected.of(entityId) : null,
+      note: noteFor(found, wanted),
+    };
+  });
+  return { changes, affected: affected.total };
+}
+
+/** Counts what an import or undo would do; `stored` is the number of topics or companies in the warehouse. */
+export function previewOf(
+  entityType: EntityType,
+  planned: readonly PlannedChange[],
+  stored: number,
+  settings: CostSettings,
+  { rows = [], ...more }: Pick<Preview, 'superseded' | 'affected'> & { rows?: readonly ImportRow[] },
+): Preview {
+  const counts = { ...noRows };
+  for (const { outcome } of rows) counts[outcome] += 1;
+  const requests = costOf(entityType, planned, stored);
+  const fromWarehouse = planned.filter(({ baseFrom }) => baseFrom === 'warehouse');
+  const [oldest = null] = fromWarehouse.flatMap(({ baseAt }) => baseAt ?? []).sort();
+  const base = { file: planned.length - fromWarehouse.length, warehouse: fromWarehouse.length, oldest };
+  const minutes = minutesFor(requests.total, settings);
+  const kinds = kindsOf(entityType, planned);
+  return { rows: counts, changes: planned.length, kinds, ...more, requests, minutes, base };
+}
+
+/** A push reads each topic or company first: by itself, or with a page of the list where that is cheaper and has the fields. */
+function costOf(
+  entityType: EntityType,
+  planned: readonly PlannedChange[],
+  stored: number,
+): Preview['requests'] {
+  const listed = planned.filter(({ wanted }) => Object.keys(wanted).every((it) => isListed(entityType, it)));
+  const pages = Math.max(1, Math.ceil(stored / usualPageSize));
+  const reads = planned.length - listed.length + Math.min(listed.length, pages);
+  const writes = entityType === 'topic' ? planned.length : Math.ceil(planned.length / companiesPerRequest);
+  return { writes, reads, total: writes + reads };
+}
+
+function kindsOf(entityType: EntityType, planned: readonly PlannedChange[]): ChangeKind[] {
+  const kinds = new Map<string, ChangeKind>();
+  for (const { wanted, base } of planned) {
+    for (const { name, kind, allowed } of fieldsOf[entityType]) {
+      if (wanted[name] === undefined) continue;
+      const counted = kind === 'boolean' || allowed !== undefined;
+      const from = counted ? valueText(base[name]) : null;
+      const to = counted ? valueText(wanted[name]) : null;
+      const key = JSON.stringify([name, from, to]);
+      kinds.set(key, { field: name, from, to, count: (kinds.get(key)?.count ?? 0) + 1 });
+    }
+  }
+  const order = fieldsOf[entityType].map(({ name }) => name);
+  return [...kinds.values()].sort(
+    (a, b) => order.indexOf(a.field) - order.indexOf(b.field) || b.count - a.count,
+  );
+}

@@ -1,0 +1,388 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { appendLines, writeAtomicallySync } from '../base/atomic-file.js';
+import { type Clock, iso, millis } from '../base/clock.js';
+import {
+  type DataDir,
+  type EncryptionKey,
+  fromStoredLine,
+  toStoredLine,
+  withEitherKey,
+} from '../base/encryption.js';
+import { messageOf, StorageError } from '../base/errors.js';
+import { portions } from '../base/group-by.js';
+import { type Log, silentLog } from '../base/log.js';
+import { storable } from '../warehouse/load/batch.js';
+import { literal, sqlFile } from '../warehouse/sql.js';
+import type { Warehouse } from '../warehouse/warehouse.js';
+import {
+  type Change,
+  changeSchema,
+  contested,
+  mayBecome,
+  type Patch,
+  type Status,
+  settled,
+} from './change.js';
+
+/** How many changes are staged at once. */
+const atOnce = 1_000;
+
+const changesSql = sqlFile('push/changes');
+const stageSql = sqlFile('push/stage_changes');
+const saveSql = sqlFile('push/save_changes');
+
+/** A change before it is queued; the queue adds its id, its key and its status. */
+export type NewChange = Pick<
+  Change,
+  | 'entityType'
+  | 'entityId'
+  | 'wanted'
+  | 'base'
+  | 'baseFrom'
+  | 'baseAt'
+  | 'requestedBy'
+  | 'source'
+  | 'sourceHash'
+  | 'sourceRow'
+  | 'importId'
+> &
+  Partial<Pick<Change, 'undoes' | 'overwrite'>> & {
+    /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
+    readonly conflict?: string | undefined;
+    /** The changes that it replaces. */
+    readonly supersedes?: readonly Change[];
+  };
+
+/**
+ * The queue of changes: in memory, in the journal and in `ops.changes`. Every update is in the journal when the call
+ * returns; `flush` writes it to the table. A transition that `transitions` does not allow is a defect, and throws.
+ */
+export class Queue {
+  readonly #unsaved = new Map<string, Change>();
+  #serial = 0;
+  /** The latest time of any change. */
+  #latest: string;
+
+  private constructor(
+    private readonly store: Pick<Warehouse, 'all' | 'transaction'>,
+    private readonly journal: Journal,
+    private readonly clock: Clock,
+    private readonly changes: Map<string, Change>,
+  ) {
+    const times = [...changes.values()].flatMap(({ queuedAt, settledAt }) => [queuedAt, settledAt ?? '']);
+    this.#latest = times.reduce((latest, at) => (at > latest ? at : latest), '');
+  }
+
+  /** Reads the table and replays the journal over it: after a kill or a restore the table may be behind. */
+  static async open(
+    store: Pick<Warehouse, 'all' | 'transaction'>,
+    dataDir: DataDir,
+    clock: Clock,
+    log?: Log,
+  ): Promise<Queue> {
+    const journal = new Journal(dataDir, log);
+    const changes = await readChanges(store);
+    const newer = journal.replayOver(changes);
+    const queue = new Queue(store, journal, clock, changes);
+    for (const change of newer) queue.#unsaved.set(change.id, change);
+    await queue.flush();
+    return queue;
+  }
+
+  /** Every change, oldest first. */
+  all(): Change[] {
+    return oldestFirst(this.changes);
+  }
+
+  /** The changes with one of these statuses, oldest first. */
+  withStatus(...wanted: readonly Status[]): Change[] {
+    return this.all().filter(({ status }) => wanted.includes(status));
+  }
+
+  get(id: string): Change | undefined {
+    return this.changes.get(id);
+  }
+
+  /**
+   * Queues new changes, or records their conflicts: they are on disk with their keys when this returns. What they replace is
+   * superseded after that: after a kill in between, both are in the queue and the later one wins when they are pushed.
+   */
+  add(newChanges: readonly NewChange[]): Change[] {
+    const now = this.#now();
+    const added = newChanges.map(({ conflict, supersedes: _, ...newChange }): Change => {
+      this.#serial += 1;
+      return {
+        ...{ id: changeId(now, this.#serial), revision: 1, status: 'queued', idempotencyKey: randomUUID() },
+        ...{ overwrite: false, queuedAt: now, undoes: [] },
+        ...newChange,
+        ...{
+          body: null,
+          firstSentAt: null,
+          sentAt: null,
+          attempts: 0,
+          remoteBefore: null,
+          remoteAfter: null,
+        },
+        ...{ errorCode: null, error: null, settledAt: null, supersededBy: null },
+        ...(conflict !== undefined && {
+          ...{ status: 'conflict', errorCode: contested, error: conflict, settledAt: now },
+        }),
+      };
+    });
+    this.#save(added);
+    const successors = new Map(
+      newChanges.flatMap(({ supersedes = [] }, at) =>
+        supersedes.map((change) => [change, added[at]?.id ?? null] as const),
+      ),
+    );
+    const byId = new Map([...successors].map(([{ id }, by]) => [id, by]));
+    this.move([...successors.keys()], 'superseded', ({ id }) => ({ supersededBy: byId.get(id) ?? null }));
+    return added;
+  }
+
+  /** Moves changes to another status together: all or none of them are on disk when this returns. */
+  move(changes: readonly Change[], to: Status, patch: Patch | ((change: Change) => Patch) = {}): Change[] {
+    const settledAt = changes.length > 0 && settled.has(to) ? this.#now() : null;
+    return this.#change(changes, (change) => {
+      if (!mayBecome(change.status, to))
+        throw new Error(`change ${change.id} is ${change.status} and cannot become ${to}`);
+      return { settledAt, ...(typeof patch === 'function' ? patch(change) : patch), status: to };
+    });
+  }
+
+  /** Updates changes that keep their status, for example after another attempt. */
+  update(changes: readonly Change[], patch: Patch | ((change: Change) => Patch)): Change[] {
+    return this.#change(changes, (change) => (typeof patch === 'function' ? patch(change) : patch));
+  }
+
+  /** Changes what is stored of some changes, whatever the given copies say. */
+  #change(given: readonly Change[], set: (change: Change) => Patch & { status?: Status }): Change[] {
+    const changed = given.map((one): Change => {
+      const change = this.changes.get(one.id) ?? one;
+      return { ...change, ...set(change), revision: change.revision + 1 };
+    });
+    this.#save(changed);
+    return changed;
+  }
+
+  /** Writes to `ops.changes` what only the journal has; returns whether there was anything to write. */
+  async flush(): Promise<boolean> {
+    if (this.#unsaved.size === 0) return false;
+    const saving = [...this.#unsaved.values()];
+    this.#unsaved.clear();
+    await this.store.transaction(async (tx) => {
+      for (const some of portions(saving, atOnce)) {
+        await tx.run(stageSql, { changes: some.map((one) => storable(JSON.stringify(one)).text) });
+        await tx.run(saveSql);
+      }
+    });
+    return true;
+  }
+
+  /** After a publish: settled changes, which the snapshot holds, need not stay in the journal. */
+  compact(): void {
+    this.journal.compact(() => this.withStatus('queued', 'sending', 'conflict', 'failed'));
+  }
+
+  #save(changes: readonly Change[]): void {
+    this.journal.append(changes);
+    for (const change of changes) {
+      this.changes.set(change.id, change);
+      this.#unsaved.set(change.id, change);
+    }
+  }
+
+  /** Never before the time of an earlier change: times and ids tell the order, whatever the clock said meanwhile. */
+  #now(): string {
+    const now = this.clock.now();
+    const latest = millis(this.#latest);
+    this.#latest = iso(latest === null || now >= latest ? now : latest + 1);
+    return this.#latest;
+  }
+}
+
+/** The changes of a warehouse, live or published, by id. */
+async function readChanges(store: Pick<Warehouse, 'all'>): Promise<Map<string, Change>> {
+  const rows = await store.all<{ change: string }>(changesSql);
+  return new Map(
+    rows.map((row) => {
+      const change = JSON.parse(row.change) as Change;
+      return [change.id, { ...change, undoes: change.undoes ?? [] }];
+    }),
+  );
+}
+
+function oldestFirst(changes: ReadonlyMap<string, Change>): Change[] {
+  return [...changes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Sorts by the time of queueing, and within one import by the order in the file. */
+function changeId(now: string, serial: number): string {
+  const moment = now.replaceAll(/[-:.TZ]/g, '');
+  return `${moment}-${String(serial).padStart(6, '0')}-${randomUUID().slice(0, 4)}`;
+}
+
+/**
+ * The current queue, oldest first, read without holding the warehouse: from the published file, with the journal
+ * replayed over it. It includes what a running push has done so far.
+ */
+export async function readQueue(
+  published: Pick<Warehouse, 'all'> | null,
+  dataDir: DataDir,
+  log?: Log,
+): Promise<Change[]> {
+  const hasQueue = published && (await hasTable(published, 'changes'));
+  const changes = hasQueue ? await readChanges(published) : new Map<string, Change>();
+  new Journal(dataDir, log).replayOver(changes);
+  return oldestFirst(changes);
+}
+
+/** Whether the schema ops has this table; a snapshot that an older version of the program published may not. */
+export async function hasTable(published: Pick<Warehouse, 'all'>, name: string): Promise<boolean> {
+  const [table] = await published.all(
+    `SELECT 1 FROM information_schema.tables WHERE table_schema = 'ops' AND table_name = ${literal(name)}`,
+  );
+  return table !== undefined;
+}
+
+/** A larger journal is rewritten without the changes that the snapshot holds anyway. */
+const maxBytes = 8 * 1024 * 1024;
+/** How many lines are made and written at once. */
+const linesAtOnce = 1_000;
+
+/** The path of the journal in a data directory. */
+export function journalPath(dataDir: string): string {
+  return join(dataDir, 'changes.journal');
+}
+
+/**
+ * The write-ahead journal of the queue, a file beside the database: one line of JSON for each state of a change; the
+ * last line of a change is valid. A line is on disk before anything is reported or sent because of it, so neither a kill
+ * nor a warehouse that is restored from its snapshot loses a change or its Idempotency-Key. Only the process that holds
+ * the warehouse writes it.
+ */
+export class Journal {
+  readonly #path: string;
+  readonly #key: EncryptionKey | undefined;
+  readonly #log: Log;
+
+  constructor({ dataDir, encryptionKey }: DataDir, log: Log = silentLog) {
+    this.#path = journalPath(dataDir);
+    this.#key = encryptionKey;
+    this.#log = log;
+  }
+
+  /**
+   * Replaces changes from the table with the newer states in the journal, and returns those. A line that a kill cut off was
+   * never acknowledged, and is skipped. Any other line that is not a change is skipped with a warning. Throws UsageError when
+   * a line is encrypted with another key.
+   */
+  replayOver(changes: Map<string, Change>): Change[] {
+    const newer = new Map<string, Change>();
+    for (const [index, line] of this.#lines().entries()) {
+      const text = line.trim() === '' ? undefined : fromStoredLine(line, this.#key, this.#path);
+      const change = text === undefined ? undefined : parsed(text);
+      if (!change) continue;
+      if ('problem' in change) this.#warn(index + 1, change.problem);
+      else {
+        const known = changes.get(change.id)?.revision ?? 0;
+        // Of two lines of one revision the last is valid: the first may be of a write that failed.
+        if (change.revision < known || (change.revision === known && !newer.has(change.id))) continue;
+        changes.set(change.id, change);
+        newer.set(change.id, change);
+      }
+    }
+    return [...newer.values()];
+  }
+
+  /** Returns when the lines are on disk. Throws StorageError. */
+  append(changes: readonly Change[]): void {
+    for (const some of portions(changes, linesAtOnce)) {
+      const lines = some.map((change) => toStoredLine(JSON.stringify(change), this.#key));
+      this.#guard(() => appendLines(this.#path, lines));
+    }
+  }
+
+  /** Rewrites a journal that has grown large with the given changes only: those that a snapshot may not hold. */
+  compact(kept: () => readonly Change[]): void {
+    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return;
+    this.#replace(kept().map((change) => JSON.stringify(change)));
+  }
+
+  /**
+   * Rewrites the lines that `change` changes; returns how many. `dryRun` only counts. With `encrypt`, every line is written,
+   * with this journal's key: the key `old` encrypts it now, or none, or this one already. Call it while nothing else uses the
+   * journal.
+   */
+  rewrite(
+    change: (line: string) => string,
+    { dryRun = false, encrypt }: { dryRun?: boolean; encrypt?: { old: EncryptionKey | undefined } } = {},
+  ): number {
+    const stored = this.#lines().filter((line) => line.trim() !== '');
+    const open = (line: string) => (key: EncryptionKey | undefined) => fromStoredLine(line, key, this.#path);
+    // A line that a kill cut off cannot be opened, and was never acknowledged.
+    const plain = stored.flatMap((line) => withEitherKey([encrypt?.old, this.#key], open(line)) ?? []);
+    const rewritten = plain.map(change);
+    const changed = rewritten.filter((line, index) => line !== plain[index]).length;
+    if (!dryRun && (changed > 0 || (encrypt && stored.length > 0))) this.#replace(rewritten);
+    return changed;
+  }
+
+  #replace(lines: readonly string[]): void {
+    const text = lines.map((line) => `${toStoredLine(line, this.#key)}\n`).join('');
+    this.#guard(() => writeAtomicallySync(this.#path, text));
+  }
+
+  #warn(line: number, problem: string): void {
+    const place = `${this.#path}:${line}`;
+    // A server reads the journal every few seconds.
+    if (warned.has(place)) return;
+    warned.add(place);
+    this.#log.warn(
+      { path: this.#path, line, problem },
+      'a line of the journal of changes is not a change and is skipped; if nothing else wrote to the file, compare the queue with what was imported',
+    );
+  }
+
+  #lines(): string[] {
+    return this.#guard(() => (existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : []));
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw new StorageError(
+        `the journal of changes ${this.#path} cannot be read or written: ${messageOf(error)}`,
+        {
+          hint: 'Free disk space or fix the permissions of the data directory. No change was sent that is not in the journal.',
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+/** The lines that this process has warned about, as `path:line`. */
+const warned = new Set<string>();
+
+/** Fields that a later version of the program adds are kept. */
+const changeLine: z.ZodType<Change> = changeSchema.loose();
+
+/** The change in a line, or what is wrong with it; undefined for one that was cut off. */
+function parsed(line: string): Change | undefined | { readonly problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return line.startsWith('{') ? undefined : { problem: 'is not JSON' };
+  }
+  const change = changeLine.safeParse(value);
+  if (change.success) return change.data;
+  const [issue] = change.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  return { problem: field === '' ? 'is not an object' : `${field}: ${issue?.message}` };
+}

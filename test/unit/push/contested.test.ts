@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Change } from '../../../src/push/change.js';
+import { isSamePerson } from '../../../src/push/contested.js';
+import { cancel, retry } from '../../../src/push/decide.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { csv, Importing, town } from './import/support.js';
+
+let warehouse: Warehouse;
+let importing: Importing;
+beforeAll(async () => {
+  warehouse = await town();
+});
+beforeEach(async () => {
+  importing = await Importing.on(warehouse);
+});
+afterAll(() => warehouse.close());
+
+/** A file of its own each time. */
+const wish = (priority: string) => csv(`topic_id,priority,${randomUUID()}\nt1,${priority},\n`);
+const of = (by: string | null) => importing.queue.all().filter(({ requestedBy }) => requestedBy === by);
+const only = (by: string | null) => of(by).at(-1) as Change;
+const states = () =>
+  importing.queue
+    .all()
+    .map(({ requestedBy, wanted, status }) => `${requestedBy} ${wanted.priority} ${status}`);
+const decide = (...changes: Change[]) => ({ ids: changes.map(({ id }) => id), filter: {} });
+
+it('a person is known by the name, in any case and with any spaces around it', () => {
+  expect(isSamePerson('Anna', ' anna ')).toBe(true);
+  expect(isSamePerson('Anna', 'Ben')).toBe(false);
+  expect(isSamePerson(null, null)).toBe(false);
+  expect(isSamePerson('Anna', null)).toBe(false);
+});
+
+describe('two people who want different values for one field', () => {
+  it('are a conflict while the first change waits: neither is sent, and each names the other', async () => {
+    await importing.runBy('Anna', await wish('low'));
+    const report = await importing.runBy('Ben', await wish('high'));
+    expect(report).toMatchObject({
+      outcome: 'nothing_new',
+      queued: [],
+      exitCode: 3,
+      rows: [{ outcome: 'conflict' }],
+    });
+    expect(states()).toEqual(['Anna low conflict', 'Ben high conflict']);
+    expect(report.conflicts).toEqual([only('Ben').id, only('Anna').id]);
+    expect(only('Anna').error).toMatch(
+      /^Ben wants priority high \(list\.csv row 2\), and Anna wants priority low: neither/,
+    );
+    expect(only('Ben').error).toMatch(
+      /^Anna wants priority low \(list\.csv row 2\), and Ben wants priority high: neither/,
+    );
+    expect(report.preview).toMatchObject({ changes: 0, requests: { total: 0 } });
+  });
+
+  it('are a conflict of the second one when the first was applied and nobody can have seen that', async () => {
+    await importing.runBy('Anna', await wish('low'));
+    importing.settle('t1', 'applied');
+    // A sheet with base columns says what was seen, and a push compares that.
+    const base = (value: string) => csv(`topic_id,priority,base_priority\nt1,high,${value}\n`);
+    for (const value of ['default', 'low']) {
+      await importing.runBy('Ben', await base(value));
+      expect(only('Ben').status).toBe('queued');
+      cancel(importing.queue, decide(only('Ben')));
+    }
+    await importing.runBy('Ben', await wish('high'));
+    expect(only('Ben')).toMatchObject({ status: 'conflict', base: { priority: 'low' } });
+    expect(only('Ben').error).toContain('only the first was sent');
+    expect(retry(importing.queue, decide(only('Ben')), {})).toMatchObject([{ done: true, status: 'queued' }]);
+    await importing.runBy('Anna', await wish('very_low'));
+    expect(only('Anna').status).toBe('conflict');
+  });
+
+  it('are one when nobody is named, and none when both want the same or one corrects the own file', async () => {
+    await importing.runBy(null, await wish('low'));
+    await importing.runBy(null, await wish('high'));
+    expect(states()).toEqual(['null low conflict', 'null high conflict']);
+    importing = await Importing.on(warehouse);
+    await importing.runBy('Anna', await wish('low'));
+    await importing.runBy('Ben', await wish('low'));
+    await importing.runBy('anna', await wish('high'));
+    expect(states()).toEqual(['Anna low superseded', 'anna high queued']);
+  });
+});
+
+describe('the decision', () => {
+  beforeEach(async () => {
+    await importing.runBy('Anna', await wish('low'));
+    await importing.runBy('Ben', await wish('high'));
+  });
+
+  it('is retry of one, which replaces the other; --overwrite does not reach the API', () => {
+    const decisions = retry(importing.queue, decide(only('Anna')), { overwrite: true });
+    expect(decisions).toMatchObject([{ done: true, status: 'queued', replaces: [only('Ben').id] }]);
+    expect(states()).toEqual(['Anna low queued', 'Ben high superseded']);
+    expect(only('Anna')).toMatchObject({ overwrite: false, base: { priority: 'default' }, error: null });
+    expect(only('Ben').supersededBy).toBe(only('Anna').id);
+  });
+});

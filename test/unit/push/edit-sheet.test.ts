@@ -1,0 +1,155 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/errors.js';
+import { type EditSheetOptions, writeEditSheet } from '../../../src/push/edit-sheet.js';
+import { prepareImport } from '../../../src/push/import/import.js';
+import { fromSheet } from '../../../src/push/import/source.js';
+import { readSheet } from '../../../src/sheet/read.js';
+import { openPublished, type Snapshot } from '../../../src/warehouse/read/query.js';
+import type { Warehouse } from '../../../src/warehouse/warehouse.js';
+import { emptyDir, limits, ready } from '../warehouse/support.js';
+import { settings, syncedAt, town } from './import/support.js';
+
+let dir: string;
+let warehouse: Warehouse;
+let snapshot: Snapshot;
+beforeAll(async () => {
+  dir = await ready();
+  warehouse = await town(dir);
+  await warehouse.run(
+    `UPDATE topics SET title = '=1+1', summary = '-5 °C
+      "quoted"', issue_type = 'bug_report', message_count = 7 WHERE id = 't3'`,
+  );
+  await warehouse.run(`UPDATE topics SET priority = 'very_high' WHERE id IN ('t5', 't7')`);
+  await warehouse.publish();
+  snapshot = await openPublished(dir, limits);
+});
+afterAll(async () => {
+  snapshot.close();
+  await warehouse.close();
+});
+
+let serial = 0;
+async function made(options: Partial<EditSheetOptions> = {}, ending = '.csv') {
+  const out = join(emptyDir(), `sheet${++serial}${ending}`);
+  const list = await writeEditSheet(snapshot, {
+    out,
+    entityType: 'topic',
+    selection: { by: 'default' },
+    ...options,
+  });
+  return { ...list, grid: await readSheet({ path: out }) };
+}
+
+async function refusal(options: Partial<EditSheetOptions>): Promise<string> {
+  const error = await made(options).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof UsageError)) throw new Error(`not refused: ${String(error)}`);
+  return [error.message, ...error.problems.map(({ setting, problem }) => `${setting} ${problem}`)].join('; ');
+}
+
+const ids = ({ grid }: Awaited<ReturnType<typeof made>>) => grid.rows.map(({ cells }) => cells[0]);
+
+describe('a sheet to edit', () => {
+  it('has the backlog, most urgent first, with what can be edited and its base', async () => {
+    const sheet = await made();
+    expect(ids(sheet)).toEqual(['t5', 't7', 't3', 't1', 't2', 't4', 't6', 't8', 't9', 'listed']);
+    expect(sheet.grid.columns).toEqual([
+      ...['topic_id', 'title', 'priority', 'lifecycle_state', 'archived', 'archived_reason'],
+      ...['companies', 'vip_companies', 'summary', 'issue_type', 'people', 'conversations', 'messages'],
+      ...[
+        'base_priority',
+        'base_lifecycle_state',
+        'base_archived',
+        'base_archived_reason',
+        'base_updated_at',
+      ],
+    ]);
+    expect(sheet).toMatchObject({ rows: 10, leftOut: 0, oldest: syncedAt });
+  });
+
+  it.each(['.csv', '.xlsx'])('read back as %s without an edit changes nothing', async (ending) => {
+    for (const entityType of ['topic', 'company'] as const) {
+      const out = join(emptyDir(), `sheet${ending}`);
+      const where = { by: 'where', sql: 'true' } as const;
+      const { rows } = await writeEditSheet(snapshot, { out, entityType, selection: where });
+      const queue = { all: () => [] };
+      const parts = { store: warehouse, queue, settings };
+      const prepared = await prepareImport(parts, await fromSheet({ path: out }), { requestedBy: 'kim' });
+      expect(prepared).toMatchObject({ newChanges: [], problems: [], notes: [] });
+      expect(prepared.preview.rows.unchanged).toBe(rows);
+    }
+  });
+
+  it('has the rows of a query in their order, each id once, and its other columns', async () => {
+    const sql = `SELECT title, 'very_low' AS priority, id AS Topic_ID, [1, 2] AS list, 0.5::DECIMAL(3,1) AS share, now() AS moment
+      FROM topics, range(2) WHERE id IN ('t2', 't9', 'gone') ORDER BY id DESC;  `;
+    const sheet = await made({ selection: { by: 'query', sql } }, '.xlsx');
+    expect(ids(sheet)).toEqual(['t9', 't2']);
+    const at = sheet.grid.columns.indexOf('list');
+    expect(sheet.grid.columns.slice(at - 1, at + 4)).toEqual([
+      ...['archived_reason', 'list', 'share', 'moment', 'companies'],
+    ]);
+    expect(sheet.grid.columns.indexOf('priority')).toBe(2);
+    expect(sheet.grid.rows[0]?.cells.slice(at, at + 3)).toEqual(['[1,2]', 0.5, expect.any(Date)]);
+    expect(sheet.leftOut).toBe(1);
+  });
+
+  it('neutralises formulas in CSV, and shows companies as well', async () => {
+    const { path } = await made({ selection: { by: 'where', sql: "id = 't3'" } });
+    expect(readFileSync(path, 'utf8')).toMatch(/\nt3,'=1\+1,default,.*,"'-5 °C\n/);
+    const companies = await made({ entityType: 'company' });
+    expect(companies.grid.columns.slice(0, 8)).toEqual([
+      ...['company_id', 'name', 'is_vip', 'people', 'messages'],
+      ...['last_seen_at', 'primary_domain', 'logo_url'],
+    ]);
+    expect(companies.rows).toBe(3);
+  });
+
+  it('has only the requested columns, including others of the table', async () => {
+    const sheet = await made({ columns: ['Priority', 'title', 'keywords'] });
+    expect(sheet.grid.columns).toEqual([
+      'topic_id',
+      'title',
+      'priority',
+      'keywords',
+      'base_priority',
+      'base_updated_at',
+    ]);
+  });
+});
+
+describe('is refused', () => {
+  it.each<[Partial<EditSheetOptions>, string]>([
+    [{ selection: { by: 'where', sql: 'priorty = 1' } }, '--where'],
+    [{ selection: { by: 'where', sql: 'true); DROP TABLE topics; --' } }, '--where'],
+    [{ selection: { by: 'where', sql: 'false' } }, 'none was selected'],
+    [{ selection: { by: 'where', sql: "id = 'gone'" } }, 'none of the 1 selected ones can be changed'],
+    [{ selection: { by: 'query', sql: 'SELECT 1; SELECT 2' } }, '--query'],
+    [{ selection: { by: 'query', sql: 'DELETE FROM topics' } }, '--query'],
+    [
+      { selection: { by: 'query', sql: 'SELECT id FROM topics' } },
+      'must return a column topic_id; its columns are id',
+    ],
+    [
+      { selection: { by: 'query', sql: 'SELECT id AS topic_id, 1 AS company_id FROM topics' } },
+      'has a column company_id, a reserved name',
+    ],
+    [{ columns: ['title'] }, 'names no column that can be edited'],
+    [{ columns: ['priority', 'foo'] }, 'no column foo'],
+  ])('%j', async (options, text) => {
+    expect(await refusal(options)).toContain(text);
+  });
+
+  it('when a query would write: the snapshot stays what it was', async () => {
+    const file = join(emptyDir(), 'out.csv');
+    writeFileSync(file, 'kept');
+    expect(await refusal({ selection: { by: 'query', sql: `COPY topics TO '${file}'` } })).toContain(
+      '--query',
+    );
+    expect(readFileSync(file, 'utf8')).toBe('kept');
+  });
+});

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Change, Status, Value, Values } from '../../../src/push/change.js';
+import { beforeSending, compare } from '../../../src/push/compare.js';
+import { planUndo } from '../../../src/push/undo.js';
+
+/** A queue and an API in memory: changes are queued, pushed by the program's own comparison, and undone. */
+class World {
+  readonly changes: Change[] = [];
+  readonly remote: Record<string, Values> = {};
+
+  constructor(topics: Readonly<Record<string, Values>>) {
+    for (const [id, values] of Object.entries(topics)) this.remote[id] = values;
+  }
+
+  queue(entityId: string, wanted: Values, base: Values = this.remote[entityId] ?? {}): Change {
+    const change = asChange(this.changes.length, { entityId, wanted, base });
+    this.changes.push(change);
+    return change;
+  }
+
+  colleague(id: string, values: Values): void {
+    this.remote[id] = patched(this.remote[id] ?? {}, values);
+  }
+
+  /** Settles every queued change; one that is told to overwrite meets no conflict. */
+  push(): void {
+    for (const id of Object.keys(this.remote)) {
+      const queued = this.changes.filter((one) => one.entityId === id && one.status === 'queued');
+      const values = this.remote[id] ?? {};
+      if (queued.length === 0) continue;
+      const { unchanged, conflicts, send } = compare(queued, { values, listed: false }, 'report');
+      for (const one of unchanged) this.settle(one, 'unchanged', {});
+      for (const { change, remote } of conflicts) this.settle(change, 'conflict', { remoteBefore: remote });
+      for (const one of send?.changes ?? [])
+        this.settle(one, 'applied', { remoteBefore: beforeSending(values, one.wanted) });
+      if (send) this.remote[id] = patched(values, send.set);
+    }
+  }
+
+  undo(selected: readonly Change[] = this.changes): ReturnType<typeof planUndo> {
+    const plan = planUndo(
+      this.changes,
+      selected.map((one) => this.now(one)),
+      () => null,
+    );
+    for (const { entityId, wanted, base, undoes, source } of plan.reversals)
+      this.changes.push(asChange(this.changes.length, { entityId, wanted, base, undoes, source }));
+    return plan;
+  }
+
+  now({ id }: Change): Change {
+    return this.changes.find((one) => one.id === id) as Change;
+  }
+
+  settle(change: Change, status: Status, patch: Partial<Change> = {}): void {
+    const at = this.changes.findIndex(({ id }) => id === change.id);
+    this.changes[at] = { ...(this.changes[at] as Change), ...patch, status, settledAt: `t${this.#clock()}` };
+  }
+
+  #ticks = 1_000_000;
+  #clock(): number {
+    this.#ticks += 1;
+    return this.#ticks;
+  }
+}
+
+/** What the API makes of a PATCH: it drops the reason of a topic that leaves the archive. */
+function patched(values: Values, set: Values): Values {
+  const next: Record<string, Value> = { ...values, ...set };
+  if (next.archived === false) next.archived_reason = null;
+  return next;
+}
+
+function asChange(at: number, given: Partial<Change> & Pick<Change, 'entityId' | 'wanted' | 'base'>): Change {
+  return {
+    ...{ id: `c${String(at).padStart(4, '0')}`, revision: 1, entityType: 'topic', status: 'queued' },
+    ...{ idempotencyKey: `k${at}`, baseFrom: 'file', baseAt: null, overwrite: false, requestedBy: 'kim' },
+    ...{ queuedAt: '2026-03-01T00:00:00.000Z', source: 'list.csv', sourceHash: null, sourceRow: 2 },
+    ...{ importId: 'i1', body: null, firstSentAt: null, sentAt: null, attempts: 0, remoteBefore: null },
+    ...{ remoteAfter: null, errorCode: null, error: null, settledAt: null, supersededBy: null, undoes: [] },
+    ...given,
+  };
+}
+
+const low: Values = { priority: 'low', lifecycle_state: 'open', archived: false, archived_reason: null };
+const reasons = (plan: ReturnType<typeof planUndo>) =>
+  plan.notUndone.map(({ kind, reason }) => `${kind}: ${reason}`);
+
+describe('an undo', () => {
+  it('of a change that is undone already queues nothing, and the undo of an undo is a redo', () => {
+    const world = new World({ t1: low });
+    const change = world.queue('t1', { priority: 'high' });
+    world.push();
+    world.undo([change]);
+    expect(reasons(world.undo([change]))).toEqual([
+      'undone: its undo c0001 is queued: signalhouse push sends it',
+    ]);
+    world.push();
+    expect(reasons(world.undo([change]))).toEqual(['undone: it is undone already (change c0001)']);
+    const undo = world.changes[1] as Change;
+    expect(world.undo([undo]).reversals).toMatchObject([
+      { wanted: { priority: 'high' }, source: 'redo of list.csv' },
+    ]);
+    world.push();
+    expect(world.remote.t1?.priority).toBe('high');
+    // The redo stands for the change: undoing the change again undoes the redo.
+    expect(world.undo([change]).reversals).toMatchObject([
+      { wanted: { priority: 'low' }, undoes: ['c0002'], source: 'undo of list.csv' },
+    ]);
+    world.push();
+    expect(world.remote.t1).toEqual(low);
+  });
+
+  it('of an archiving unarchives, and of an unarchiving archives with the reason that there was', () => {
+    const world = new World({ t1: low, t2: { ...low, archived: true, archived_reason: 'old' } });
+    world.queue('t1', { archived: true, archived_reason: 'done' });
+    world.queue('t2', { archived: false });
+    world.push();
+    expect(world.remote.t2?.archived_reason).toBeNull();
+    const plan = world.undo();
+    expect(plan.reversals).toMatchObject([
+      { wanted: { archived: false }, base: { archived: true } },
+      { wanted: { archived: true, archived_reason: 'old' }, base: { archived: false } },
+    ]);
+    world.push();
+    expect(world.remote).toEqual({ t1: low, t2: { ...low, archived: true, archived_reason: 'old' } });
+  });
+
+  it('says which fields stay because no client can set what was there, and undoes the others', () => {
+    const world = new World({
+      t1: { ...low, lifecycle_state: 'unknown' },
+      t2: { ...low, lifecycle_state: null },
+    });
+    const both = world.queue('t1', { priority: 'high', lifecycle_state: 'completed' });
+    const only = world.queue('t2', { lifecycle_state: 'completed' });
+    world.push();
+    const plan = world.undo();
+    expect(plan.reversals).toMatchObject([{ wanted: { priority: 'low' }, undoes: [both.id] }]);
+    expect(plan.kept).toEqual([
+      {
+        ids: [both.id],
+        field: 'lifecycle_state',
+        reason: 'stays: it was unknown before, which can only be set by the service',
+      },
+    ]);
+    expect(plan.notUndone).toMatchObject([{ id: only.id, kind: 'blocked' }]);
+  });
+
+  it('puts back what the API had right before, not what the person saw', () => {
+    const world = new World({ t1: { ...low, priority: 'default' } });
+    const change = world.queue('t1', { priority: 'high' }, {});
+    world.push();
+    const { reversals } = world.undo([change]);
+    expect(reversals).toMatchObject([
+      {
+        wanted: { priority: 'default' },
+        base: { priority: 'high' },
+        undoes: [change.id],
+        source: 'undo of list.csv',
+      },
+    ]);
+  });
+
+  it.each([
+    ['queued', 'blocked: it is still queued: use signalhouse changes cancel'],
+    ['sending', 'blocked: its request may have been sent: run signalhouse push to settle it, then undo it'],
+    ['failed', 'nothing: it was not applied (failed): there is nothing to undo'],
+    ['cancelled', 'nothing: it was not applied (cancelled): there is nothing to undo'],
+    ['unchanged', 'nothing: the API already had its values: there is nothing to undo'],
+  ] as const)('of a change that is %s is refused', (status, reason) => {
+    const world = new World({ t1: low });
+    const change = world.queue('t1', { priority: 'high' });
+    if (status !== 'queued') world.settle(change, status);
+    expect(reasons(world.undo([change]))).toEqual([reason]);
+  });
+});
+
+describe('properties', () => {
+  const priority = fc.constantFrom('very_low', 'low', 'default', 'high', 'very_high');
+  const state = fc.constantFrom('open', 'in_progress', 'completed', 'dismissed');
+  const archive = fc.oneof(
+    fc.constant({ archived: false, archived_reason: null }),
+    fc.constantFrom('done', 'stale').map((reason) => ({ archived: true, archived_reason: reason })),
+  );
+  const topic = fc
+    .tuple(priority, state, archive)
+    .map(([one, other, rest]): Values => ({ priority: one, lifecycle_state: other, ...rest }));
+  const ids = ['t1', 't2', 't3'] as const;
+  const topics = fc.tuple(topic, topic, topic).map(([t1, t2, t3]) => ({ t1, t2, t3 }));
+  const edit = fc
+    .tuple(
+      fc.constantFrom(...ids),
+      topic,
+      fc.subarray(['priority', 'lifecycle_state', 'archived'] as const, { minLength: 1 }),
+    )
+    .map(([id, values, names]) => {
+      const reason = names.includes('archived') && values.archived === true;
+      const all = [...names, ...(reason ? ['archived_reason'] : [])];
+      return { id, values: Object.fromEntries(all.map((name) => [name, values[name] ?? null])) as Values };
+    });
+
+  it('applied and undone, everything is as it was; undone twice queues nothing; redone, it is as it was applied', () => {
+    fc.assert(
+      fc.property(topics, fc.array(edit, { maxLength: 6 }), (start, edits) => {
+        const world = new World(start);
+        for (const { id, values } of edits) {
+          world.queue(id, values);
+          world.push();
+        }
+        const applied = structuredClone(world.remote);
+        const made = [...world.changes];
+        world.undo(made);
+        world.push();
+        expect(world.remote).toEqual(start);
+        expect(world.undo(made).reversals).toEqual([]);
+        world.undo(world.changes.slice(made.length));
+        world.push();
+        expect(world.remote).toEqual(applied);
+        world.undo(made);
+        world.push();
+        expect(world.remote).toEqual(start);
+      }),
+    );
+  });
+});
