@@ -16,7 +16,7 @@ import { UnknownEntityError } from './world/changes/index.js';
 /** Builds the server: the API under `/v1`, its OpenAPI description, and the sandbox's controls. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {
   const app = fastify({
-    bodyLimit: service.settings.bodyLimit,
+    bodyLimit: 4 * 1024 * 1024,
     // A stopped sandbox closes at once, even while a fault keeps a request hanging.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 1000 },

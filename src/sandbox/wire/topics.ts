@@ -1,5 +1,7 @@
 import { type TopicCounts, topicCounts } from '../world/counts.js';
-import type { StoredAuthor, StoredPerson, StoredTopic } from '../world/types.js';
+import { getOrThrow } from '../world/history.js';
+import type { StoredAuthor, StoredTopic } from '../world/types.js';
+import { embeddedCompany } from './companies.js';
 import { authorOf } from './messages.js';
 import { iso, type Renderer } from './renderer.js';
 
@@ -34,15 +36,12 @@ export function topicOf(renderer: Renderer, topic: StoredTopic) {
 
 /** Topic list item as JSON text; `similarity` is 0 except in semantic search. */
 export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity = 0): string {
-  const rest = renderer.cachedUnlessSigned(`topic-item:${topic.id}`, () =>
-    JSON.stringify(itemOf(renderer, topic)).slice(1),
-  );
-  return `{"similarity":${similarity},${rest}`;
+  const item = renderer.json(`topic-item:${topic.id}`, () => itemOf(renderer, topic));
+  return `{"similarity":${similarity},${item.slice(1)}`;
 }
 
 function itemOf(renderer: Renderer, topic: StoredTopic) {
-  const { world } = renderer;
-  const counts = topicCounts(world, topic.id);
+  const counts = topicCounts(renderer.world, topic.id);
   return {
     authors: authorsOf(renderer, counts).map((author) => authorOf(renderer, author)),
     eventCount: counts.eventCount,
@@ -53,10 +52,7 @@ function itemOf(renderer: Renderer, topic: StoredTopic) {
     lifecycleStateConfidence: topic.lifecycleStateConfidence,
     linkedTicket: topic.linkedTicket,
     messageCount: counts.messageCount,
-    persons: counts.people.flatMap(({ personId }) => {
-      const person = world.people.get(personId);
-      return person ? embedded(renderer, person) : [];
-    }),
+    persons: counts.people.map(({ personId }) => participant(renderer, personId)),
     priority: topic.priority,
     sources: counts.sources,
     staffResponseGroupCount: counts.staffResponseGroupCount,
@@ -69,23 +65,18 @@ function itemOf(renderer: Renderer, topic: StoredTopic) {
   };
 }
 
-function embedded(renderer: Renderer, person: StoredPerson) {
-  const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
+function participant(renderer: Renderer, personId: string) {
+  const { people, companies } = renderer.world;
+  const { avatarUrl, companyId, displayName, id, isBot, isStaff } = getOrThrow(people, 'person', personId);
+  const company = embeddedCompany(renderer, companyId);
+  const isOrgCompany = companies.get(companyId ?? '')?.isOrgCompany;
   return {
-    avatarUrl: renderer.url(person.avatarUrl),
-    company: company
-      ? {
-          domain: company.primaryDomain,
-          id: company.id,
-          isOrgCompany: company.isOrgCompany,
-          logoUrl: renderer.url(company.logoUrl),
-          name: company.name,
-        }
-      : null,
-    displayName: person.displayName,
-    id: person.id,
-    isBot: person.isBot,
-    isStaff: person.isStaff,
+    avatarUrl: renderer.url(avatarUrl),
+    company: company && { ...company, isOrgCompany },
+    displayName,
+    id,
+    isBot,
+    isStaff,
   };
 }
 
@@ -93,30 +84,22 @@ function embedded(renderer: Renderer, person: StoredPerson) {
 export function topicPeople(renderer: Renderer, topic: StoredTopic) {
   const counts = topicCounts(renderer.world, topic.id);
   const accounts = authorsOf(renderer, counts);
-  return counts.people.flatMap(({ personId, messageCount, sources }) => {
-    const person = renderer.world.people.get(personId);
-    if (!person) return [];
-    const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
+  return counts.people.map(({ personId, messageCount, sources }) => {
+    const person = getOrThrow(renderer.world.people, 'person', personId);
+    const { companyId, displayName, id, isBot, isVip, title } = person;
     return {
       avatarUrl: renderer.url(person.avatarUrl),
-      company: company
-        ? {
-            domain: company.primaryDomain,
-            id: company.id,
-            logoUrl: renderer.url(company.logoUrl),
-            name: company.name,
-          }
-        : null,
-      displayName: person.displayName,
-      id: person.id,
+      company: embeddedCompany(renderer, companyId),
+      displayName,
+      id,
       identities: accounts
         .filter((account) => account.personId === personId)
         .map((account) => ({ platform: account.sourceName, platformId: account.sourceAuthorId })),
-      isBot: person.isBot,
-      isVip: person.isVip,
+      isBot,
+      isVip,
       messageCount,
       sources,
-      title: person.title,
+      title,
     };
   });
 }
@@ -135,5 +118,5 @@ export function topicOfGroup(renderer: Renderer, topic: StoredTopic) {
 }
 
 function authorsOf(renderer: Renderer, counts: TopicCounts): StoredAuthor[] {
-  return counts.authorIds.flatMap((id) => renderer.world.authors.get(id) ?? []);
+  return counts.authorIds.map((id) => getOrThrow(renderer.world.authors, 'author', id));
 }
