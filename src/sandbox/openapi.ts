@@ -1,4 +1,4 @@
-import type { FastifySchema } from 'fastify';
+import type { FastifyInstance, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { automationTemplate } from '../contract/automations.js';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
@@ -28,9 +28,7 @@ const bodyRules: Partial<Record<EndpointName, Record<string, unknown>>> = {
   },
 };
 
-const descriptions: Partial<Record<EndpointName, string>> = {
-  groups: 'Exactly one of `companyId` and `personId` must be given; otherwise the answer is 400.',
-};
+const eitherOr = 'Exactly one of `companyId` and `personId` must be given; otherwise the answer is 400.';
 
 /** How an endpoint is validated, and described in /openapi.json. */
 export function schemaOf(name: EndpointName, settings: SandboxSettings): FastifySchema {
@@ -41,7 +39,7 @@ export function schemaOf(name: EndpointName, settings: SandboxSettings): Fastify
   return {
     operationId: name,
     summary: endpoint.summary,
-    ...(name in descriptions ? { description: descriptions[name] } : {}),
+    ...(name === 'groups' ? { description: eitherOr } : {}),
     ...(endpoint.params ? { params: endpoint.params } : {}),
     ...(query ? { querystring: query } : {}),
     ...(endpoint.body ? { body: endpoint.body.meta(bodyRules[name] ?? {}) } : {}),
@@ -70,4 +68,47 @@ export function answerSchema(name: EndpointName, { forms }: Pick<SandboxSettings
 function inForm(form: ListForm, property: string, item: z.ZodType): z.ZodType {
   if (form === 'paged') return paged(item);
   return form === 'array' ? z.array(item) : z.looseObject({ [property]: z.array(item) });
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly schema: unknown;
+}
+
+/**
+ * Parameters of which exactly one must be given, as OpenAPI can say it: one object with a form for each, whose fields are
+ * written as parameters of their own (`explode`).
+ */
+function oneOfParameters(parameters: readonly Parameter[]): object {
+  const oneOf = parameters.map(({ name, schema }) => ({
+    properties: { [name]: schema },
+    required: [name],
+    additionalProperties: false,
+  }));
+  const schema = { type: 'object', oneOf };
+  return {
+    in: 'query',
+    name: 'of',
+    required: true,
+    style: 'form',
+    explode: true,
+    description: eitherOr,
+    schema,
+  };
+}
+
+/** The description of the API, with what @fastify/swagger cannot say. */
+export function describeApi(app: FastifyInstance): unknown {
+  const document = structuredClone(app.swagger()) as OpenApi;
+  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+    if (operation.operationId !== 'groups' || operation.parameters === undefined) continue;
+    const isEither = ({ name }: Parameter) => name === 'companyId' || name === 'personId';
+    const others = operation.parameters.filter((parameter) => !isEither(parameter));
+    operation.parameters = [...others, oneOfParameters(operation.parameters.filter(isEither)) as Parameter];
+  }
+  return document;
+}
+
+interface OpenApi {
+  readonly paths: Record<string, Record<string, { operationId?: string; parameters?: Parameter[] }>>;
 }

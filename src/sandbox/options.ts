@@ -19,8 +19,8 @@ export const sizeSettings = z.strictObject({
   stories: whole(0).optional(),
   templates: whole(0).optional(),
   weeks: whole(1).optional(),
-  /** The last day of the data, as a date or in milliseconds since the epoch. */
-  now: z.union([z.number(), z.iso.date().transform((day) => Date.parse(day))]).optional(),
+  /** When the data end: the organization's present, as a date or in milliseconds since the epoch. */
+  now: z.union([z.number(), z.union([z.iso.date(), z.iso.datetime()]).transform(Date.parse)]).optional(),
 });
 
 /** The form of a list whose form the document does not show. */

@@ -82,10 +82,12 @@ function refuseOtherMethods(app: FastifyInstance): void {
       url: routeUrl(path),
       exposeHeadRoute: false,
       schema: { hide: true },
-      handler: async (request, reply) => {
+      // Before the body is looked at, which may be missing or wrong as well.
+      onRequest: async (request, reply) => {
         void reply.header('allow', allow);
         throw new HttpError(405, `${request.method} is not allowed here; allowed: ${allow}`);
       },
+      handler: noSuchPath,
     });
   }
 }

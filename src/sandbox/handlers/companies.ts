@@ -4,6 +4,7 @@ import { HttpError, invalid } from '../errors.js';
 import type { Touched } from '../stats.js';
 import { activityOf, companyItemJson, companyOf } from '../wire/companies.js';
 import { historyOf, recordsOf } from '../wire/history.js';
+import { without } from '../wire/renderer.js';
 import { type CompanyFields, patchCompany } from '../world/changes/index.js';
 import { answer, type Call, type Handlers, keyActor, requireCompany, requireHistory } from './call.js';
 import { pagedAnswer, visibleItems } from './lists.js';
@@ -41,7 +42,7 @@ export const companyHandlers: Pick<
         const fields = changeCompany(call, companyId, item);
         touched.push({ type: 'company', id: companyId, fields });
         const company = requireCompany(call.world, companyId);
-        const { createdAt: _, isOrgCompany: __, ...data } = companyOf(call.renderer, company);
+        const data = without(companyOf(call.renderer, company), 'createdAt', 'isOrgCompany');
         return { companyId, success: true, data };
       } catch (error) {
         // "A failing item has `success` false and an `error` string while the others proceed" (Errors).

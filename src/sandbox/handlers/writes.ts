@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { HttpError } from '../errors.js';
+import { z } from 'zod';
+import { HttpError, invalid } from '../errors.js';
 import { iso } from '../wire/renderer.js';
 import { answer, type Handlers, requireCompany, requirePerson, requireTopic } from './call.js';
 
@@ -68,6 +69,9 @@ export const plainWrites: Pick<
     if (principal.key.kind === 'jwt')
       throw new HttpError(403, 'This endpoint accepts organization API keys only, not a service JWT');
     const { sourceName, sourceChannelId, ...given } = body;
+    const { schedule } = body;
+    if ('at' in schedule && !z.iso.datetime({ offset: true }).safeParse(schedule.at).success)
+      throw invalid(`schedule.at: ${schedule.at} is not a date-time`);
     const enabled = given.enabled ?? true;
     // Without a channel, the output goes to the organization's saved default destination.
     const output =

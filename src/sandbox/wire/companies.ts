@@ -1,20 +1,13 @@
 import { companyCounts, peopleOfCompany } from '../world/counts.js';
 import type { StoredCompany } from '../world/types.js';
-import { iso, type Renderer } from './renderer.js';
+import { iso, type Renderer, without } from './renderer.js';
 
 /** Company detail. */
 export function companyOf(renderer: Renderer, company: StoredCompany) {
-  const { connections, id, isOrgCompany, isVip, name, primaryDomain } = company;
-  const logoUrl = renderer.url(company.logoUrl);
   return {
-    connections,
+    ...without(company, 'identities'),
     createdAt: iso(company.createdAt),
-    id,
-    isOrgCompany,
-    isVip,
-    logoUrl,
-    name,
-    primaryDomain,
+    logoUrl: renderer.url(company.logoUrl),
   };
 }
 
@@ -29,7 +22,7 @@ export function embeddedCompany(renderer: Renderer, companyId: string | null) {
 /** Company list item as JSON text, with statistics over the company's people. */
 export function companyItemJson(renderer: Renderer, company: StoredCompany): string {
   return renderer.json(`company-item:${company.id}`, () => {
-    const { connections: _, createdAt: __, ...shared } = companyOf(renderer, company);
+    const shared = without(companyOf(renderer, company), 'connections', 'createdAt');
     const { lastSeenAt, messageCount } = companyCounts(renderer.world, company.id);
     const personCount = peopleOfCompany(renderer.world, company.id).length;
     return { ...shared, lastSeenAt: iso(lastSeenAt), messageCount, personCount };

@@ -1,18 +1,11 @@
 import { groupSpan } from '../world/counts.js';
 import { getOrThrow } from '../world/history.js';
 import type { StoredAuthor, StoredGroup, StoredMessage } from '../world/types.js';
-import { iso, type Renderer } from './renderer.js';
+import { iso, type Renderer, without } from './renderer.js';
 
 /** Author, as documented. */
 export function authorOf(renderer: Renderer, author: StoredAuthor) {
-  return {
-    id: author.id,
-    displayName: author.displayName,
-    isBot: author.isBot,
-    sourceAuthorId: author.sourceAuthorId,
-    sourceAvatarUrl: renderer.url(author.sourceAvatarUrl),
-    sourceName: author.sourceName,
-  };
+  return { ...without(author, 'personId'), sourceAvatarUrl: renderer.url(author.sourceAvatarUrl) };
 }
 
 /**
@@ -46,25 +39,14 @@ function copyOf(renderer: Renderer, id: string | null) {
 /** The fields that a message and its copies in `replyTo` and `thread` share. */
 function sharedFields(renderer: Renderer, message: StoredMessage) {
   const { authors, messages } = renderer.world;
-  const author = authors.get(message.authorId);
   return {
-    id: message.id,
-    content: message.content,
+    ...without(message, 'authorId', 'groupId', 'quoteHighlights', 'reactions'),
     createdAt: iso(message.createdAt),
     deletedAt: iso(message.deletedAt),
     editedAt: iso(message.editedAt),
-    isInternal: message.isInternal,
-    metadata: message.metadata,
-    replyToId: message.replyToId,
-    threadId: message.threadId,
-    sourceMessageId: message.sourceMessageId,
-    sourceMessageType: message.sourceMessageType,
-    sourceName: message.sourceName,
     sourceReplyToId: messages.get(message.replyToId ?? '')?.sourceMessageId ?? null,
     sourceThreadId: messages.get(message.threadId ?? '')?.sourceMessageId ?? null,
-    sourceUrl: message.sourceUrl,
-    title: message.title,
-    author: author ? authorOf(renderer, author) : null,
+    author: authorOf(renderer, getOrThrow(authors, 'author', message.authorId)),
   };
 }
 

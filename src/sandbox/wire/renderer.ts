@@ -42,3 +42,9 @@ export function iso(at: number | null): string | null;
 export function iso(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
+
+/** The fields of `value` but for the named ones. */
+export function without<T extends object, K extends keyof T & string>(value: T, ...names: K[]): Omit<T, K> {
+  const hidden: readonly string[] = names;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !hidden.includes(name))) as Omit<T, K>;
+}

@@ -43,34 +43,24 @@ export interface ActivityCounts {
   readonly groupIds: readonly string[];
 }
 
-/** Reverse lookups and numbers of a world at one moment. Each is computed when it is first needed. */
+/** Reverse lookups of a world at one moment, and the numbers derived from them so far. */
 class Derived {
+  readonly at: number;
   readonly topics = new Map<string, TopicCounts>();
   readonly activities = new Map<string, ActivityCounts>();
-  readonly #world: World;
-  readonly at: number;
-  #messagesByAuthor: ReadonlyMap<string, StoredMessage[]> | undefined;
-  #peopleByCompany: ReadonlyMap<string, StoredPerson[]> | undefined;
-  #groupsByChannel: ReadonlyMap<string, StoredGroup[]> | undefined;
+  readonly messagesByAuthor: ReadonlyMap<string, readonly StoredMessage[]>;
+  readonly peopleByCompany: ReadonlyMap<string, readonly StoredPerson[]>;
+  readonly groupsByChannel: ReadonlyMap<string, readonly StoredGroup[]>;
 
   constructor(world: World) {
-    this.#world = world;
     this.at = world.now;
+    this.messagesByAuthor = groupBy(world.messages.values(), (message) => message.authorId);
+    this.peopleByCompany = groupBy(world.people.values(), (person) => person.companyId);
+    this.groupsByChannel = groupBy(world.groups.values(), (group) => group.channelId);
   }
 
-  messagesOf(authorId: string): readonly StoredMessage[] {
-    this.#messagesByAuthor ??= groupBy(this.#world.messages.values(), (message) => message.authorId);
-    return this.#messagesByAuthor.get(authorId) ?? [];
-  }
-
-  peopleOf(companyId: string): readonly StoredPerson[] {
-    this.#peopleByCompany ??= groupBy(this.#world.people.values(), (person) => person.companyId);
-    return this.#peopleByCompany.get(companyId) ?? [];
-  }
-
-  groupsOf(channelId: string): readonly StoredGroup[] {
-    this.#groupsByChannel ??= groupBy(this.#world.groups.values(), (group) => group.channelId);
-    return this.#groupsByChannel.get(channelId) ?? [];
+  messagesOf(authorIds: readonly string[]): StoredMessage[] {
+    return authorIds.flatMap((id) => this.messagesByAuthor.get(id) ?? []);
   }
 }
 
@@ -78,11 +68,10 @@ const latest = new WeakMap<World, Derived>();
 
 /** Every change moves `world.now`, so what was derived at another moment is derived again. */
 function derivedFrom(world: World): Derived {
-  let derived = latest.get(world);
-  if (derived?.at !== world.now) {
-    derived = new Derived(world);
-    latest.set(world, derived);
-  }
+  const found = latest.get(world);
+  if (found?.at === world.now) return found;
+  const derived = new Derived(world);
+  latest.set(world, derived);
   return derived;
 }
 
@@ -115,45 +104,40 @@ export function topicCounts(world: World, topicId: string): TopicCounts {
 
 /** The numbers of a person, over all their accounts. */
 export function personCounts(world: World, personId: string): ActivityCounts {
-  const person = getOrThrow(world.people, 'person', personId);
-  const derived = derivedFrom(world);
-  return cached(derived.activities, `person:${personId}`, () =>
-    countActivity(
-      world,
-      person.authorIds.flatMap((id) => derived.messagesOf(id)),
-    ),
-  );
+  const { authorIds } = getOrThrow(world.people, 'person', personId);
+  return activityOf(world, `person:${personId}`, (derived) => derived.messagesOf(authorIds));
 }
 
 /** The numbers of a company, over the people who belong to it now. */
 export function companyCounts(world: World, companyId: string): ActivityCounts {
-  getOrThrow(world.companies, 'company', companyId);
-  const derived = derivedFrom(world);
-  return cached(derived.activities, `company:${companyId}`, () => {
-    const authorIds = derived.peopleOf(companyId).flatMap((person) => person.authorIds);
-    return countActivity(
-      world,
-      authorIds.flatMap((id) => derived.messagesOf(id)),
-    );
-  });
+  const people = peopleOfCompany(world, companyId);
+  return activityOf(world, `company:${companyId}`, (derived) =>
+    derived.messagesOf(people.flatMap((person) => person.authorIds)),
+  );
 }
 
 /** The numbers of a channel. */
 export function channelCounts(world: World, channelId: string): ActivityCounts {
   getOrThrow(world.channels, 'channel', channelId);
+  return activityOf(world, `channel:${channelId}`, (derived) => {
+    const groups = derived.groupsByChannel.get(channelId) ?? [];
+    return groups.flatMap((group) => messagesOfGroup(world, group.id));
+  });
+}
+
+function activityOf(
+  world: World,
+  key: string,
+  messagesOf: (derived: Derived) => StoredMessage[],
+): ActivityCounts {
   const derived = derivedFrom(world);
-  return cached(derived.activities, `channel:${channelId}`, () =>
-    countActivity(
-      world,
-      derived.groupsOf(channelId).flatMap((group) => messagesOfGroup(world, group.id)),
-    ),
-  );
+  return cached(derived.activities, key, () => countActivity(world, messagesOf(derived)));
 }
 
 /** The people who belong to a company now. */
 export function peopleOfCompany(world: World, companyId: string): readonly StoredPerson[] {
   getOrThrow(world.companies, 'company', companyId);
-  return derivedFrom(world).peopleOf(companyId);
+  return derivedFrom(world).peopleByCompany.get(companyId) ?? [];
 }
 
 /** When a conversation began and when its last message was written; null while it has none. */
