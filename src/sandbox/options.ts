@@ -8,7 +8,7 @@ import type { StoredOrganization, World } from './world/types.js';
 const whole = (least: number) => z.number().int().min(least);
 
 /** How many of each the organization has; absent sizes have the generator's default. */
-export const sizeSettings = z.strictObject({
+const sizeSettings = z.strictObject({
   /** The same seed gives the same data. */
   seed: whole(0).optional(),
   topics: whole(0).optional(),

@@ -7,7 +7,14 @@ import type { Touched } from '../stats.js';
 import { isMerged } from '../wire/history.js';
 import type { Renderer } from '../wire/renderer.js';
 import type { Actor } from '../world/changes/index.js';
-import type { EntityType, StoredCompany, StoredPerson, StoredTopic, World } from '../world/types.js';
+import type {
+  EntityType,
+  StoredCompany,
+  StoredHistory,
+  StoredPerson,
+  StoredTopic,
+  World,
+} from '../world/types.js';
 
 /** A validated request, as a handler receives it. */
 export interface Call<N extends EndpointName> {
@@ -75,10 +82,9 @@ export function required<T>(entities: ReadonlyMap<string, T>, what: string, id: 
   return entity;
 }
 
-/** Checks that an entity has a history: it exists, or it was merged into another. @throws HttpError 404 */
-export function requireHistory(world: World, type: EntityType, id: string): void {
-  if (isMerged(world, type, id)) return;
-  if (type === 'topic') requireTopic(world, id);
-  else if (type === 'company') requireCompany(world, id);
-  else requirePerson(world, id);
+/** The history of an entity that exists, or was merged into another, latest first. @throws HttpError 404 */
+export function requireHistory(world: World, type: EntityType, id: string): StoredHistory[] {
+  const require = { topic: requireTopic, company: requireCompany, person: requirePerson }[type];
+  if (!isMerged(world, type, id)) require(world, id);
+  return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
 }

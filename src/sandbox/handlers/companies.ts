@@ -3,7 +3,7 @@ import type { BodyOf } from '../../contract/endpoints.js';
 import { HttpError, invalid } from '../errors.js';
 import type { Touched } from '../stats.js';
 import { activityOf, companyItemJson, companyOf } from '../wire/companies.js';
-import { historyOf, recordsOf } from '../wire/history.js';
+import { historyOf } from '../wire/history.js';
 import { without } from '../wire/renderer.js';
 import { type CompanyFields, patchCompany } from '../world/changes/index.js';
 import { answer, type Call, type Handlers, keyActor, requireCompany, requireHistory } from './call.js';
@@ -27,8 +27,7 @@ export const companyHandlers: Pick<
     answer(activityOf(renderer, requireCompany(world, params.companyId))),
 
   company_history: ({ params, world }) => {
-    requireHistory(world, 'company', params.companyId);
-    const records = recordsOf(world, 'company', params.companyId);
+    const records = requireHistory(world, 'company', params.companyId);
     return answer(historyOf(world, 'company', params.companyId, records, records.length));
   },
 

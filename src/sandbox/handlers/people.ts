@@ -1,4 +1,4 @@
-import { historyOf, recordsOf } from '../wire/history.js';
+import { historyOf } from '../wire/history.js';
 import { identitiesOf, personItemJson, personOf } from '../wire/people.js';
 import { personCounts } from '../world/counts.js';
 import { answer, type Handlers, requireHistory, requirePerson } from './call.js';
@@ -22,9 +22,8 @@ export const readPeople: Pick<
   person: ({ renderer, params, world }) => answer(personOf(renderer, requirePerson(world, params.personId))),
 
   person_history: ({ params, query, world }) => {
-    requireHistory(world, 'person', params.personId);
+    const all = requireHistory(world, 'person', params.personId);
     const actors = query.changedByFilter ?? ['user', 'agent'];
-    const all = recordsOf(world, 'person', params.personId);
     const records = all.filter((record) => actors.includes(record.changedBy));
     const latest = records.slice(0, query.limit ?? historyLimit);
     return answer(historyOf(world, 'person', params.personId, latest, records.length));

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.js';
 import { invalid } from '../errors.js';
-import { historyOf, recordsOf } from '../wire/history.js';
+import { historyOf } from '../wire/history.js';
 import { topicItemJson, topicOf, topicPeople } from '../wire/topics.js';
 import { archiveTopic, patchTopic, unarchiveTopic } from '../world/changes/index.js';
 import { listedTopics } from '../world/counts.js';
@@ -34,8 +34,7 @@ export const topicHandlers: Pick<
     answer({ data: topicPeople(renderer, requireAnyTopic(world, params.topicId)) }),
 
   topic_history: ({ params, world }) => {
-    requireHistory(world, 'topic', params.topicId);
-    const records = recordsOf(world, 'topic', params.topicId);
+    const records = requireHistory(world, 'topic', params.topicId);
     return answer(historyOf(world, 'topic', params.topicId, records, records.length));
   },
 

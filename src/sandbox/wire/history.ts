@@ -8,11 +8,6 @@ const names = {
   person: { target: 'targetPerson', sources: 'sourcePersons', label: 'name' },
 } as const;
 
-/** The history records of an entity, latest first. */
-export function recordsOf(world: World, type: EntityType, id: string): StoredHistory[] {
-  return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
-}
-
 /** A history answer: the given `records`, the `totalCount` of all records, and the merges. */
 export function historyOf(
   world: World,

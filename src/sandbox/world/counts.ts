@@ -43,25 +43,33 @@ export interface ActivityCounts {
   readonly groupIds: readonly string[];
 }
 
-/** Reverse lookups of a world at one moment, and the numbers derived from them so far. */
+/** The numbers of a world at one moment that were derived so far. */
 class Derived {
   readonly at: number;
   readonly topics = new Map<string, TopicCounts>();
   readonly activities = new Map<string, ActivityCounts>();
+  #lookups: Lookups | undefined;
+
+  constructor(readonly world: World) {
+    this.at = world.now;
+  }
+
+  /** Made when they are first needed: the answer to a change of one topic needs none of them. */
+  get lookups(): Lookups {
+    const { groups, messages, people } = this.world;
+    this.#lookups ??= {
+      messagesByAuthor: groupBy(messages.values(), (message) => message.authorId),
+      peopleByCompany: groupBy(people.values(), (person) => person.companyId),
+      groupsByChannel: groupBy(groups.values(), (group) => group.channelId),
+    };
+    return this.#lookups;
+  }
+}
+
+interface Lookups {
   readonly messagesByAuthor: ReadonlyMap<string, readonly StoredMessage[]>;
   readonly peopleByCompany: ReadonlyMap<string, readonly StoredPerson[]>;
   readonly groupsByChannel: ReadonlyMap<string, readonly StoredGroup[]>;
-
-  constructor(world: World) {
-    this.at = world.now;
-    this.messagesByAuthor = groupBy(world.messages.values(), (message) => message.authorId);
-    this.peopleByCompany = groupBy(world.people.values(), (person) => person.companyId);
-    this.groupsByChannel = groupBy(world.groups.values(), (group) => group.channelId);
-  }
-
-  messagesOf(authorIds: readonly string[]): StoredMessage[] {
-    return authorIds.flatMap((id) => this.messagesByAuthor.get(id) ?? []);
-  }
 }
 
 const latest = new WeakMap<World, Derived>();
@@ -105,22 +113,25 @@ export function topicCounts(world: World, topicId: string): TopicCounts {
 /** The numbers of a person, over all their accounts. */
 export function personCounts(world: World, personId: string): ActivityCounts {
   const { authorIds } = getOrThrow(world.people, 'person', personId);
-  return activityOf(world, `person:${personId}`, (derived) => derived.messagesOf(authorIds));
+  return activityOf(world, `person:${personId}`, (lookups) => messagesOf(lookups, authorIds));
 }
 
 /** The numbers of a company, over the people who belong to it now. */
 export function companyCounts(world: World, companyId: string): ActivityCounts {
   const people = peopleOfCompany(world, companyId);
-  return activityOf(world, `company:${companyId}`, (derived) =>
-    derived.messagesOf(people.flatMap((person) => person.authorIds)),
+  return activityOf(world, `company:${companyId}`, (lookups) =>
+    messagesOf(
+      lookups,
+      people.flatMap((person) => person.authorIds),
+    ),
   );
 }
 
 /** The numbers of a channel. */
 export function channelCounts(world: World, channelId: string): ActivityCounts {
   getOrThrow(world.channels, 'channel', channelId);
-  return activityOf(world, `channel:${channelId}`, (derived) => {
-    const groups = derived.groupsByChannel.get(channelId) ?? [];
+  return activityOf(world, `channel:${channelId}`, (lookups) => {
+    const groups = lookups.groupsByChannel.get(channelId) ?? [];
     return groups.flatMap((group) => messagesOfGroup(world, group.id));
   });
 }
@@ -128,16 +139,20 @@ export function channelCounts(world: World, channelId: string): ActivityCounts {
 function activityOf(
   world: World,
   key: string,
-  messagesOf: (derived: Derived) => StoredMessage[],
+  messagesIn: (lookups: Lookups) => StoredMessage[],
 ): ActivityCounts {
   const derived = derivedFrom(world);
-  return cached(derived.activities, key, () => countActivity(world, messagesOf(derived)));
+  return cached(derived.activities, key, () => countActivity(world, messagesIn(derived.lookups)));
+}
+
+function messagesOf({ messagesByAuthor }: Lookups, authorIds: readonly string[]): StoredMessage[] {
+  return authorIds.flatMap((id) => messagesByAuthor.get(id) ?? []);
 }
 
 /** The people who belong to a company now. */
 export function peopleOfCompany(world: World, companyId: string): readonly StoredPerson[] {
   getOrThrow(world.companies, 'company', companyId);
-  return derivedFrom(world).peopleByCompany.get(companyId) ?? [];
+  return derivedFrom(world).lookups.peopleByCompany.get(companyId) ?? [];
 }
 
 /** When a conversation began and when its last message was written; null while it has none. */

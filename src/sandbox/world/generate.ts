@@ -238,7 +238,6 @@ export function emptyWorld(organization: StoredOrganization, now: number): World
     channels: new Map(),
     stories: new Map(),
     templates: new Map(),
-    automations: new Map(),
     history: new Map(),
     merges: [],
   };
