@@ -42,7 +42,12 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // Read at run time, so no import tells npm run test:changed who depends on it.
-    forceRerunTriggers: [...configDefaults.forceRerunTriggers, `${root}sql/**`, `${root}config/**`],
+    forceRerunTriggers: [
+      ...configDefaults.forceRerunTriggers,
+      `${root}sql/**`,
+      `${root}config/**`,
+      `${root}src/**/*.yaml`,
+    ],
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

@@ -2,10 +2,11 @@
 // requests of a first pull, (b) a night in which 1 % of the topics have new messages, whose lists alone fill a window. Also
 // whether the server ever answered 429. Takes ten minutes, most of them idle. BENCH_WINDOW_MS=6000 makes it shorter:
 // latency then weighs ten times as much.
-import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, worker } from './processes.mjs';
 
 const limit = 120;
 const windowMs = Number(process.env.BENCH_WINDOW_MS ?? 60_000);
+const rate = { requests: limit, windowMs };
 
 export async function benchBudget() {
   const first = await firstRequests(600);
@@ -15,9 +16,7 @@ export async function benchBudget() {
 
 /** @param {number} requests */
 async function firstRequests(requests) {
-  const sandbox = await startSandbox({
-    ...{ topics: 400, people: 1_500, rate: limit, window: windowMs, latency: '20-250' },
-  });
+  const sandbox = await startSandbox({ topics: 400, people: 1_500 }, { rate, latencyMs: [20, 250] });
   const data = makeDataDir();
   const env = limited(sandbox.env, limit, windowMs);
   try {
@@ -37,11 +36,11 @@ const day = { ...nothingNew, activeTopics: 0.01 };
 async function oneNight() {
   const data = makeDataDir();
   try {
-    const quick = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+    const quick = await startSandbox(sizes);
     await worker(['sync'], limited(quick.env), data.dir);
     await quick.stop();
     // The same organization: its data come from the seed.
-    const sandbox = await startSandbox({ ...sizes, rate: limit, window: windowMs, latency: '200' });
+    const sandbox = await startSandbox(sizes, { rate, latencyMs: [200, 200] });
     const env = limited(sandbox.env, limit, windowMs);
     try {
       await sandbox.post('/__sandbox/advance', { days: 1, shape: day });

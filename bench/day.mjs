@@ -1,19 +1,21 @@
 // A larger organization: the first pull, one after a day in which 1 % of its topics changed, and one after a day without
-// changes. Compares the requests with the minimum for the same data, which the sandbox computes from its own answers.
-import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
+// changes. Compares the requests with the minimum for the same data, which follows from the sandbox's own answers.
+import { LeastCost } from './least-cost.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, worker } from './processes.mjs';
 
 const sizes = { topics: 2_000, companies: 500, people: 10_000, messages: 40_000 };
 
 export async function benchDay() {
-  const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+  const sandbox = await startSandbox(sizes);
   const data = makeDataDir();
   const env = limited(sandbox.env);
+  const least = new LeastCost(sandbox.env);
   const sync = () => worker(['sync'], env, data.dir);
   /** A day with new messages, in that share of the topics, and nothing else. @param {number} activeTopics */
   const day = async (activeTopics) => {
-    await sandbox.post('/__sandbox/mark');
+    await least.mark();
     await sandbox.post('/__sandbox/advance', { days: 1, shape: { ...nothingNew, activeTopics } });
-    const least = await sandbox.get('/__sandbox/changed');
+    const cost = await least.changed();
     const { report, seconds } = await sync();
     const { report: answer } = await worker(
       ['sql', `SELECT path FROM ops.requests WHERE run_id = '${report.runId}'`],
@@ -21,17 +23,17 @@ export async function benchDay() {
       data.dir,
     );
     const asked = new Set((answer.rows ?? answer).map(askedFor));
-    const elsewhere = least.answers.filter((/** @type {{path: string}} */ { path }) => !asked.has(path));
-    return { report, seconds, least, elsewhere: elsewhere.length };
+    const elsewhere = cost.answers.filter((/** @type {{path: string}} */ { path }) => !asked.has(path));
+    return { report, seconds, least: cost, elsewhere: elsewhere.length };
   };
   try {
-    const least = await sandbox.post('/__sandbox/mark');
+    const everything = await least.mark();
     const first = await sync();
     const changed = await day(0.01);
     const none = await day(0);
     return {
       firstSeconds: first.seconds,
-      ...compared('first', first.report, least),
+      ...compared('first', first.report, everything),
       // Not fetched again, because no list shows the change: the new data came with another answer.
       changedButToldElsewhere: changed.elsewhere,
       changedSeconds: changed.seconds,
@@ -45,12 +47,10 @@ export async function benchDay() {
   }
 }
 
-/** @typedef {{total: number, lists: Record<string, number>, children: Record<string, number>}} Least */
-
 /**
  * Requests, the minimum, their ratio, and the difference by endpoint.
  * @param {string} name @param {{requests: {total: number, byEndpoint: Record<string, number>}}} report
- * @param {Least} least
+ * @param {import('./least-cost.mjs').Cost} least
  */
 function compared(name, { requests }, least) {
   const needed = { ...least.lists, ...least.children };

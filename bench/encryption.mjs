@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const sizes = { topics: 200, people: 800, companies: 60, messages: 50_000 };
 
 export async function benchEncryption() {
-  const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+  const sandbox = await startSandbox(sizes);
   try {
     const plain = await measured(limited(sandbox.env), false);
     const encrypted = await measured(limited(sandbox.env), true);

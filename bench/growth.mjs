@@ -2,7 +2,7 @@
 // rate limit lifted, for warehouses of different sizes, and the SQL statements that take most of the time.
 //   npm run bench -- growth --sizes 5000,20000
 // BENCH_CGROUP, the folder of a cgroup that this user may write to, runs the worker with its memory limit.
-import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, worker } from './processes.mjs';
 
 /** How many statements of each step are in the table. */
 const shown = 10;
@@ -51,7 +51,7 @@ export async function benchGrowth({ sizes }) {
 
 /** Every figure of a warehouse with so many messages; the first of each step has its statements. @param {number} messages */
 async function measured(messages) {
-  const sandbox = await startSandbox({ ...organization(messages), rate: unlimited, window: 1_000 });
+  const sandbox = await startSandbox(organization(messages));
   const data = makeDataDir();
   const cgroup = process.env.BENCH_CGROUP;
   const env = { ...limited(sandbox.env), BENCH_STATEMENTS: '1' };

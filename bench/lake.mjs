@@ -6,7 +6,7 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const services = fileURLToPath(new URL('../scripts/lake-services.sh', import.meta.url));
@@ -23,10 +23,8 @@ export async function benchLake({ sizes }) {
     const rows = [];
     for (const messages of sizes.length > 0 ? sizes : [200_000]) {
       const topics = Math.ceil(messages / 500);
-      const sandbox = await startSandbox({
-        ...{ topics, people: topics * 4, companies: Math.ceil(topics / 4), messages },
-        ...{ rate: unlimited, window: 1_000 },
-      });
+      const companies = Math.ceil(topics / 4);
+      const sandbox = await startSandbox({ topics, people: topics * 4, companies, messages });
       try {
         await worker(['sync'], limited(sandbox.env), data.dir);
       } finally {

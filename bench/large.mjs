@@ -5,14 +5,14 @@
 //   BENCH_CGROUP=/sys/fs/cgroup/memory/bench npm run bench -- large
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const sizes = { topics: 1_500, people: 4_000, companies: 400, messages: 1_000_000 };
 const days = 3;
 
 export async function benchLarge() {
   const cgroup = process.env.BENCH_CGROUP;
-  const sandbox = await startSandbox({ ...sizes, rate: unlimited, window: 1_000 });
+  const sandbox = await startSandbox(sizes);
   const data = makeDataDir();
   const env = limited(sandbox.env);
   /** @type {Record<string, number>} */

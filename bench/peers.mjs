@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { limited, makeDataDir, nothingNew, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, nothingNew, startSandbox, worker } from './processes.mjs';
 
 const packages = ['dlt[duckdb,parquet]==1.31.0'];
 const pipeline = fileURLToPath(new URL('./peers/signals.py', import.meta.url));
@@ -15,7 +15,7 @@ const sizes = { topics: 40, people: 100, companies: 12 };
 export async function benchPeers({ sizes: [messages = 2_000] }) {
   const environment = makeDataDir();
   const python = installed(environment.dir);
-  const sandbox = await startSandbox({ ...sizes, messages, rate: unlimited, window: 1_000 });
+  const sandbox = await startSandbox({ ...sizes, messages });
   const peers = [
     signalhouse(sandbox.env),
     dlt('careful', python, sandbox.env),

@@ -1,6 +1,6 @@
 // The sandbox and the worker as separate processes, as in production.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -30,7 +30,7 @@ function endWithBench(child) {
 }
 
 /** A rate limit that no run reaches. */
-export const unlimited = 1_000_000_000;
+const unlimited = 1_000_000_000;
 
 /**
  * The environment of a worker with that rate limit; lifted by default.
@@ -51,14 +51,17 @@ export const nothingNew = {
 };
 
 /**
- * Starts a sandbox on a free port.
- * @param {Record<string, string | number>} flags
+ * Starts a sandbox on a free port, without a rate limit unless the settings (config/sandbox.yaml) have one.
+ * @param {Record<string, number>} sizes @param {object} [settings]
  */
-export async function startSandbox(flags) {
-  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', ...args], {
+export async function startSandbox(sizes, settings = {}) {
+  const folder = makeDataDir();
+  const file = join(folder.dir, 'sandbox.json');
+  writeFileSync(file, JSON.stringify({ rate: { requests: unlimited, windowMs: 1_000 }, sizes, ...settings }));
+  const child = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', '--settings', file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  child.once('exit', folder.remove);
   endWithBench(child);
   let text = '';
   for await (const line of createInterface({ input: child.stdout })) {

@@ -1,14 +1,12 @@
 // A full pull of 200,000 messages without a limit, the steps after it, and whether memory grows with the stored data.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { limited, makeDataDir, startSandbox, unlimited, worker } from './processes.mjs';
+import { limited, makeDataDir, startSandbox, worker } from './processes.mjs';
 
 const messages = 200_000;
 
 export async function benchPull() {
-  const sandbox = await startSandbox({
-    ...{ topics: 400, people: 1_500, companies: 120, messages, rate: unlimited, window: 1_000 },
-  });
+  const sandbox = await startSandbox({ topics: 400, people: 1_500, companies: 120, messages });
   const data = makeDataDir();
   const env = limited(sandbox.env);
   try {

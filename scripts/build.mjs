@@ -15,8 +15,8 @@ try {
     cwd: root,
     stdio: 'inherit',
   });
-  // What a browser loads is no TypeScript, and goes along as it is.
-  for (const assets of ['serve/page/assets', 'report/assets'])
+  // What a browser loads, and the sandbox's texts, are no TypeScript, and go along as they are.
+  for (const assets of ['serve/page/assets', 'report/assets', 'sandbox/world/texts'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   chmodSync(join(fresh, 'main.js'), 0o755);
   // Every publication copies these views instead of having each of them checked, and opening a warehouse skips

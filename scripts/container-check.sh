@@ -125,6 +125,8 @@ build || { tail -30 "$work/build" >&2; fail 'the image does not build'; }
 say 'built in' "$(since "$started")"
 say 'size' "$(size)"
 mkdir "$work/data"
+printf 'apiKey: %s\nrate: { requests: 60, windowMs: 1000 }\n' "$key" >"$work/data/sandbox.yaml"
+chmod 644 "$work/data/sandbox.yaml"
 printf '%s\n' "$key" >"$work/api_key"
 # As a mounted secret and a volume are: the user of the image may read the one and write to the other.
 chmod 755 "$work"
@@ -146,7 +148,7 @@ say 'start-up (--version)' "$(since "$started")"
 for port in "$PORT" "$SERVE_PORT"; do
   ! curl -sS -o /dev/null "http://127.0.0.1:$port/" 2>/dev/null || fail "port $port is in use (PORT names another pair)"
 done
-start sandbox sandbox --port "$PORT" --sandbox-key "$key" --rate 60 --window 1000 --topics 30 --people 60 --companies 8 --messages 600
+start sandbox sandbox --port "$PORT" --settings /data/sandbox.yaml --topics 30 --people 60 --companies 8 --messages 600
 answers "http://127.0.0.1:$PORT/__sandbox/stats"
 
 # ---- exit codes ----

@@ -72,11 +72,16 @@ function shown(value) {
 export async function withSandboxData(work) {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalhouse-cookbook-'));
   const own = Object.entries(env).filter(([name]) => !name.startsWith('SIGNALHOUSE_'));
-  const quick = ['--rate', '100000', '--window', '1000'];
-  const sandbox = spawn(execPath, [program, 'sandbox', '--port', '0', '--json', ...quick, ...sandboxFlags], {
-    env: Object.fromEntries(own),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const quick = join(dataDir, 'sandbox.json');
+  writeFileSync(quick, JSON.stringify({ rate: { requests: 100_000, windowMs: 1_000 } }));
+  const sandbox = spawn(
+    execPath,
+    [program, 'sandbox', '--port', '0', '--json', '--settings', quick, ...sandboxFlags],
+    {
+      env: Object.fromEntries(own),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   try {
     const { baseUrl, apiKey } = await firstDocument(sandbox);
     const sync = spawn(execPath, [program, 'sync', '--json'], {

@@ -24,16 +24,6 @@ export const names = z
     'must name at least one thing',
   );
 
-/** Two numbers as `20-80`, or one as `50`. */
-export const range = z
-  .string('must be given once')
-  .regex(/^\d+(-\d+)?$/, 'must be a number or a range such as 20-80')
-  .transform((value): [number, number] => {
-    const [low = 0, high = low] = value.split('-').map(Number);
-    return [low, high];
-  })
-  .refine(([low, high]) => low <= high, 'must go from the smaller to the larger number');
-
 /** Reads what yargs parsed through a command's schema; throws a UsageError with every problem. */
 export function readFlags<Flags>(
   schema: z.ZodType<Flags>,

@@ -4,7 +4,7 @@ import { historyAnswer, historyRecord } from './history.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
 import { byCompany, type EmbeddedEntry, paged, paging, type ResourceEntry } from './resource-entry.js';
 
-export const companyConnections = z.looseObject({
+const companyConnections = z.looseObject({
   email: text,
   github: text,
   linkedin: text,

@@ -17,7 +17,8 @@ export function isId(value: unknown): value is string {
 export const id = z
   .string()
   .min(1)
-  .refine(isId, 'is not valid text: it has a NUL or half of a surrogate pair');
+  .refine(isId, 'is not valid text: it has a NUL or half of a surrogate pair')
+  .meta({ pattern: '^[^\\u0000]*$' });
 
 /** Ids of people and companies as the paths of `/people/{personId}/history` and company identities demand them. */
 export const digits = z.string().regex(/^\d+$/);

@@ -60,7 +60,7 @@ export const identity = z.looseObject({
 export const sourceStat = z.looseObject({ source: z.string(), messageCount: integer });
 
 /** One item of `POST /people`; which fields are required is not shown. */
-export const newPerson = z.looseObject({
+const newPerson = z.looseObject({
   avatarUrl: z.string().optional(),
   connections: personConnections.optional(),
   description: z.string().optional(),

@@ -95,7 +95,6 @@ export const topicChange = z.object({
   lifecycleState: settableLifecycleState.optional(),
   priority: priority.optional(),
 });
-export type TopicChange = z.infer<typeof topicChange>;
 
 const topicActivity = [
   '$.messageCount',

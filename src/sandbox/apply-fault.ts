@@ -14,26 +14,22 @@ const jsonType = 'application/json; charset=utf-8';
  */
 export function applyFaultBefore(rule: FaultRule, request: FastifyRequest, reply: FastifyReply): boolean {
   if (!('commit' in rule) || rule.commit) return false;
-  switch (rule.kind) {
-    case 'status': {
-      for (const [name, value] of Object.entries(rule.headers ?? {})) void reply.header(name, value);
-      void reply.code(rule.status).type(jsonType).send(statusBody(rule));
-      return true;
-    }
-    case 'html': {
-      void reply.code(rule.status).type('text/html; charset=utf-8').send(htmlPage(rule.status));
-      return true;
-    }
-    case 'reset': {
-      reply.hijack();
-      request.raw.socket.resetAndDestroy();
-      return true;
-    }
-    case 'hang': {
-      reply.hijack();
-      return true;
-    }
+  if (rule.kind === 'status' || rule.kind === 'html') {
+    void reply.send(errorAnswer(rule, reply));
+    return true;
   }
+  reply.hijack();
+  if (rule.kind === 'reset') request.raw.socket.resetAndDestroy();
+  return true;
+}
+
+/** Sets status and headers of the answer; returns its body. */
+function errorAnswer(rule: FaultRule & { kind: 'status' | 'html' }, reply: FastifyReply): string {
+  const isPage = rule.kind === 'html';
+  const headers = isPage ? {} : (rule.headers ?? {});
+  for (const [name, value] of Object.entries(headers)) void reply.header(name, value);
+  void reply.code(rule.status).type(isPage ? 'text/html; charset=utf-8' : jsonType);
+  return isPage ? htmlPage(rule.status) : statusBody(rule);
 }
 
 /** Applies a fault to the answer of a request that has run. Returns what is sent instead of `payload`. */
@@ -44,14 +40,9 @@ export async function applyFaultAfter(
   payload: string,
 ): Promise<string | Readable> {
   switch (rule.kind) {
-    case 'status': {
-      for (const [name, value] of Object.entries(rule.headers ?? {})) void reply.header(name, value);
-      void reply.code(rule.status).type(jsonType);
-      return statusBody(rule);
-    }
+    case 'status':
     case 'html':
-      void reply.code(rule.status).type('text/html; charset=utf-8');
-      return htmlPage(rule.status);
+      return errorAnswer(rule, reply);
     case 'reset':
     case 'commit-then-drop':
       request.raw.socket.resetAndDestroy();

@@ -3,36 +3,36 @@ import { priority } from '../contract/topics.js';
 import * as changes from './world/changes/index.js';
 import type { World } from './world/types.js';
 
-/** What was deleted by a change, so that another change can restore it. */
-interface Removed {
-  readonly topics: Map<string, changes.RemovedTopic>;
-  readonly people: Map<string, changes.RemovedPerson>;
-  readonly companies: Map<string, changes.RemovedCompany>;
-}
+type Restore = (actor: changes.Actor) => unknown;
 
+/** Who makes a change, and where; `removed` restores what an earlier change deleted. */
 interface Context {
   readonly world: World;
   readonly actor: changes.Actor;
-  readonly removed: Removed;
+  readonly removed: Map<string, Restore>;
 }
 
 const id = z.string().min(1);
-const ids = z.array(id).min(1);
 const text = z.string();
+const flag = z.boolean();
 
 /** A kind of change: the fields it needs, and what it does. */
 function defineChange<T extends z.ZodRawShape>(
   shape: T,
-  apply: (given: z.infer<z.ZodObject<T>>, context: Context) => unknown,
+  apply: (context: Context, given: z.infer<z.ZodObject<T>>) => unknown,
 ) {
-  const schema = z.strictObject({ kind: text, ...shape });
-  return (given: unknown, context: Context) => {
-    // The name of the kind is not one of its fields.
-    const { kind: _, ...needed } = schema.parse(given) as { kind: string };
-    return apply(needed as z.infer<z.ZodObject<T>>, context) ?? null;
-  };
+  const schema = z.object(shape).strict();
+  return (context: Context, given: unknown) => apply(context, schema.parse(given));
 }
 
+/** The fields that name what a change is about. */
+const topic = { topicId: id };
+const person = { personId: id };
+const company = { companyId: id };
+const merge = { sourceIds: z.array(id).min(1), targetId: id };
+const identity = { platform: text, platformId: text, platformUsername: text.nullish() };
+
+/** What can be set of a topic, a person and a company. */
 const topicFields = z.strictObject({
   title: text.optional(),
   summary: text.optional(),
@@ -49,126 +49,109 @@ const personFields = z.strictObject({
   avatarUrl: text.nullish(),
   description: text.nullish(),
   title: text.nullish(),
-  isVip: z.boolean().optional(),
-  isBot: z.boolean().optional(),
-  isStaff: z.boolean().optional(),
+  isVip: flag.optional(),
+  isBot: flag.optional(),
+  isStaff: flag.optional(),
 });
 const companyFields = z.strictObject({
   name: text.optional(),
   primaryDomain: text.nullish(),
   logoUrl: text.nullish(),
-  isVip: z.boolean().optional(),
+  isVip: flag.optional(),
 });
-const identity = { platform: text, platformId: text, platformUsername: text.nullish() };
+const group = { channelId: id, topicId: id.nullish(), title: text.nullish() };
+const message = {
+  groupId: id,
+  authorId: id,
+  content: text,
+  isInternal: flag.optional(),
+  replyToId: id.nullish(),
+};
 
 /** Every kind of change, by the name of its function in world/changes. */
 const kinds = {
-  createTopic: defineChange(
-    { title: text, summary: text.default('') },
-    ({ title, summary }, { world, actor }) =>
-      changes.createTopic(world, { title, summary, issueType: null, keywords: [] }, actor),
+  createTopic: defineChange({ title: text, summary: text.default('') }, ({ world, actor }, fields) =>
+    changes.createTopic(world, { ...fields, issueType: null, keywords: [] }, actor),
   ),
-  patchTopic: defineChange({ topicId: id, fields: topicFields }, ({ topicId, fields }, { world, actor }) =>
+  patchTopic: defineChange({ ...topic, fields: topicFields }, ({ world, actor }, { topicId, fields }) =>
     changes.patchTopic(world, topicId, fields, actor),
   ),
-  archiveTopic: defineChange(
-    { topicId: id, reason: text.optional() },
-    ({ topicId, reason }, { world, actor }) => changes.archiveTopic(world, topicId, reason, actor),
+  archiveTopic: defineChange({ ...topic, reason: text.optional() }, ({ world, actor }, { topicId, reason }) =>
+    changes.archiveTopic(world, topicId, reason, actor),
   ),
-  unarchiveTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor }) =>
+  unarchiveTopic: defineChange(topic, ({ world, actor }, { topicId }) =>
     changes.unarchiveTopic(world, topicId, actor),
   ),
-  supersedeTopic: defineChange(
-    { topicId: id, successorId: id.nullable() },
-    ({ topicId, successorId }, { world }) => changes.supersedeTopic(world, topicId, successorId),
+  supersedeTopic: defineChange({ ...topic, successorId: id.nullable() }, ({ world }, given) =>
+    changes.supersedeTopic(world, given.topicId, given.successorId),
   ),
-  migrateTopic: defineChange({ topicId: id }, ({ topicId }, { world }) =>
-    changes.migrateTopic(world, topicId),
-  ),
-  mergeTopics: defineChange({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+  migrateTopic: defineChange(topic, ({ world }, { topicId }) => changes.migrateTopic(world, topicId)),
+  mergeTopics: defineChange(merge, ({ world, actor }, { sourceIds, targetId }) =>
     changes.mergeTopics(world, sourceIds, targetId, actor),
   ),
-  deleteTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor, removed }) => {
-    removed.topics.set(topicId, changes.deleteTopic(world, topicId, actor));
+  deleteTopic: defineChange(topic, ({ world, actor, removed }, { topicId }) => {
+    removed.set(`topic ${topicId}`, changes.deleteTopic(world, topicId, actor));
   }),
-  restoreTopic: defineChange({ topicId: id }, ({ topicId }, { world, actor, removed }) =>
-    changes.restoreTopic(world, takeRemoved(removed.topics, 'topic', topicId), actor),
-  ),
+  restoreTopic: defineChange(topic, (context, { topicId }) => restore(context, 'topic', topicId)),
 
-  createPerson: defineChange({ fields: personFields }, ({ fields }, { world, actor }) =>
+  createPerson: defineChange({ fields: personFields }, ({ world, actor }, { fields }) =>
     changes.createPerson(world, fields, actor),
   ),
-  patchPerson: defineChange(
-    { personId: id, fields: personFields },
-    ({ personId, fields }, { world, actor }) => changes.patchPerson(world, personId, fields, actor),
+  patchPerson: defineChange({ ...person, fields: personFields }, ({ world, actor }, { personId, fields }) =>
+    changes.patchPerson(world, personId, fields, actor),
   ),
-  mergePeople: defineChange({ sourceIds: ids, targetId: id }, ({ sourceIds, targetId }, { world, actor }) =>
+  mergePeople: defineChange(merge, ({ world, actor }, { sourceIds, targetId }) =>
     changes.mergePeople(world, sourceIds, targetId, actor),
   ),
-  deletePerson: defineChange({ personId: id }, ({ personId }, { world, actor, removed }) => {
-    removed.people.set(personId, changes.deletePerson(world, personId, actor));
+  deletePerson: defineChange(person, ({ world, actor, removed }, { personId }) => {
+    removed.set(`person ${personId}`, changes.deletePerson(world, personId, actor));
   }),
-  restorePerson: defineChange({ personId: id }, ({ personId }, { world, actor, removed }) =>
-    changes.restorePerson(world, takeRemoved(removed.people, 'person', personId), actor),
+  restorePerson: defineChange(person, (context, { personId }) => restore(context, 'person', personId)),
+  employ: defineChange({ ...person, companyId: id.nullable() }, ({ world, actor }, given) =>
+    changes.employ(world, given.personId, given.companyId, actor),
   ),
-  employ: defineChange(
-    { personId: id, companyId: id.nullable() },
-    ({ personId, companyId }, { world, actor }) => changes.employ(world, personId, companyId, actor),
-  ),
-  linkIdentity: defineChange({ personId: id, ...identity }, ({ personId, ...account }, { world, actor }) =>
+  linkIdentity: defineChange({ ...person, ...identity }, ({ world, actor }, { personId, ...account }) =>
     changes.linkIdentity(world, personId, account, actor),
   ),
 
-  createCompany: defineChange({ fields: companyFields }, ({ fields }, { world, actor }) =>
+  createCompany: defineChange({ fields: companyFields }, ({ world, actor }, { fields }) =>
     changes.createCompany(world, fields, actor),
   ),
-  patchCompany: defineChange(
-    { companyId: id, fields: companyFields },
-    ({ companyId, fields }, { world, actor }) => changes.patchCompany(world, companyId, fields, actor),
+  patchCompany: defineChange({ ...company, fields: companyFields }, ({ world, actor }, given) =>
+    changes.patchCompany(world, given.companyId, given.fields, actor),
   ),
-  mergeCompanies: defineChange(
-    { sourceIds: ids, targetId: id },
-    ({ sourceIds, targetId }, { world, actor }) => changes.mergeCompanies(world, sourceIds, targetId, actor),
+  mergeCompanies: defineChange(merge, ({ world, actor }, { sourceIds, targetId }) =>
+    changes.mergeCompanies(world, sourceIds, targetId, actor),
   ),
-  deleteCompany: defineChange({ companyId: id }, ({ companyId }, { world, actor, removed }) => {
-    removed.companies.set(companyId, changes.deleteCompany(world, companyId, actor));
+  deleteCompany: defineChange(company, ({ world, actor, removed }, { companyId }) => {
+    removed.set(`company ${companyId}`, changes.deleteCompany(world, companyId, actor));
   }),
-  restoreCompany: defineChange({ companyId: id }, ({ companyId }, { world, actor, removed }) =>
-    changes.restoreCompany(world, takeRemoved(removed.companies, 'company', companyId), actor),
-  ),
-  linkCompanyIdentity: defineChange(
-    { companyId: id, ...identity },
-    ({ companyId, ...record }, { world, actor }) =>
-      changes.linkCompanyIdentity(world, companyId, record, actor),
+  restoreCompany: defineChange(company, (context, { companyId }) => restore(context, 'company', companyId)),
+  linkCompanyIdentity: defineChange({ ...company, ...identity }, ({ world, actor }, given) =>
+    changes.linkCompanyIdentity(world, given.companyId, given, actor),
   ),
 
-  addGroup: defineChange(
-    { channelId: id, topicId: id.nullish(), title: text.nullish() },
-    (fields, { world }) => changes.addGroup(world, fields),
-  ),
-  assignGroup: defineChange({ groupId: id, topicId: id.nullable() }, ({ groupId, topicId }, { world }) =>
+  addGroup: defineChange(group, ({ world }, fields) => changes.addGroup(world, fields)),
+  assignGroup: defineChange({ groupId: id, topicId: id.nullable() }, ({ world }, { groupId, topicId }) =>
     changes.assignGroup(world, groupId, topicId),
   ),
-  addMessage: defineChange(
-    { groupId: id, authorId: id, content: text, isInternal: z.boolean().optional(), replyToId: id.nullish() },
-    (fields, { world }) => changes.addMessage(world, fields),
-  ),
-  editMessage: defineChange({ messageId: id, content: text }, ({ messageId, content }, { world }) =>
+  addMessage: defineChange(message, ({ world }, fields) => changes.addMessage(world, fields)),
+  editMessage: defineChange({ messageId: id, content: text }, ({ world }, { messageId, content }) =>
     changes.editMessage(world, messageId, content),
   ),
-  deleteMessage: defineChange({ messageId: id }, ({ messageId }, { world }) =>
+  deleteMessage: defineChange({ messageId: id }, ({ world }, { messageId }) =>
     changes.deleteMessage(world, messageId),
   ),
-  removeMessage: defineChange({ messageId: id }, ({ messageId }, { world }) =>
+  removeMessage: defineChange({ messageId: id }, ({ world }, { messageId }) =>
     changes.removeMessage(world, messageId),
   ),
   react: defineChange(
     { messageId: id, identifier: text, unicode: text.nullable() },
-    ({ messageId, ...reaction }, { world }) => changes.react(world, messageId, reaction),
+    ({ world }, { messageId, ...reaction }) => changes.react(world, messageId, reaction),
   ),
 } as const;
 
-export type ChangeKind = keyof typeof kinds;
+type ChangeKind = keyof typeof kinds;
 
 /** A change that another member of the organization makes: `kind`, and the fields which that kind needs. */
 export type Change = { readonly kind: ChangeKind } & Record<string, unknown>;
@@ -177,7 +160,7 @@ export const changeKinds = Object.keys(kinds) as ChangeKind[];
 
 /** A colleague: another member who changes the same organization while a client reads and writes. */
 export class Colleague {
-  readonly #removed: Removed = { topics: new Map(), people: new Map(), companies: new Map() };
+  readonly #removed = new Map<string, Restore>();
 
   constructor(private readonly world: World) {}
 
@@ -186,19 +169,16 @@ export class Colleague {
    * entity or merge, if there is one.
    * @throws z.ZodError for a change that is not valid, UnknownEntityError for an entity that does not exist
    */
-  change(change: Change): unknown {
+  change({ kind, ...given }: Change): unknown {
     const [userId = null] = this.world.members.keys();
-    return kinds[change.kind](change, {
-      world: this.world,
-      actor: { by: 'user', userId },
-      removed: this.#removed,
-    });
+    const context = { world: this.world, actor: { by: 'user', userId }, removed: this.#removed } as const;
+    return kinds[kind](context, given) ?? null;
   }
 }
 
-function takeRemoved<T>(removed: Map<string, T>, what: string, id: string): T {
-  const found = removed.get(id);
-  if (!found) throw new changes.UnknownEntityError(`deleted ${what}`, id);
-  removed.delete(id);
-  return found;
+function restore({ actor, removed }: Context, what: string, removedId: string): unknown {
+  const found = removed.get(`${what} ${removedId}`);
+  if (!found) throw new changes.UnknownEntityError(`deleted ${what}`, removedId);
+  removed.delete(`${what} ${removedId}`);
+  return found(actor);
 }

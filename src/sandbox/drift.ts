@@ -1,16 +1,5 @@
 import { z } from 'zod';
-import {
-  addGroup,
-  addMessage,
-  agentActor,
-  createCompany,
-  createPerson,
-  createTopic,
-  deleteCompany,
-  deletePerson,
-  deleteTopic,
-  removeMessage,
-} from './world/changes/index.js';
+import * as changes from './world/changes/index.js';
 import { type GroupsOf, listedGroupIds, listedTopics } from './world/counts.js';
 import { getOrThrow, tick } from './world/history.js';
 import { companyName, personName } from './world/names.js';
@@ -56,24 +45,14 @@ export const driftRule = z.strictObject({
 });
 export type DriftRule = z.output<typeof driftRule>;
 /** A rule as written: fields with a default may be left out. */
-export type DriftRuleInput = z.input<typeof driftRule>;
+type DriftRuleInput = z.input<typeof driftRule>;
 
 /** A requested page. */
-export interface PageRequest {
+interface PageRequest {
   readonly list: DriftList;
   /** How many items of the list are on the pages before it. */
   readonly before: number;
   readonly of: GroupsOf;
-}
-
-/** The active rule, if any, and what it has done since it started. */
-export interface DriftState {
-  readonly rule: DriftRule | null;
-  /** By list. */
-  readonly turns: Record<DriftList, number>;
-  readonly done: Record<DriftMove | 'return', number>;
-  /** The ids that are hidden from their lists at the moment. */
-  readonly hidden: Record<DriftList, string[]>;
 }
 
 interface ListProgress {
@@ -83,27 +62,26 @@ interface ListProgress {
   readonly hidden: Map<string, number>;
 }
 
+function forEachList<T>(value: (list: DriftList) => T): Record<DriftList, T> {
+  return Object.fromEntries(driftLists.map((list) => [list, value(list)])) as Record<DriftList, T>;
+}
+
 /**
  * Drift: lists change while a client reads them. Items move between pages that were read and pages that were not, so a
  * client sees some items twice and others never, sometimes although the totals agree.
  */
 export class Drift {
   #rule: DriftRule | null = null;
-  #progress = newProgress();
-  #done = zeroDone();
+  #progress: Record<DriftList, ListProgress> = forEachList(() => ({ asked: 0, turns: 0, hidden: new Map() }));
+  #done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
 
-  constructor(
-    private readonly world: World,
-    rule: DriftRuleInput | undefined,
-  ) {
-    if (rule) this.start(rule);
-  }
+  constructor(private readonly world: World) {}
 
   /** Starts this rule; items that an earlier rule hides are listed again. @throws z.ZodError for a rule that is not valid */
   start(rule: DriftRuleInput): void {
     this.#rule = driftRule.parse(rule);
-    this.#progress = newProgress();
-    this.#done = zeroDone();
+    this.#progress = forEachList(() => ({ asked: 0, turns: 0, hidden: new Map() }));
+    this.#done = { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
   }
 
   /** Stops the drift; hidden items are listed again, other changes stay. */
@@ -112,23 +90,13 @@ export class Drift {
     for (const { hidden } of Object.values(this.#progress)) hidden.clear();
   }
 
-  read(): DriftState {
-    const { groups, topics, companies, people } = this.#progress;
+  /** The active rule, if any, what it has done since it started, and the ids that are hidden at the moment. */
+  read() {
     return {
       rule: this.#rule,
-      turns: {
-        topics: topics.turns,
-        companies: companies.turns,
-        people: people.turns,
-        groups: groups.turns,
-      },
+      turns: forEachList((list) => this.#progress[list].turns),
       done: { ...this.#done },
-      hidden: {
-        topics: [...topics.hidden.keys()],
-        companies: [...companies.hidden.keys()],
-        people: [...people.hidden.keys()],
-        groups: [...groups.hidden.keys()],
-      },
+      hidden: forEachList((list) => [...this.#progress[list].hidden.keys()]),
     };
   }
 
@@ -144,33 +112,27 @@ export class Drift {
     if (rule === null || before <= 0 || !rule.lists.includes(list)) return false;
     const progress = this.#progress[list];
     progress.asked += 1;
-    if (
-      progress.asked % rule.everyRequests !== 0 ||
-      progress.turns >= (rule.times ?? Number.POSITIVE_INFINITY)
-    )
-      return false;
+    const isOver = progress.turns >= (rule.times ?? Number.POSITIVE_INFINITY);
+    if (progress.asked % rule.everyRequests !== 0 || isOver) return false;
     progress.turns += 1;
     this.#turn(rule, { list, before, of }, progress);
     return true;
   }
 
   #turn(rule: DriftRule, { list, before, of }: PageRequest, progress: ListProgress): void {
-    const moves = listMoves[list];
+    const moves = movesOf(list, this.world, of);
     // Each list draws from its own random stream: requests for other lists in between change nothing.
     const random = new Random(rule.seed, 'drift', list, progress.turns);
     const randomId = (): string | undefined => {
-      const ids = this.visible(list, moves.ids(this.world, of), (id) => id);
+      const ids = this.visible(list, moves.ids(), (id) => id);
       const sides = [ids.slice(0, before), ids.slice(before)].filter((side) => side.length > 0);
       return sides.length === 0 ? undefined : random.pick(random.pick(sides));
     };
-    const act: Record<DriftMove, (id: string) => boolean> = {
-      insert: () => moves.insert(this.world, of, random),
-      remove: (id) => moves.remove(this.world, id),
-      hide: (id) => {
-        progress.hidden.set(id, progress.turns + rule.hiddenFor);
-        return true;
-      },
-      move: (id) => moves.toFront(this.world, id, of),
+    const act: Record<DriftMove, (id: string) => unknown> = {
+      insert: () => moves.insert(random),
+      remove: moves.remove,
+      hide: (id) => progress.hidden.set(id, progress.turns + rule.hiddenFor),
+      move: moves.toFront,
     };
     for (const [id, until] of progress.hidden) {
       if (until > progress.turns) continue;
@@ -180,7 +142,7 @@ export class Drift {
     for (const move of driftMoves) {
       for (let left = drawCount(random, rule[move]); left > 0; left -= 1) {
         const id = move === 'insert' ? '' : randomId();
-        if (id !== undefined && act[move](id)) this.#done[move] += 1;
+        if (id !== undefined && act[move](id) !== false) this.#done[move] += 1;
       }
     }
   }
@@ -191,96 +153,68 @@ function drawCount(random: Random, often: number): number {
   return whole + (random.chance(often - whole) ? 1 : 0);
 }
 
-function newProgress(): Record<DriftList, ListProgress> {
-  const progress = (): ListProgress => ({ asked: 0, turns: 0, hidden: new Map() });
-  return Object.fromEntries(driftLists.map((list) => [list, progress()])) as Record<DriftList, ListProgress>;
-}
-
-function zeroDone(): Record<DriftMove | 'return', number> {
-  return { insert: 0, remove: 0, hide: 0, move: 0, return: 0 };
-}
-
-/** How to change one list; `of` names the company or person of a list of conversations. */
+/** How to change one list. A move that the organization does not allow returns false. */
 interface ListMoves {
   /** The listed ids, in the order of the list. */
-  ids(world: World, of: GroupsOf): readonly string[];
-  /** Like the others, returns false when the organization does not allow it. */
-  insert(world: World, of: GroupsOf, random: Random): boolean;
-  remove(world: World, id: string): boolean;
-  toFront(world: World, id: string, of: GroupsOf): boolean;
+  ids(): readonly string[];
+  insert(random: Random): unknown;
+  remove(id: string): unknown;
+  toFront(id: string): unknown;
 }
 
-/** How each list is changed. */
-const listMoves: Readonly<Record<DriftList, ListMoves>> = {
-  topics: {
-    ids: (world) => listedTopics(world).map(({ id }) => id),
-    insert: (world, _, random) => {
-      const { title, summary, issueType, keywords } = topicText(random);
-      createTopic(world, { title, summary, issueType, keywords }, agentActor);
-      return true;
-    },
-    remove: (world, id) => {
-      deleteTopic(world, id, agentActor);
-      return true;
-    },
-    toFront: (world, id) => {
-      getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
-      return true;
-    },
-  },
-
-  companies: {
-    ids: (world) => [...world.companies.keys()],
-    insert: (world, _, random) => {
-      createCompany(world, { name: companyName(random) }, agentActor);
-      return true;
-    },
-    remove: (world, id) => {
+/** `of` names the company or person of a list of conversations. */
+function movesOf(list: DriftList, world: World, of: GroupsOf): ListMoves {
+  const { agentActor } = changes;
+  if (list === 'topics') {
+    return {
+      ids: () => listedTopics(world).map(({ id }) => id),
+      insert: (random) => {
+        const { title, summary, issueType, keywords } = topicText(random);
+        changes.createTopic(world, { title, summary, issueType, keywords }, agentActor);
+      },
+      remove: (id) => changes.deleteTopic(world, id, agentActor),
+      toFront: (id) => {
+        getOrThrow(world.topics, 'topic', id).updatedAt = tick(world);
+      },
+    };
+  }
+  if (list === 'companies') {
+    const isOwn = (id: string) => getOrThrow(world.companies, 'company', id).isOrgCompany;
+    return {
+      ids: () => [...world.companies.keys()],
+      insert: (random) => changes.createCompany(world, { name: companyName(random) }, agentActor),
       // There is always exactly one company that is the organization itself.
-      if (getOrThrow(world.companies, 'company', id).isOrgCompany) return false;
-      deleteCompany(world, id, agentActor);
-      return true;
-    },
-    toFront: (world, id) => moveToFront(world.companies, 'company', id),
-  },
-
-  people: {
-    ids: (world) => [...world.people.keys()],
-    insert: (world, _, random) => {
-      createPerson(world, { displayName: personName(random) }, agentActor);
-      return true;
-    },
-    remove: (world, id) => {
-      deletePerson(world, id, agentActor);
-      return true;
-    },
-    toFront: (world, id) => moveToFront(world.people, 'person', id),
-  },
-
-  groups: {
-    ids: listedGroupIds,
-    insert: (world, of, random) => {
-      const authorId = authorOf(world, of);
+      remove: (id) => !isOwn(id) && changes.deleteCompany(world, id, agentActor),
+      toFront: (id) => moveToFront(world.companies, id),
+    };
+  }
+  if (list === 'people') {
+    return {
+      ids: () => [...world.people.keys()],
+      insert: (random) => changes.createPerson(world, { displayName: personName(random) }, agentActor),
+      remove: (id) => changes.deletePerson(world, id, agentActor),
+      toFront: (id) => moveToFront(world.people, id),
+    };
+  }
+  const authorId = authorOf(world, of);
+  const add = (groupId: string, content: string) =>
+    authorId !== undefined && changes.addMessage(world, { groupId, authorId, content });
+  return {
+    ids: () => listedGroupIds(world, of),
+    insert: (random) => {
       const channels = [...world.channels.keys()];
       if (authorId === undefined || channels.length === 0) return false;
-      const group = addGroup(world, { channelId: random.pick(channels) });
-      addMessage(world, { groupId: group.id, authorId, content: topicText(random).title });
-      return true;
+      const group = changes.addGroup(world, { channelId: random.pick(channels) });
+      return add(group.id, topicText(random).title);
     },
     // A conversation is removed with its last message.
-    remove: (world, id) => {
+    remove: (id) => {
       const { messageIds } = getOrThrow(world.groups, 'group', id);
-      for (const messageId of [...messageIds]) removeMessage(world, messageId);
-      return true;
+      for (const messageId of [...messageIds]) changes.removeMessage(world, messageId);
     },
-    toFront: (world, id, of) => {
-      const authorId = authorOf(world, of);
-      if (authorId === undefined) return false;
-      addMessage(world, { groupId: id, authorId, content: 'Any news?' });
-      return true;
-    },
-  },
-};
+    toFront: (id) => add(id, 'Any news?'),
+  };
+}
 
 /** An account of the company or person. */
 function authorOf(world: World, { companyId, personId }: GroupsOf): string | undefined {
@@ -292,11 +226,9 @@ function authorOf(world: World, { companyId, personId }: GroupsOf): string | und
 }
 
 /** Companies and people are listed in the order of their map. The map object stays the same, because others hold it. */
-function moveToFront<T>(map: Map<string, T>, kind: string, id: string): boolean {
-  const first = getOrThrow(map, kind, id);
-  const rest = [...map].filter(([key]) => key !== id);
+function moveToFront<T>(map: Map<string, T>, id: string): void {
+  const entries = [...map];
   map.clear();
-  map.set(id, first);
-  for (const [key, value] of rest) map.set(key, value);
-  return true;
+  for (const [key, value] of entries) if (key === id) map.set(key, value);
+  for (const [key, value] of entries) map.set(key, value);
 }

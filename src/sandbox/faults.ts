@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { seeded } from './world/random.js';
+import { Random } from './world/random.js';
 
 /** The requests that a rule applies to; every given part must match. An empty match matches every request under /v1. */
 const match = z.strictObject({
@@ -118,11 +118,10 @@ interface ActiveRule {
 /** The active rules in order, with how many requests each has matched (`seen`) and was applied to (`struck`). */
 export class FaultRules {
   #active: ActiveRule[] = [];
-  readonly #random: () => number;
+  readonly #random: Random;
 
-  constructor(rules: readonly FaultRuleInput[] = [], seed = 1) {
-    this.#random = seeded(seed);
-    this.add(rules);
+  constructor(seed: number) {
+    this.#random = new Random(seed, 'faults');
   }
 
   /** Adds rules after the active ones. @throws z.ZodError for a rule that is not valid */
@@ -149,7 +148,7 @@ export class FaultRules {
       active.seen += 1;
       const { after, times, probability } = active.rule;
       if (active.seen <= after || (times !== undefined && active.struck >= times)) continue;
-      if (probability !== undefined && this.#random() >= probability) continue;
+      if (probability !== undefined && !this.#random.chance(probability)) continue;
       active.struck += 1;
       return active.rule;
     }

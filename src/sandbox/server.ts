@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { messageOf } from '../base/errors.js';
 import { controls } from './controls.js';
 import { bodyOf, HttpError, invalid, noSuchPath } from './errors.js';
+import { describeApi } from './openapi.js';
 import type { Service } from './service.js';
 import { v1 } from './v1.js';
 import { UnknownEntityError } from './world/changes/index.js';
@@ -16,7 +17,7 @@ import { UnknownEntityError } from './world/changes/index.js';
 /** Builds the server: the API under `/v1`, its OpenAPI description, and the sandbox's controls. */
 export async function buildServer(service: Service): Promise<FastifyInstance> {
   const app = fastify({
-    bodyLimit: service.settings.bodyLimit,
+    bodyLimit: 4 * 1024 * 1024,
     // A stopped sandbox closes at once, even while a fault keeps a request hanging.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 1000 },
@@ -51,13 +52,14 @@ export async function buildServer(service: Service): Promise<FastifyInstance> {
   });
   await app.register(v1(service), { prefix: '/v1' });
   await app.register(controls(service), { prefix: '/__sandbox' });
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  app.get('/openapi.json', { schema: { hide: true } }, () => describeApi(app));
   return app;
 }
 
 /** Parses JSON bodies and keeps their text, which idempotency compares. An empty body counts as no body. */
 function readJsonBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
+  // A field named __proto__ is one of those that nobody knows, and is left out.
+  const parse = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     request.bodyText = text;

@@ -3,7 +3,7 @@ import { type Change, Colleague } from './colleague.js';
 import { Drift } from './drift.js';
 import { FaultRules } from './faults.js';
 import { IdempotencyStore } from './idempotency.js';
-import type { SandboxKey, SandboxSettings } from './options.js';
+import { keysOf, type SandboxKey, type SandboxSettings } from './options.js';
 import { Statistics } from './stats.js';
 import { Renderer } from './wire/renderer.js';
 import { advance, type DayCounts } from './world/advance.js';
@@ -11,7 +11,7 @@ import { emptyWorld } from './world/generate.js';
 import type { DayShape, World } from './world/types.js';
 
 /** One organization, and the renderer of its answers. */
-export interface Tenant {
+interface Tenant {
   readonly world: World;
   readonly renderer: Renderer;
 }
@@ -54,26 +54,27 @@ export class Service {
     readonly world: World,
     readonly log: Log,
   ) {
-    this.stats = new Statistics(settings.rate.windowMs);
-    this.faults = new FaultRules(settings.faults, world.seed);
-    this.drift = new Drift(world, settings.drift);
+    const { drift, faults, pagingFault, rate } = settings;
+    this.stats = new Statistics(rate.windowMs);
+    this.faults = new FaultRules(world.seed);
+    this.faults.add(faults);
+    if (pagingFault) this.faults.add([{ kind: 'paging', how: pagingFault }]);
+    this.drift = new Drift(world);
+    if (drift) this.drift.start(drift);
     this.tenant = this.#tenantOf(world);
     this.#colleague = new Colleague(world);
-    const tenants = new Map([[world.organization.id, this.tenant]]);
-    for (const key of settings.apiKeys) {
-      const organization = key.organization ?? world.organization;
-      const tenant = tenants.get(organization.id) ?? this.#tenantOf(emptyWorld(organization, world.now));
-      tenants.set(organization.id, tenant);
+    for (const key of keysOf(settings)) {
+      const { organization } = key;
+      const tenant = organization ? this.#tenantOf(emptyWorld(organization, world.now)) : this.tenant;
       this.#keys.set(key.key, { key, tenant });
     }
   }
 
-  /** The principal of a bearer key; undefined when it is unknown, revoked or expired. */
+  /** The principal of a bearer key; undefined when it is unknown or expired. */
   principalOf(key: string): Principal | undefined {
     const principal = this.#keys.get(key);
-    if (!principal || principal.key.revoked) return undefined;
-    const { expiresAt } = principal.key;
-    return expiresAt !== undefined && expiresAt <= this.clock.now() ? undefined : principal;
+    const expiresAt = principal?.key.expiresAt ?? Number.POSITIVE_INFINITY;
+    return expiresAt <= this.clock.now() ? undefined : principal;
   }
 
   /** Lets days pass in the organization of the first key; see world/advance.ts. @throws RangeError on a bad shape */
@@ -95,6 +96,6 @@ export class Service {
   }
 
   #tenantOf(world: World): Tenant {
-    return { world, renderer: new Renderer(world, { signedUrls: this.settings.signedUrls }) };
+    return { world, renderer: new Renderer(world, this.settings) };
   }
 }

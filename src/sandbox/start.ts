@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { silentLog } from '../base/log.js';
 import type { Change } from './colleague.js';
-import type { DriftRuleInput, DriftState } from './drift.js';
 import type { FaultRuleInput } from './faults.js';
 import { type SandboxOptions, withDefaults } from './options.js';
 import { buildServer } from './server.js';
@@ -9,7 +8,7 @@ import { Service } from './service.js';
 import type { SandboxStats, Write } from './stats.js';
 import type { DayCounts } from './world/advance.js';
 import { defaultSizes, generate } from './world/generate.js';
-import type { DayShape, World } from './world/types.js';
+import type { DayShape, World, WorldSizes } from './world/types.js';
 
 export type { SandboxOptions } from './options.js';
 
@@ -21,7 +20,6 @@ export interface Sandbox {
   readonly origin: string;
   /** The first of its keys. */
   readonly apiKey: string;
-  readonly port: number;
   readonly world: World;
   /** What has happened so far: requests, 429s, the most requests in any window, writes. */
   stats(): SandboxStats;
@@ -32,10 +30,6 @@ export interface Sandbox {
   applied(): Record<string, Record<string, number>>;
   addFaults(rules: readonly FaultRuleInput[]): void;
   clearFaults(): void;
-  /** From now on lists change while they are read, as this rule says; with undefined they no longer change. */
-  setDrift(rule: DriftRuleInput | undefined): void;
-  /** The drift rule and what it has done so far. */
-  drift(): DriftState;
   /** Sets how far the service's clock is ahead of the machine's. */
   skewClock(skewMs: number): void;
   /** Lets whole days pass: new messages and topics, edits, merges, archives. Returns how often each happened. */
@@ -50,16 +44,12 @@ export interface Sandbox {
 
 /**
  * Starts the whole Product-Signals service on localhost, with a generated organization unless `options.world` is given.
- * Rejects when it cannot listen on the address.
+ * Rejects when it cannot listen on the address, and for a setting that is not valid.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  return launch(options, options.world ?? generate({ ...defaultSizes, ...options.sizes }));
-}
-
-/** Serves the given organization. Rejects when it cannot listen on the address. */
-export async function launch(options: SandboxOptions, world: World): Promise<Sandbox> {
   const settings = withDefaults(options);
-  const service = new Service(settings, world, options.log ?? silentLog);
+  const sizes = { ...defaultSizes, ...settings.sizes } as WorldSizes;
+  const service = new Service(settings, options.world ?? generate(sizes), options.log ?? silentLog);
   const app = await buildServer(service);
   await app.listen({ host: settings.host, port: settings.port });
   const { port } = app.server.address() as AddressInfo;
@@ -67,17 +57,14 @@ export async function launch(options: SandboxOptions, world: World): Promise<San
   return {
     baseUrl: `${origin}/v1`,
     origin,
-    apiKey: settings.apiKeys[0]?.key ?? '',
-    port,
-    world,
+    apiKey: settings.apiKey,
+    world: service.world,
     stats: () => service.stats.read(),
     resetStats: () => service.stats.reset(),
     writes: () => service.stats.writes,
     applied: () => service.stats.applied(),
     addFaults: (rules) => service.faults.add(rules),
     clearFaults: () => service.faults.clear(),
-    setDrift: (rule) => (rule ? service.drift.start(rule) : service.drift.stop()),
-    drift: () => service.drift.read(),
     skewClock: (skewMs) => service.clock.skew(skewMs),
     advance: (days, shape) => service.advance(days, shape),
     change: (change) => service.change(change),

@@ -2,7 +2,7 @@ import type { EntityType } from './world/types.js';
 
 /** An entity that a write changed, with the fields it set. */
 export interface Touched {
-  readonly type: EntityType | 'automation';
+  readonly type: EntityType;
   readonly id: string;
   readonly fields: readonly string[];
 }
@@ -72,50 +72,57 @@ export class PeakRequests {
   }
 }
 
+interface Counted {
+  requests: number;
+  replays: number;
+  readonly routes: Record<string, Record<string, number>>;
+  readonly faults: Record<string, number>;
+  readonly writes: Write[];
+}
+
+const nothing = (): Counted => ({ requests: 0, replays: 0, routes: {}, faults: {}, writes: [] });
+
 /** Counts what the service did, for tests and for people who observe a client. */
 export class Statistics {
   readonly peak: PeakRequests;
-  #requests = 0;
-  #replays = 0;
-  #routes: Record<string, Record<string, number>> = {};
-  #faults: Record<string, number> = {};
-  #writes: Write[] = [];
+  #counted = nothing();
 
   constructor(private readonly windowMs: number) {
     this.peak = new PeakRequests(windowMs);
   }
 
   arrived(key: string): void {
-    this.#requests += 1;
+    this.#counted.requests += 1;
     this.peak.record(key);
   }
 
   answered(route: string, outcome: string): void {
-    this.#routes[route] ??= {};
-    increment(this.#routes[route], outcome);
+    const { routes } = this.#counted;
+    routes[route] ??= {};
+    increment(routes[route], outcome);
   }
 
   faultApplied(kind: string): void {
-    increment(this.#faults, kind);
+    increment(this.#counted.faults, kind);
   }
 
   replayed(): void {
-    this.#replays += 1;
+    this.#counted.replays += 1;
   }
 
   wrote(write: Write): void {
-    this.#writes.push(write);
+    this.#counted.writes.push(write);
   }
 
   /** Every executed write, in order. */
   get writes(): readonly Write[] {
-    return this.#writes;
+    return this.#counted.writes;
   }
 
   /** How often each field of each entity was written (`topic:…` → `{priority: 1}`), to prove "exactly once". */
   applied(): Record<string, Record<string, number>> {
     const applied: Record<string, Record<string, number>> = {};
-    for (const { type, id, fields } of this.#writes.flatMap((write) => write.touched)) {
+    for (const { type, id, fields } of this.writes.flatMap((write) => write.touched)) {
       const counts = applied[`${type}:${id}`] ?? {};
       applied[`${type}:${id}`] = counts;
       for (const field of fields) increment(counts, field);
@@ -124,27 +131,24 @@ export class Statistics {
   }
 
   read(): SandboxStats {
+    const { faults, replays, requests, routes } = this.#counted;
     const byKey = this.peak.most();
     return {
-      requests: this.#requests,
-      routes: structuredClone(this.#routes),
-      tooManyRequests: Object.values(this.#routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
+      requests,
+      routes: structuredClone(routes),
+      tooManyRequests: Object.values(routes).reduce((sum, route) => sum + (route['429'] ?? 0), 0),
       mostInAnyWindow: Math.max(0, ...Object.values(byKey)),
       mostInAnyWindowByKey: byKey,
       windowMs: this.windowMs,
-      writesExecuted: this.#writes.length,
-      replays: this.#replays,
-      faults: { ...this.#faults },
+      writesExecuted: this.writes.length,
+      replays,
+      faults: { ...faults },
     };
   }
 
   reset(): void {
     this.peak.reset();
-    this.#requests = 0;
-    this.#replays = 0;
-    this.#routes = {};
-    this.#faults = {};
-    this.#writes = [];
+    this.#counted = nothing();
   }
 }
 

@@ -1,24 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import rateLimit from '@fastify/rate-limit';
-import type {
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-} from 'fastify';
-import { z } from 'zod';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.js';
-import { idempotencyKeyLength } from '../contract/limits.js';
-import { errorBody } from '../contract/service.js';
 import { applyFaultAfter, applyFaultBefore } from './apply-fault.js';
-import { answerSchema, assumedBodies } from './assumed-schemas.js';
 import type { Change } from './colleague.js';
-import { declaredStatuses, HttpError, noSuchPath } from './errors.js';
+import { HttpError, noSuchPath } from './errors.js';
 import type { FaultRule } from './faults.js';
 import type { Answer, Call, Handler } from './handlers/call.js';
 import { handlers } from './handlers/index.js';
 import type { StoredAnswer } from './idempotency.js';
+import { schemaOf } from './openapi.js';
 import type { Principal, Service } from './service.js';
 import type { Renderer } from './wire/renderer.js';
 
@@ -41,14 +32,6 @@ declare module 'fastify' {
     endpoint?: EndpointName;
   }
 }
-
-/** Opt-in on POST and PATCH (Limits). Loose, because fastify would drop every header that the schema does not name. */
-const writeHeaders = z.looseObject({
-  'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional(),
-});
-
-/** Besides the statuses that every operation declares: a body can be too large, or not JSON. */
-const bodyStatuses = [409, 413, 415];
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -79,7 +62,39 @@ export function v1(service: Service): FastifyPluginAsync {
     });
     app.setNotFoundHandler(noSuchPath);
     for (const name of Object.keys(endpoints) as EndpointName[]) route(app, service, name);
+    refuseOtherMethods(app);
   };
+}
+
+/** A method that the document does not name for a path is answered 405, with those that it names. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const declared = new Map<string, Set<string>>();
+  for (const { method, path } of Object.values(endpoints)) {
+    const methods = declared.get(path) ?? new Set();
+    declared.set(path, methods.add(method));
+    // fastify answers HEAD wherever it answers GET.
+    if (method === 'GET') methods.add('HEAD');
+  }
+  for (const [path, methods] of declared) {
+    const allow = [...methods].sort().join(', ');
+    app.route({
+      method: app.supportedMethods.filter((method) => !methods.has(method)),
+      url: routeUrl(path),
+      exposeHeadRoute: false,
+      schema: { hide: true },
+      // Before the body is looked at, which may be missing or wrong as well.
+      onRequest: async (request, reply) => {
+        void reply.header('allow', allow);
+        throw new HttpError(405, `${request.method} is not allowed here; allowed: ${allow}`);
+      },
+      handler: noSuchPath,
+    });
+  }
+}
+
+/** A path of the document as fastify writes it. */
+function routeUrl(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 /** Authentication first, so that the limit counts by key; then the limit, counting each request as it arrives. */
@@ -168,9 +183,9 @@ function route(app: FastifyInstance, service: Service, name: EndpointName): void
   const handle = handlers[name] as unknown as Handler<EndpointName>;
   app.route({
     method: endpoint.method,
-    url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: routeUrl(endpoint.path),
     config: { endpoint: name },
-    schema: schemaOf(service, name, endpoint),
+    schema: schemaOf(name, service.settings),
     handler: async (request, reply) => {
       const { storedAnswer } = request;
       // Not in the hook that finds it: fastify runs the handler after a hook whose answer was cut off by a fault.
@@ -205,24 +220,6 @@ function runOn(renderer: Renderer, endpoint: Endpoint, handle: () => Answer): An
   } finally {
     if (endpoint.method !== 'GET') renderer.worldChanged();
   }
-}
-
-function schemaOf(service: Service, name: EndpointName, endpoint: Endpoint): FastifySchema {
-  const body = name in assumedBodies ? assumedBodies[name as keyof typeof assumedBodies] : endpoint.body;
-  const writes = endpoint.method !== 'GET';
-  const statuses = [...declaredStatuses.filter((status) => status !== 409), ...(writes ? bodyStatuses : [])];
-  return {
-    operationId: name,
-    summary: endpoint.summary,
-    ...(endpoint.params ? { params: endpoint.params } : {}),
-    ...(endpoint.query ? { querystring: endpoint.query } : {}),
-    ...(body ? { body } : {}),
-    ...(writes ? { headers: writeHeaders } : {}),
-    response: {
-      200: answerSchema(name, service.settings.forms),
-      ...Object.fromEntries(statuses.map((status) => [status, errorBody])),
-    },
-  } as FastifySchema;
 }
 
 async function latency([least, most]: readonly [number, number]): Promise<void> {

@@ -109,7 +109,7 @@ describe('sync', () => {
 describe('a key', () => {
   it('that is refused ends with exit 5 and leaves no file', async () => {
     const parent = folders.make();
-    for (const key of ['svc_revoked', 'svc_expired', 'svc_never_seen']) {
+    for (const key of ['svc_expired', 'svc_never_seen']) {
       const dataDir = join(parent, 'new');
       const { code, stdout, stderr } = await signalhouse(['sync'], {
         env: env(dataDir, { SIGNALHOUSE_API_KEY: key }),
@@ -184,7 +184,7 @@ describe('doctor', () => {
 
   it.each([
     ['a missing key', { SIGNALHOUSE_API_KEY: '' }, 2, 'SIGNALHOUSE_API_KEY'],
-    ['a revoked key', { SIGNALHOUSE_API_KEY: 'svc_revoked' }, 5, 'fail  key'],
+    ['an expired key', { SIGNALHOUSE_API_KEY: 'svc_expired' }, 5, 'fail  key'],
     ["another organization's key", { SIGNALHOUSE_API_KEY: 'svc_other_organization' }, 5, 'fail  owner'],
     ['nobody who answers', { SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1' }, 1, 'fail  service'],
   ])('finds %s', async (_, wrong, exit, said) => {

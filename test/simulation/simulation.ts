@@ -160,7 +160,7 @@ export class Simulation {
     mkdirSync(join(this.folder, 'data-0'), { recursive: true });
     Object.assign(program.env, {
       SIGNALHOUSE_BASE_URL: 'http://127.0.0.1:9/v1',
-      SIGNALHOUSE_API_KEY: this.service.settings.apiKeys[0]?.key ?? '',
+      SIGNALHOUSE_API_KEY: this.service.settings.apiKey,
       SIGNALHOUSE_DATA_DIR: join(this.folder, 'data-0'),
       SIGNALHOUSE_CONFIG: join(this.folder, 'settings.yaml'),
       SIGNALHOUSE_LOG_LEVEL: 'warn',

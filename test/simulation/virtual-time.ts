@@ -1,6 +1,5 @@
 import crypto from 'node:crypto';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
-import { seeded } from '../../src/sandbox/world/random.js';
 
 const RealDate = globalThis.Date;
 
@@ -207,4 +206,15 @@ class Timer {
   [Symbol.toPrimitive](): number {
     return this.no;
   }
+}
+
+/** Mulberry32: small, and random enough to take the place of Math.random. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

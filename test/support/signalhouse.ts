@@ -1,5 +1,5 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -96,23 +96,22 @@ export interface SandboxProcess {
   stop(): Promise<Ran>;
 }
 
-/** Small, and with a window that nobody waits for. */
-const small = [
-  '--topics',
-  '12',
-  '--people',
-  '30',
-  '--companies',
-  '6',
-  '--messages',
-  '200',
-  '--channels',
-  '4',
-];
+/** Small. */
+const small = ['--topics', '12', '--people', '30', '--companies', '6', '--messages', '200'];
+
+/** Without a limit that a test could reach. */
+const settings = { rate: { requests: 100_000, windowMs: 1_000 }, sizes: { channels: 4 } };
 
 export async function startSandboxProcess(args: readonly string[] = []): Promise<SandboxProcess> {
-  const window = ['--rate', '100000', '--window', '1000'];
-  const { child, ended } = start(['sandbox', '--port', '0', '--json', ...window, ...small, ...args]);
+  const folder = mkdtempSync(join(tmpdir(), 'signalhouse-'));
+  const file = join(folder, 'sandbox.json');
+  writeFileSync(file, JSON.stringify(settings));
+  const { child, ended } = start([
+    ...['sandbox', '--port', '0', '--json', '--settings', file],
+    ...small,
+    ...args,
+  ]);
+  void ended.then(() => rmSync(folder, { recursive: true, force: true }));
   const ready = new Promise<{ baseUrl: string; origin: string; apiKey: string }>((resolve, reject) => {
     let printed = '';
     child.stdout?.on('data', (text: string) => {

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { etaMs } from '../../app/progress.js';
 import { cut } from '../../base/display-width.js';
@@ -42,7 +43,7 @@ export async function play(
   say(`Starting a Product-Signals service with generated data on this machine. It
 allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
 instead of a minute, so that the demo is short.`);
-  const service = await startService(children, say);
+  const service = await startService(children, dataDir, say);
 
   say('\n1. The first pull: everything is new.\n\n');
   const first = await pull(children, service, say);
@@ -75,15 +76,16 @@ interface Service {
   readonly env: Readonly<Record<string, string>>;
 }
 
-async function startService(children: Children, say: (text: string) => void): Promise<Service> {
-  const window = ['--rate', String(squeezed.requests), '--window', String(squeezed.windowMs)];
+async function startService(
+  children: Children,
+  dataDir: string,
+  say: (text: string) => void,
+): Promise<Service> {
+  const settings = join(dataDir, 'sandbox.json');
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  writeFileSync(settings, JSON.stringify({ rate: squeezed, latencyMs: [5, 20] }), { mode: 0o600 });
   const started = await children.start([
-    'sandbox',
-    '--port',
-    '0',
-    '--latency',
-    '5-20',
-    ...window,
+    ...['sandbox', '--port', '0', '--settings', settings],
     ...sizes,
     '--json',
   ]);

@@ -1,40 +1,23 @@
+import { messageOf } from '../../base/errors.js';
+import type { BodyOf } from '../../contract/endpoints.js';
 import { HttpError, invalid } from '../errors.js';
-import { activityOf, companyItemJson, companyOf, writtenCompany } from '../wire/companies.js';
-import { historyOf, recordsOf } from '../wire/history.js';
-import {
-  addCompanyPeople,
-  type CompanyFields,
-  createCompany,
-  linkCompanyIdentity,
-  linkIdentity,
-  mergeCompanies,
-  patchCompany,
-} from '../world/changes/index.js';
-import type { World } from '../world/types.js';
-import {
-  answer,
-  type Handlers,
-  keyActor,
-  requireCompany,
-  requireHistory,
-  runBatch,
-  stringValues,
-} from './call.js';
+import type { Touched } from '../stats.js';
+import { activityOf, companyItemJson, companyOf } from '../wire/companies.js';
+import { historyOf } from '../wire/history.js';
+import { without } from '../wire/renderer.js';
+import { type CompanyFields, patchCompany } from '../world/changes/index.js';
+import { answer, type Call, type Handlers, keyActor, requireCompany, requireHistory } from './call.js';
 import { pagedAnswer, visibleItems } from './lists.js';
 
-export const readCompanies: Pick<
+export const companyHandlers: Pick<
   Handlers,
-  'companies' | 'company' | 'company_activity' | 'company_history' | 'company_identities'
+  'companies' | 'company' | 'company_activity' | 'company_history' | 'company_identities' | 'update_companies'
 > = {
   companies: (call) => {
-    const companies = visibleItems(
-      call,
-      'companies',
-      call.query,
-      () => [...call.world.companies.values()],
-      ({ id }) => id,
-    );
-    return pagedAnswer(call, call.query, companies, (company) => companyItemJson(call.renderer, company));
+    const { query, renderer, world } = call;
+    const all = () => [...world.companies.values()];
+    const companies = visibleItems(call, 'companies', query, all, ({ id }) => id);
+    return pagedAnswer(call, query, companies, (company) => companyItemJson(renderer, company));
   },
 
   company: ({ renderer, params, world }) =>
@@ -44,122 +27,47 @@ export const readCompanies: Pick<
     answer(activityOf(renderer, requireCompany(world, params.companyId))),
 
   company_history: ({ params, world }) => {
-    requireHistory(world, 'company', params.companyId);
-    const records = recordsOf(world, 'company', params.companyId);
+    const records = requireHistory(world, 'company', params.companyId);
     return answer(historyOf(world, 'company', params.companyId, records, records.length));
   },
 
   company_identities: ({ params, world }) =>
     answer({ identities: requireCompany(world, params.companyId).identities }),
-};
 
-export const writeCompanies: Pick<
-  Handlers,
-  | 'create_companies'
-  | 'update_companies'
-  | 'merge_companies'
-  | 'update_company'
-  | 'add_company_people'
-  | 'identify'
-> = {
-  create_companies: ({ body, renderer, world }) => {
-    const { results, touched } = runBatch(
-      body.companies,
-      ({ name }) => (name === undefined ? {} : { name }),
-      ({ name, domain }) => {
-        if (!name && !domain) throw invalid('name or domain must be given');
-        const existing = [...world.companies.values()].find((one) => domain && one.primaryDomain === domain);
-        if (existing) throw new HttpError(409, `Company ${existing.id} already has the domain ${domain}`);
-        const company = createCompany(world, { name, primaryDomain: domain }, keyActor);
-        return {
-          data: companyOf(renderer, company),
-          touched: { type: 'company', id: company.id, fields: ['name', 'primaryDomain'] },
-        };
-      },
-    );
-    return answer({ results }, touched);
-  },
-
-  update_companies: ({ body, renderer, world }) => {
-    const { results, touched } = runBatch(
-      body.companies,
-      ({ companyId }) => ({ companyId }),
-      ({ companyId, ...item }) => {
-        const fields = changeCompany(world, companyId, item);
-        return {
-          data: writtenCompany(renderer, requireCompany(world, companyId)),
-          touched: { type: 'company', id: companyId, fields },
-        };
-      },
-    );
-    return answer({ results }, touched);
-  },
-
-  merge_companies: ({ body, world }) => {
-    const sources = body.sourceCompanyIds.filter((id) => id !== body.targetCompanyId);
-    if (sources.length === 0) throw invalid('sourceCompanyIds must name a company other than the target');
-    const merge = mergeCompanies(world, sources, body.targetCompanyId, keyActor);
-    return answer({ mergedCount: merge.sources.length }, [
-      { type: 'company', id: body.targetCompanyId, fields: ['merges'] },
-      ...merge.sources.map(({ id }) => ({ type: 'company' as const, id, fields: ['mergedInto'] })),
-    ]);
-  },
-
-  update_company: ({ body, renderer, params, world }) => {
-    const company = requireCompany(world, params.companyId);
-    const fields = changeCompany(world, company.id, body);
-    return answer(companyOf(renderer, company), [{ type: 'company', id: company.id, fields }]);
-  },
-
-  add_company_people: ({ body, params, world }) => {
-    const company = requireCompany(world, params.companyId);
-    const { results, touched } = runBatch(
-      body.personIds,
-      (personId) => ({ personId }),
-      (personId) => {
-        addCompanyPeople(world, company.id, [personId], keyActor);
-        return { touched: { type: 'person', id: personId, fields: ['company'] } };
-      },
-    );
-    return answer({ results }, touched);
-  },
-
-  identify: ({ body, world }) => {
-    const { results, touched } = runBatch(
-      body.links,
-      ({ personId, companyId }) => (personId === undefined ? { companyId } : { personId }),
-      ({ personId, companyId, ...record }) => {
-        const { platform, platformId } = record;
-        if (personId !== undefined && companyId === undefined) {
-          const author = linkIdentity(world, personId, record, keyActor);
-          const data = { id: author.id, platform, platformId, platformUsername: author.displayName };
-          return { data, touched: { type: 'person', id: personId, fields: ['identities'] } };
-        }
-        if (companyId !== undefined && personId === undefined) {
-          const data = linkCompanyIdentity(world, companyId, record, keyActor);
-          return { data, touched: { type: 'company', id: companyId, fields: ['identities'] } };
-        }
-        throw invalid('Exactly one of personId and companyId must be given');
-      },
-    );
+  update_companies: (call) => {
+    const touched: Touched[] = [];
+    const results = call.body.companies.map(({ companyId, ...item }) => {
+      try {
+        const fields = changeCompany(call, companyId, item);
+        touched.push({ type: 'company', id: companyId, fields });
+        const company = requireCompany(call.world, companyId);
+        const data = without(companyOf(call.renderer, company), 'createdAt', 'isOrgCompany');
+        return { companyId, success: true, data };
+      } catch (error) {
+        // "A failing item has `success` false and an `error` string while the others proceed" (Errors).
+        if (!(error instanceof HttpError)) throw error;
+        return { companyId, success: false, error: messageOf(error) };
+      }
+    });
     return answer({ results }, touched);
   },
 };
 
-interface CompanyItem {
-  readonly name?: string | undefined;
-  readonly logoUrl?: string | undefined;
-  readonly isVip?: boolean | undefined;
-  readonly primaryDomain?: string | undefined;
-  readonly connections?: Record<string, unknown> | undefined;
+type Item = Omit<BodyOf<'update_companies'>['companies'][number], 'companyId'>;
+
+/** Changes one company of a batch; returns the names of the fields. @throws HttpError 400 or 404 */
+function changeCompany({ world }: Call<'update_companies'>, id: string, item: Item): string[] {
+  requireCompany(world, id);
+  const names = Object.keys(item);
+  if (names.length === 0) throw invalid('At least one field must be given');
+  const { connections, ...fields } = item;
+  const given: CompanyFields = { ...fields, ...(connections && { connections: onlyTexts(connections) }) };
+  patchCompany(world, id, given, keyActor);
+  return names;
 }
 
-function changeCompany(world: World, id: string, item: CompanyItem): string[] {
-  requireCompany(world, id);
-  const { connections, ...rest } = item;
-  const fields: CompanyFields =
-    connections === undefined ? rest : { ...rest, connections: stringValues(connections) };
-  if (Object.keys(fields).length === 0) throw invalid('At least one field must be given');
-  patchCompany(world, id, fields, keyActor);
-  return Object.keys(fields);
+/** The values of a connections object that are text. */
+function onlyTexts(values: Record<string, unknown>): Record<string, string> {
+  const texts = Object.entries(values).filter(([, value]) => typeof value === 'string');
+  return Object.fromEntries(texts) as Record<string, string>;
 }

@@ -1,48 +1,16 @@
 import type { EndpointName } from '../../contract/endpoints.js';
 import type { DriftList } from '../drift.js';
 import { invalid } from '../errors.js';
-import type { PagingFault } from '../faults.js';
-import type { ListForm } from '../options.js';
-import { concatJson, type JsonChunk, jsonArray } from '../wire/renderer.js';
+import type { ListForm, SandboxSettings } from '../options.js';
 import type { GroupsOf } from '../world/counts.js';
-import { type Answer, type Call, rendered } from './call.js';
+import type { Answer, Call } from './call.js';
 
 /** How the service pages. The document shows none of it (Limits). */
-interface PagingRules {
-  /** Items in a page when no `limit` is given. */
-  readonly pageSize: number;
-  /** The largest page; a larger `limit` gets this many items. */
-  readonly maxPageSize: number;
-  /** Whether the first page is number 0 or 1. */
-  readonly pageBase: 0 | 1;
-}
+type PagingRules = Pick<SandboxSettings, 'pageSize' | 'maxPageSize' | 'pageBase'>;
 
 interface PageQuery {
   readonly page?: number | undefined;
   readonly limit?: number | undefined;
-}
-
-interface Page<T> {
-  readonly items: T[];
-  readonly limit: number;
-  readonly page: number;
-  readonly totalCount: number;
-}
-
-/**
- * One page of `all`; after the last page it is empty.
- * `ignore-page` returns the first page with its own number, `repeat-page` returns the first page under the number that was
- * requested, `other-limit` returns pages of half the size, `refuse-limit` answers 400 to any `limit`.
- */
-function pageOf<T>(all: readonly T[], query: PageQuery, rules: PagingRules, fault?: PagingFault): Page<T> {
-  if (fault === 'refuse-limit' && query.limit !== undefined)
-    throw invalid('limit is not a parameter of this list');
-  const size = pageSizeOf(query, rules);
-  const limit = fault === 'other-limit' ? Math.max(1, Math.floor(size / 2)) : size;
-  const page = fault === 'ignore-page' ? rules.pageBase : (query.page ?? rules.pageBase);
-  if (page < rules.pageBase) throw invalid(`page starts at ${rules.pageBase}`);
-  const index = fault === 'repeat-page' ? 0 : page - rules.pageBase;
-  return { items: all.slice(index * limit, (index + 1) * limit), limit, page, totalCount: all.length };
 }
 
 /** How many items come on the pages before the requested one, as long as the list does not change. */
@@ -71,27 +39,39 @@ export function visibleItems<T, N extends EndpointName>(
   return service.drift.visible(list, all(), idOf);
 }
 
-/** One page of `all`, each item rendered by `json`, in the documented form of paged lists. */
+/**
+ * One page of `all` in the documented form of paged lists, each item rendered by `json`; after the last page it is empty.
+ * Of the paging faults, `ignore-page` returns the first page with its own number, `repeat-page` returns the first page
+ * under the number that was requested, `other-limit` returns pages of half the size, `refuse-limit` answers 400 to any
+ * `limit`.
+ */
 export function pagedAnswer<T, N extends EndpointName>(
-  call: Call<N>,
+  { pagingFault: fault, service }: Call<N>,
   query: PageQuery,
   all: readonly T[],
-  json: (item: T) => JsonChunk,
+  json: (item: T) => string,
 ): Answer {
-  const { items, limit, page, totalCount } = pageOf(all, query, call.service.settings, call.pagingFault);
-  const place = `"limit":${limit},"page":${page},"totalCount":${totalCount}`;
-  return rendered(concatJson(['{"data":', jsonArray(items.map(json)), `,${place}}`]));
+  const { pageBase } = service.settings;
+  if (fault === 'refuse-limit' && query.limit !== undefined)
+    throw invalid('limit is not a parameter of this list');
+  const size = pageSizeOf(query, service.settings);
+  const limit = fault === 'other-limit' ? Math.max(1, Math.floor(size / 2)) : size;
+  const page = fault === 'ignore-page' ? pageBase : (query.page ?? pageBase);
+  const index = fault === 'repeat-page' ? 0 : page - pageBase;
+  const items = all.slice(index * limit, (index + 1) * limit).map(json);
+  const place = `"limit":${limit},"page":${page},"totalCount":${all.length}`;
+  return { json: `{"data":[${items.join(',')}],${place}}`, touched: [] };
 }
 
 /** A list whose form the document does not show, in the configured form; only `paged` has pages. */
 export function listAnswer<T, N extends EndpointName>(
   call: Call<N>,
-  form: { form: ListForm; property: string },
+  { form, property }: { form: ListForm; property: string },
   query: PageQuery,
   all: readonly T[],
   json: (item: T) => string,
 ): Answer {
-  if (form.form === 'paged') return pagedAnswer(call, query, all, json);
+  if (form === 'paged') return pagedAnswer(call, query, all, json);
   const list = `[${all.map(json).join(',')}]`;
-  return rendered(form.form === 'array' ? list : `{${JSON.stringify(form.property)}:${list}}`);
+  return { json: form === 'array' ? list : `{${JSON.stringify(property)}:${list}}`, touched: [] };
 }

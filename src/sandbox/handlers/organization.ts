@@ -2,7 +2,7 @@ import { notFound } from '../errors.js';
 import { channelOf, storyItem, storyOf, viewerRelevance } from '../wire/organization.js';
 import { iso } from '../wire/renderer.js';
 import type { StoredStory } from '../world/types.js';
-import { answer, type Handlers } from './call.js';
+import { answer, type Handlers, required } from './call.js';
 import { listAnswer } from './lists.js';
 
 /** The organization itself, its channels, automation templates and stories. */
@@ -22,11 +22,8 @@ export const readService: Pick<
     );
   },
 
-  channel: ({ renderer, params, world }) => {
-    const channel = world.channels.get(params.channelId);
-    if (!channel) throw notFound('Channel', params.channelId);
-    return answer(channelOf(renderer, channel));
-  },
+  channel: ({ renderer, params, world }) =>
+    answer(channelOf(renderer, required(world.channels, 'Channel', params.channelId))),
 
   automation_templates: (call) => {
     const form = { form: call.service.settings.forms.templates, property: 'templates' };
@@ -35,11 +32,8 @@ export const readService: Pick<
     );
   },
 
-  automation_template: ({ params, world }) => {
-    const template = world.templates.get(params.slug);
-    if (!template) throw notFound('Automation template', params.slug);
-    return answer(template);
-  },
+  automation_template: ({ params, world }) =>
+    answer(required(world.templates, 'Automation template', params.slug)),
 };
 
 /** `GET /stories` without a `limit`; the document shows only its range. */

@@ -1,51 +1,36 @@
-import { companyCounts } from '../world/counts.js';
+import { companyCounts, peopleOfCompany } from '../world/counts.js';
 import type { StoredCompany } from '../world/types.js';
-import { iso, type Renderer } from './renderer.js';
+import { iso, type Renderer, without } from './renderer.js';
 
 /** Company detail. */
 export function companyOf(renderer: Renderer, company: StoredCompany) {
   return {
-    connections: company.connections,
+    ...without(company, 'identities'),
     createdAt: iso(company.createdAt),
-    id: company.id,
-    isOrgCompany: company.isOrgCompany,
-    isVip: company.isVip,
     logoUrl: renderer.url(company.logoUrl),
-    name: company.name,
-    primaryDomain: company.primaryDomain,
   };
 }
 
-/** The `data` of a result of `PATCH /companies/bulk`. */
-export function writtenCompany(renderer: Renderer, company: StoredCompany) {
-  const { connections, id, isVip, logoUrl, name, primaryDomain } = companyOf(renderer, company);
-  return { connections, id, isVip, logoUrl, name, primaryDomain };
+/** A company as it is embedded in people and topics; null without one. */
+export function embeddedCompany(renderer: Renderer, companyId: string | null) {
+  const company = renderer.world.companies.get(companyId ?? '');
+  if (company === undefined) return null;
+  const { id, name, primaryDomain: domain } = company;
+  return { domain, id, logoUrl: renderer.url(company.logoUrl), name };
 }
 
 /** Company list item as JSON text, with statistics over the company's people. */
 export function companyItemJson(renderer: Renderer, company: StoredCompany): string {
-  return renderer.cachedUnlessSigned(`company-item:${company.id}`, () => {
-    const counts = companyCounts(renderer.world, company.id);
-    return JSON.stringify({
-      id: company.id,
-      isOrgCompany: company.isOrgCompany,
-      isVip: company.isVip,
-      lastSeenAt: iso(counts.lastSeenAt),
-      logoUrl: renderer.url(company.logoUrl),
-      messageCount: counts.messageCount,
-      name: company.name,
-      personCount: counts.personCount,
-      primaryDomain: company.primaryDomain,
-    });
+  return renderer.json(`company-item:${company.id}`, () => {
+    const shared = without(companyOf(renderer, company), 'connections', 'createdAt');
+    const { lastSeenAt, messageCount } = companyCounts(renderer.world, company.id);
+    const personCount = peopleOfCompany(renderer.world, company.id).length;
+    return { ...shared, lastSeenAt: iso(lastSeenAt), messageCount, personCount };
   });
 }
 
 /** `GET /companies/{companyId}/activity`. */
 export function activityOf(renderer: Renderer, company: StoredCompany) {
-  const counts = companyCounts(renderer.world, company.id);
-  return {
-    messageCount: counts.messageCount,
-    sourceStats: counts.sourceStats,
-    weeklyActivity: counts.weeklyActivity,
-  };
+  const { messageCount, sourceStats, weeklyActivity } = companyCounts(renderer.world, company.id);
+  return { messageCount, sourceStats, weeklyActivity };
 }

@@ -1,5 +1,5 @@
-import type { EntityType, StoredHistory, World } from '../world/types.js';
-import { iso } from './renderer.js';
+import type { EntityType, StoredHistory, StoredMerge, World } from '../world/types.js';
+import { iso, without } from './renderer.js';
 
 /** The field names of each kind of entity in `mergedInto` and `merges`. */
 const names = {
@@ -7,11 +7,6 @@ const names = {
   company: { target: 'targetCompany', sources: 'sourceCompanies', label: 'name' },
   person: { target: 'targetPerson', sources: 'sourcePersons', label: 'name' },
 } as const;
-
-/** The history records of an entity, latest first. */
-export function recordsOf(world: World, type: EntityType, id: string): StoredHistory[] {
-  return [...(world.history.get(`${type}:${id}`) ?? [])].reverse();
-}
 
 /** A history answer: the given `records`, the `totalCount` of all records, and the merges. */
 export function historyOf(
@@ -24,12 +19,8 @@ export function historyOf(
   return {
     ...(type === 'topic' ? { actions: [] } : {}),
     history: records.map((record) => ({
-      id: record.id,
+      ...without(record, 'entityType', 'entityId', 'userId'),
       changedAt: iso(record.changedAt),
-      changedBy: record.changedBy,
-      operation: record.operation,
-      changes: record.changes,
-      previousValues: record.previousValues,
       user: userOf(world, record.userId),
     })),
     ...mergesOf(world, type, id),
@@ -48,36 +39,30 @@ function mergesOf(world: World, type: EntityType, id: string) {
   const { target, sources, label } = names[type];
   const ofType = world.merges.filter((merge) => merge.entityType === type);
   const into = ofType.findLast((merge) => merge.sources.some((source) => source.id === id));
+  const shared = (merge: StoredMerge) => {
+    return { id: merge.id, mergedAt: iso(merge.mergedAt), user: userOf(world, merge.userId) };
+  };
+  const named = (entityId: string, name: string) => ({ id: entityId, [label]: name });
+  const merges = ofType
+    .filter((merge) => merge.targetId === id)
+    .map((merge) => ({ ...shared(merge), [sources]: merge.sources.map((one) => named(one.id, one.name)) }));
+  const targetName = nameOf(world, type, into?.targetId ?? '');
   return {
-    mergedInto: into
-      ? {
-          id: into.id,
-          mergedAt: iso(into.mergedAt),
-          user: userOf(world, into.userId),
-          [target]: { id: into.targetId, [label]: nameOf(world, type, into.targetId) },
-        }
-      : null,
-    merges: ofType
-      .filter((merge) => merge.targetId === id)
-      .map((merge) => ({
-        id: merge.id,
-        mergedAt: iso(merge.mergedAt),
-        user: userOf(world, merge.userId),
-        [sources]: merge.sources.map((source) => ({ id: source.id, [label]: source.name })),
-      })),
+    mergedInto: into ? { ...shared(into), [target]: named(into.targetId, targetName) } : null,
+    merges,
   };
 }
 
 /** The current name of the target; if the target was itself merged away, its last name. */
 function nameOf(world: World, type: EntityType, id: string): string {
-  const alive =
-    type === 'topic'
-      ? world.topics.get(id)?.title
-      : type === 'company'
-        ? world.companies.get(id)?.name
-        : world.people.get(id)?.displayName;
-  const gone = world.merges.flatMap((merge) => (merge.entityType === type ? merge.sources : []));
-  return alive ?? gone.find((source) => source.id === id)?.name ?? '';
+  const { topics, companies, people } = world;
+  const names = {
+    topic: topics.get(id)?.title,
+    company: companies.get(id)?.name,
+    person: people.get(id)?.displayName,
+  };
+  const gone = world.merges.filter((merge) => merge.entityType === type).flatMap((merge) => merge.sources);
+  return names[type] ?? gone.find((source) => source.id === id)?.name ?? '';
 }
 
 function userOf(world: World, id: string | null) {

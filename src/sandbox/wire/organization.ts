@@ -3,22 +3,15 @@ import type { StoredChannel, StoredStory } from '../world/types.js';
 import { iso, type Renderer } from './renderer.js';
 
 /** Channel; `description` is absent when there is none. */
-export function channelOf(renderer: Renderer, channel: StoredChannel) {
-  const counts = channelCounts(renderer.world, channel.id);
+export function channelOf(renderer: Renderer, { description, ...channel }: StoredChannel) {
+  const { lastSeenAt, messageCount } = channelCounts(renderer.world, channel.id);
   return {
-    id: channel.id,
-    channelName: channel.channelName,
-    context: channel.context,
-    ...(channel.description === null ? {} : { description: channel.description }),
+    ...channel,
+    ...(description === null ? {} : { description }),
     createdAt: iso(channel.createdAt),
     updatedAt: iso(channel.updatedAt),
-    isConnected: channel.isConnected,
-    lastSeenAt: iso(counts.lastSeenAt),
-    messageCount: counts.messageCount,
-    serverName: channel.serverName,
-    sourceChannelId: channel.sourceChannelId,
-    sourceName: channel.sourceName,
-    sourceServerId: channel.sourceServerId,
+    lastSeenAt: iso(lastSeenAt),
+    messageCount,
   };
 }
 

@@ -4,12 +4,11 @@ import type { World } from '../world/types.js';
 export class Renderer {
   readonly #signed: boolean;
   #rendered = new Map<string, string>();
-  #bytes = new Map<string, Buffer>();
   #signatures = 0;
 
   constructor(
     readonly world: World,
-    options: { signedUrls: boolean },
+    options: { readonly signedUrls: boolean },
   ) {
     this.#signed = options.signedUrls;
   }
@@ -17,28 +16,15 @@ export class Renderer {
   /** Drops everything cached, because the world has changed. */
   worldChanged(): void {
     this.#rendered = new Map();
-    this.#bytes = new Map();
   }
 
-  /** Like `cached`, for text with addresses: signed addresses differ each time, so they are not cached. */
-  cachedUnlessSigned(key: string, render: () => string): string {
-    return this.#signed ? render() : this.cached(key, render);
-  }
-
-  /** Like `cachedUnlessSigned`, for text that is cached as bytes. */
-  cachedBytes(key: string, render: () => string): Buffer {
-    const bytes = this.#bytes.get(key) ?? Buffer.from(render());
-    if (!this.#signed) this.#bytes.set(key, bytes);
-    return bytes;
-  }
-
-  /** The text cached under `key`, or else what `render` returns. */
-  cached(key: string, render: () => string): string {
-    let text = this.#rendered.get(key);
-    if (text === undefined) {
-      text = render();
-      this.#rendered.set(key, text);
-    }
+  /** `value` as JSON, cached under `key`. Signed addresses differ each time, so that then nothing is cached. */
+  json(key: string, value: () => unknown): string {
+    if (this.#signed) return JSON.stringify(value());
+    const found = this.#rendered.get(key);
+    if (found !== undefined) return found;
+    const text = JSON.stringify(value());
+    this.#rendered.set(key, text);
     return text;
   }
 
@@ -57,16 +43,8 @@ export function iso(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** A part of an answer: text, or bytes from the cache. */
-export type JsonChunk = string | Buffer;
-
-/** Concatenates chunks. Copying bytes takes a tenth of the time that rendering and encoding text takes. */
-export function concatJson(chunks: readonly JsonChunk[]): JsonChunk {
-  if (chunks.every((chunk) => typeof chunk === 'string')) return chunks.join('');
-  return Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)));
-}
-
-/** A JSON array of rendered items. */
-export function jsonArray(items: readonly JsonChunk[]): JsonChunk {
-  return concatJson(['[', ...items.flatMap((item, index) => (index === 0 ? [item] : [',', item])), ']']);
+/** The fields of `value` but for the named ones. */
+export function without<T extends object, K extends keyof T & string>(value: T, ...names: K[]): Omit<T, K> {
+  const hidden: readonly string[] = names;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !hidden.includes(name))) as Omit<T, K>;
 }

@@ -1,32 +1,22 @@
-import { type TopicCounts, topicCounts } from '../world/counts.js';
-import type { StoredAuthor, StoredPerson, StoredTopic } from '../world/types.js';
+import { topicCounts } from '../world/counts.js';
+import { getOrThrow } from '../world/history.js';
+import type { StoredAuthor, StoredTopic } from '../world/types.js';
+import { embeddedCompany } from './companies.js';
 import { authorOf } from './messages.js';
-import { iso, type Renderer } from './renderer.js';
+import { iso, type Renderer, without } from './renderer.js';
 
 /** Topic, as `GET /topics/{topicId}` and `PATCH` answer it. */
 export function topicOf(renderer: Renderer, topic: StoredTopic) {
-  const counts = topicCounts(renderer.world, topic.id);
-  const successor =
-    topic.successorTopicId === null ? undefined : renderer.world.topics.get(topic.successorTopicId);
+  const { eventCount, timeRangeStart, timeRangeEnd } = topicCounts(renderer.world, topic.id);
+  const successor = renderer.world.topics.get(topic.successorTopicId ?? '');
   return {
-    id: topic.id,
-    title: topic.title,
-    summary: topic.summary,
-    issueType: topic.issueType,
-    keywords: topic.keywords,
-    lifecycleState: topic.lifecycleState,
-    lifecycleStateConfidence: topic.lifecycleStateConfidence,
-    priority: topic.priority,
-    priorityReasoning: topic.priorityReasoning,
-    eventCount: counts.eventCount,
-    graphStatus: topic.graphStatus,
+    ...without(topic, 'groupIds', 'isV2', 'linkedTicket', 'migrated', 'successorTopicId'),
+    eventCount,
     archivedAt: iso(topic.archivedAt),
-    archivedByUserId: topic.archivedByUserId,
-    archivedReason: topic.archivedReason,
     successorTopic: successor ? { id: successor.id, title: successor.title } : null,
     supersededAt: iso(topic.supersededAt),
-    timeRangeStart: iso(counts.timeRangeStart),
-    timeRangeEnd: iso(counts.timeRangeEnd),
+    timeRangeStart: iso(timeRangeStart),
+    timeRangeEnd: iso(timeRangeEnd),
     createdAt: iso(topic.createdAt),
     updatedAt: iso(topic.updatedAt),
   };
@@ -34,90 +24,48 @@ export function topicOf(renderer: Renderer, topic: StoredTopic) {
 
 /** Topic list item as JSON text; `similarity` is 0 except in semantic search. */
 export function topicItemJson(renderer: Renderer, topic: StoredTopic, similarity = 0): string {
-  const rest = renderer.cachedUnlessSigned(`topic-item:${topic.id}`, () =>
-    JSON.stringify(itemOf(renderer, topic)).slice(1),
-  );
-  return `{"similarity":${similarity},${rest}`;
+  const item = renderer.json(`topic-item:${topic.id}`, () => itemOf(renderer, topic));
+  return `{"similarity":${similarity},${item.slice(1)}`;
 }
 
 function itemOf(renderer: Renderer, topic: StoredTopic) {
-  const { world } = renderer;
-  const counts = topicCounts(world, topic.id);
+  const { id, issueType, keywords, lifecycleState, lifecycleStateConfidence } = topic;
+  const { linkedTicket, priority, summary, title } = topic;
+  const { authorIds, people, timeRangeStart, timeRangeEnd, ...counts } = topicCounts(renderer.world, id);
   return {
-    authors: authorsOf(renderer, counts).map((author) => authorOf(renderer, author)),
-    eventCount: counts.eventCount,
-    id: topic.id,
-    issueType: topic.issueType,
-    keywords: topic.keywords,
-    lifecycleState: topic.lifecycleState,
-    lifecycleStateConfidence: topic.lifecycleStateConfidence,
-    linkedTicket: topic.linkedTicket,
-    messageCount: counts.messageCount,
-    persons: counts.people.flatMap(({ personId }) => {
-      const person = world.people.get(personId);
-      return person ? embedded(renderer, person) : [];
-    }),
-    priority: topic.priority,
-    sources: counts.sources,
-    staffResponseGroupCount: counts.staffResponseGroupCount,
-    summary: topic.summary,
-    timeRangeStart: iso(counts.timeRangeStart),
-    timeRangeEnd: iso(counts.timeRangeEnd),
-    title: topic.title,
-    totalGroupCount: counts.totalGroupCount,
+    ...{ id, issueType, keywords, lifecycleState, lifecycleStateConfidence },
+    ...{ linkedTicket, priority, summary, title },
+    ...counts,
+    authors: authorsOf(renderer, authorIds).map((author) => authorOf(renderer, author)),
+    persons: people.map(({ personId }) => participant(renderer, personId)),
+    timeRangeStart: iso(timeRangeStart),
+    timeRangeEnd: iso(timeRangeEnd),
     updatedAt: iso(topic.updatedAt),
   };
 }
 
-function embedded(renderer: Renderer, person: StoredPerson) {
-  const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
-  return {
-    avatarUrl: renderer.url(person.avatarUrl),
-    company: company
-      ? {
-          domain: company.primaryDomain,
-          id: company.id,
-          isOrgCompany: company.isOrgCompany,
-          logoUrl: renderer.url(company.logoUrl),
-          name: company.name,
-        }
-      : null,
-    displayName: person.displayName,
-    id: person.id,
-    isBot: person.isBot,
-    isStaff: person.isStaff,
-  };
+function participant(renderer: Renderer, personId: string) {
+  const { people, companies } = renderer.world;
+  const { companyId, displayName, id, isBot, isStaff, ...person } = getOrThrow(people, 'person', personId);
+  const company = embeddedCompany(renderer, companyId);
+  const isOrgCompany = companies.get(companyId ?? '')?.isOrgCompany;
+  const avatarUrl = renderer.url(person.avatarUrl);
+  return { avatarUrl, company: company && { ...company, isOrgCompany }, displayName, id, isBot, isStaff };
 }
 
 /** `GET /topics/{topicId}/people`: the people who take part, most messages first. */
 export function topicPeople(renderer: Renderer, topic: StoredTopic) {
-  const counts = topicCounts(renderer.world, topic.id);
-  const accounts = authorsOf(renderer, counts);
-  return counts.people.flatMap(({ personId, messageCount, sources }) => {
-    const person = renderer.world.people.get(personId);
-    if (!person) return [];
-    const company = person.companyId === null ? undefined : renderer.world.companies.get(person.companyId);
-    return {
-      avatarUrl: renderer.url(person.avatarUrl),
-      company: company
-        ? {
-            domain: company.primaryDomain,
-            id: company.id,
-            logoUrl: renderer.url(company.logoUrl),
-            name: company.name,
-          }
-        : null,
-      displayName: person.displayName,
-      id: person.id,
-      identities: accounts
-        .filter((account) => account.personId === personId)
-        .map((account) => ({ platform: account.sourceName, platformId: account.sourceAuthorId })),
-      isBot: person.isBot,
-      isVip: person.isVip,
-      messageCount,
-      sources,
-      title: person.title,
-    };
+  const { authorIds, people } = topicCounts(renderer.world, topic.id);
+  const accounts = authorsOf(renderer, authorIds);
+  return people.map(({ personId, messageCount, sources }) => {
+    const person = getOrThrow(renderer.world.people, 'person', personId);
+    const { companyId, displayName, id, isBot, isVip, title } = person;
+    const avatarUrl = renderer.url(person.avatarUrl);
+    const company = embeddedCompany(renderer, companyId);
+    const identities = accounts
+      .filter((account) => account.personId === personId)
+      .map((account) => ({ platform: account.sourceName, platformId: account.sourceAuthorId }));
+    return { avatarUrl, company, displayName, id, identities, isBot, isVip, messageCount, sources, title };
   });
 }
 
@@ -134,6 +82,6 @@ export function topicOfGroup(renderer: Renderer, topic: StoredTopic) {
   };
 }
 
-function authorsOf(renderer: Renderer, counts: TopicCounts): StoredAuthor[] {
-  return counts.authorIds.flatMap((id) => renderer.world.authors.get(id) ?? []);
+function authorsOf(renderer: Renderer, authorIds: readonly string[]): StoredAuthor[] {
+  return authorIds.map((id) => getOrThrow(renderer.world.authors, 'author', id));
 }

@@ -1,5 +1,5 @@
 import { planMessageEdits, planMessages, planNewTopics, planStory } from './day/conversations.js';
-import { type DayCounts, startDay, zeroCounts } from './day/day.js';
+import { Day, type DayCounts, zeroCounts } from './day/day.js';
 import { planArchives, planAssessments, planMerges } from './day/triage.js';
 import type { DayShape, World } from './types.js';
 
@@ -49,7 +49,7 @@ export function advance(world: World, days: number, shape: Partial<DayShape> = {
   }
   const counts = zeroCounts();
   for (let i = 0; i < days; i++) {
-    const day = startDay(world, full, counts);
+    const day = new Day(world, full, counts);
     planMessages(day);
     planNewTopics(day);
     planMessageEdits(day);

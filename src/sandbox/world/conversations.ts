@@ -1,7 +1,8 @@
-import { messageUrl } from './organization.js';
+import { blankMessage } from './changes/conversations.js';
+import { sourceNamed } from './organization.js';
 import { type Random, Zipf } from './random.js';
-import { accountId, reactionKinds, type Source, sourceNamed } from './sources.js';
 import { longText, messageText, type Role } from './speech.js';
+import { messageTexts, organizationTexts, type Source } from './texts.js';
 import { busyMoment, hourMs, minuteMs } from './time.js';
 import { capitalized, type Subject } from './topics.js';
 import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from './types.js';
@@ -21,7 +22,7 @@ export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>
   const staff = new Map<string, StoredAuthor[]>();
   const bots = new Map<string, StoredAuthor[]>();
   for (const author of world.authors.values()) {
-    const isStaff = author.personId !== null && world.people.get(author.personId)?.isStaff === true;
+    const isStaff = world.people.get(author.personId ?? '')?.isStaff === true;
     const part = author.isBot ? bots : isStaff ? staff : customers;
     const there = part.get(author.sourceName);
     if (there === undefined) part.set(author.sourceName, [author]);
@@ -36,75 +37,78 @@ export function speakersOf(world: Pick<World, 'people' | 'authors' | 'channels'>
   };
 }
 
-/** The content of the next message, before it is in the world. */
-export interface MessageDraft {
-  readonly role: Role;
-  readonly author: StoredAuthor;
-  readonly content: string;
-  readonly isInternal: boolean;
-  /** The index of the earlier message that it answers, or null. */
-  readonly replyTo: number | null;
-  /** Whether it belongs to the thread of the first message. */
-  readonly threaded: boolean;
+/** A conversation so far, as far as its next message depends on it. */
+interface SoFar {
+  readonly source: string;
+  readonly subject: Subject;
+  readonly messages: readonly StoredMessage[];
+  /** Who wrote the first message. */
+  readonly opener: StoredAuthor | undefined;
+  /** Whether staff takes part at all: some conversations never get an answer. */
+  readonly answered: boolean;
 }
 
-/**
- * Drafts the next message of a conversation that has `turn` messages, the first of them by `opener`. `answered` is
- * whether staff takes part at all: some conversations never get an answer.
- */
-export function draftMessage(
+/** The next message of a conversation, before it is in the world. */
+interface MessageDraft {
+  readonly author: StoredAuthor;
+  readonly fields: Pick<StoredMessage, 'content' | 'isInternal' | 'replyToId' | 'threadId' | 'title'>;
+}
+
+/** Drafts the next message of a conversation. */
+export function draftMessage(random: Random, speakers: Speakers, soFar: SoFar): MessageDraft {
+  const { subject, messages, opener } = soFar;
+  const source = sourceNamed(soFar.source);
+  const turn = messages.length;
+  const staff = soFar.answered ? (speakers.staff.get(source.name) ?? []) : [];
+  const bots = speakers.bots.get(source.name) ?? [];
+  const role: Role =
+    opener === undefined
+      ? 'opener'
+      : random.weighted({
+          answer: staff.length === 0 ? 0 : turn === 1 ? 60 : 30,
+          detail: turn === 1 ? 12 : 26,
+          echo: 22,
+          thanks: staff.length > 0 && turn > 1 ? 14 : 0,
+          note: staff.length > 0 && source.notes ? 9 : 0,
+          bot: bots.length > 0 ? 4 : 0,
+        });
+  const author = authorOf(random, speakers, role, soFar, { staff, bots });
+  const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.0012);
+  const content = isLong ? longText(random, subject) : messageText(random, subject, role);
+  const answered = turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : -1;
+  const threaded = turn > 0 && source.threads && random.chance(0.85);
+  return {
+    author,
+    fields: {
+      content,
+      isInternal: role === 'note',
+      replyToId: messages[answered]?.id ?? null,
+      threadId: threaded ? (messages[0]?.id ?? null) : null,
+      title: titleOf(source, subject, messages[0]),
+    },
+  };
+}
+
+function authorOf(
   random: Random,
   speakers: Speakers,
-  sourceName: string,
-  subject: Subject,
-  turn: number,
-  opener: StoredAuthor | undefined,
-  answered: boolean,
-): MessageDraft {
-  const source = sourceNamed(sourceName);
-  const staff = answered ? (speakers.staff.get(sourceName) ?? []) : [];
-  const bots = speakers.bots.get(sourceName) ?? [];
-  const role =
-    opener === undefined ? 'opener' : nextRole(random, turn, staff.length > 0, bots.length > 0, source.notes);
-  const customers = speakers.customers.get(sourceName);
-  if (customers === undefined) throw new RangeError(`nobody has an account in ${sourceName}`);
-  const author =
-    role === 'answer' || role === 'note'
-      ? random.pick(staff)
-      : role === 'bot'
-        ? random.pick(bots)
-        : opener === undefined || role === 'echo'
-          ? customers.draw(random)
-          : opener;
-  const isLong = role === 'opener' && subject.kind === 'bug' && random.chance(0.0012);
-  return {
-    role,
-    author,
-    content: isLong ? longText(random, subject) : messageText(random, subject, role),
-    isInternal: role === 'note',
-    replyTo: turn > 0 && random.chance(0.4) ? random.whole(Math.max(0, turn - 4), turn - 1) : null,
-    threaded: turn > 0 && source.threads && random.chance(0.85),
-  };
-}
-
-function nextRole(random: Random, turn: number, staff: boolean, bots: boolean, notes: boolean): Role {
-  const weights: Record<Exclude<Role, 'opener'>, number> = {
-    answer: staff ? (turn === 1 ? 60 : 30) : 0,
-    detail: turn === 1 ? 12 : 26,
-    echo: 22,
-    thanks: staff && turn > 1 ? 14 : 0,
-    note: staff && notes ? 9 : 0,
-    bot: bots ? 4 : 0,
-  };
-  return random.weighted(weights);
+  role: Role,
+  { source, opener }: SoFar,
+  { staff, bots }: Readonly<Record<'staff' | 'bots', readonly StoredAuthor[]>>,
+): StoredAuthor {
+  const customers = speakers.customers.get(source);
+  if (customers === undefined) throw new RangeError(`nobody has an account in ${source}`);
+  if (role === 'answer' || role === 'note') return random.pick(staff);
+  if (role === 'bot') return random.pick(bots);
+  return opener === undefined || role === 'echo' ? customers.draw(random) : opener;
 }
 
 export interface Conversation {
-  group: StoredGroup;
-  messages: StoredMessage[];
+  readonly group: StoredGroup;
+  readonly messages: StoredMessage[];
 }
 
-export interface ConversationPlan {
+interface ConversationPlan {
   readonly subject: Subject;
   /** Null for a conversation that belongs to no topic. */
   readonly topicId: string | null;
@@ -119,16 +123,17 @@ export interface ConversationPlan {
 
 /** A finished conversation of the past. */
 export function makeConversation(random: Random, speakers: Speakers, plan: ConversationPlan): Conversation {
+  const { subject, topicId, to } = plan;
   const channel = speakers.channels.draw(random);
   const source = sourceNamed(channel.sourceName);
   const times = timesOf(random, source, plan);
   const group: StoredGroup = {
     id: random.uuid(),
-    topicId: plan.topicId,
-    title: plan.topicId !== null && random.chance(0.8) ? groupTitle(random, plan.subject) : null,
-    similarityAtAssignment: plan.topicId === null ? null : Math.round(random.whole(6200, 9900)) / 10_000,
+    topicId,
+    title: topicId !== null && random.chance(0.8) ? groupTitle(random, subject) : null,
+    similarityAtAssignment: topicId === null ? null : random.whole(6200, 9900) / 10_000,
     archivedAt: random.chance(0.03)
-      ? Math.min(plan.to, (times.at(-1) ?? plan.to) + random.whole(1, 90) * hourMs)
+      ? Math.min(to, (times.at(-1) ?? to) + random.whole(1, 90) * hourMs)
       : null,
     channelId: channel.id,
     messageIds: [],
@@ -137,42 +142,14 @@ export function makeConversation(random: Random, speakers: Speakers, plan: Conve
   const answered = random.chance(0.74);
   let opener: StoredAuthor | undefined;
   for (const createdAt of times) {
-    const draft = draftMessage(
-      random,
-      speakers,
-      source.name,
-      plan.subject,
-      messages.length,
-      opener,
-      answered,
-    );
-    opener ??= draft.author;
-    const first = messages[0];
-    const isLong = plan.long && first === undefined;
-    const sourceMessageId = accountId(random, source.name);
-    const message: StoredMessage = {
-      id: random.uuid(),
-      groupId: group.id,
-      authorId: draft.author.id,
-      content: isLong ? longText(random, plan.subject) : draft.content,
-      createdAt,
-      editedAt: null,
-      deletedAt: null,
-      isInternal: draft.isInternal,
-      metadata: random.chance(0.06)
-        ? { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) }
-        : null,
-      replyToId: draft.replyTo === null ? null : (messages[draft.replyTo]?.id ?? null),
-      threadId: draft.threaded ? (first?.id ?? null) : null,
-      sourceMessageId,
-      sourceMessageType: source.messageType,
-      sourceName: source.name,
-      sourceUrl: messageUrl(source, channel, sourceMessageId),
-      title: titleOf(source, plan.subject, first),
-      quoteHighlights: [],
-      reactions: [],
-    };
-    addLaterEvents(random, message, source, plan.to);
+    const soFar = { source: source.name, subject, messages, opener, answered };
+    const { author, fields } = draftMessage(random, speakers, soFar);
+    opener ??= author;
+    const message = { ...blankMessage(random, group.id, author, channel), createdAt, ...fields };
+    if (plan.long && messages.length === 0) message.content = longText(random, subject);
+    if (random.chance(0.06))
+      message.metadata = { plan: random.pick(['free', 'team', 'enterprise']), seats: random.whole(1, 500) };
+    addLaterEvents(random, message, source, to);
     messages.push(message);
     group.messageIds.push(message.id);
   }
@@ -198,18 +175,13 @@ export function conversationSize(random: Random, most: number): number {
 }
 
 /** The title of a conversation within its topic. */
-export function groupTitle(random: Random, subject: Subject): string {
-  return random.chance(0.5)
-    ? capitalized(subject.phrase)
-    : `${capitalized(subject.area)}: ${random.pick(['report', 'follow-up', 'thread', 'call notes', 'ticket'])}`;
+export function groupTitle(random: Random, { area, phrase }: Subject): string {
+  if (random.chance(0.5)) return capitalized(phrase);
+  return `${capitalized(area)}: ${random.pick(messageTexts.groupTitles)}`;
 }
 
 /** The title of a message: an email or issue has one, and the answers to an email repeat it. */
-export function titleOf(
-  source: Source,
-  subject: Subject,
-  first: Pick<StoredMessage, 'title'> | undefined,
-): string | null {
+function titleOf(source: Source, subject: Subject, first: StoredMessage | undefined): string | null {
   if (source.name !== 'email' && source.name !== 'github') return null;
   if (first === undefined) return capitalized(subject.phrase);
   return source.name === 'email' && first.title !== null ? `Re: ${first.title}` : null;
@@ -217,17 +189,17 @@ export function titleOf(
 
 function timesOf(random: Random, source: Source, plan: ConversationPlan): number[] {
   const offsets = [0];
-  const slow = !source.threads;
+  let last = 0;
   while (offsets.length < plan.size) {
-    const pause = random.chance(0.06)
-      ? random.whole(10 * 60, 70 * 60)
-      : slow
-        ? random.whole(5, 300)
-        : random.whole(1, 45);
-    offsets.push((offsets.at(-1) ?? 0) + pause * minuteMs + random.whole(0, 59_999));
+    const isLong = random.chance(0.06);
+    const short = source.threads ? { from: 1, to: 45 } : { from: 5, to: 300 };
+    const { from, to } = isLong ? { from: 10 * 60, to: 70 * 60 } : short;
+    const pause = random.whole(from, to);
+    last += pause * minuteMs + random.whole(0, 59_999);
+    offsets.push(last);
   }
   const start = busyMoment(random, plan.from, plan.to);
-  const shift = Math.max(0, start + (offsets.at(-1) ?? 0) - plan.to);
+  const shift = Math.max(0, start + last - plan.to);
   return offsets.map((offset) => start - shift + offset);
 }
 
@@ -238,22 +210,14 @@ function addLaterEvents(random: Random, message: StoredMessage, source: Source, 
   if (fate < 0.04) message.editedAt = later;
   else if (fate < 0.052) message.deletedAt = later;
   if (source.reactions && random.chance(0.13)) {
-    for (const kind of random.sample(reactionKinds, random.whole(1, 2))) {
-      message.reactions.push({
-        ...kind,
-        count: random.chance(0.1) ? random.whole(5, 40) : random.whole(1, 4),
-      });
+    for (const kind of random.sample(organizationTexts.reactions, random.whole(1, 2))) {
+      const count = random.chance(0.1) ? random.whole(5, 40) : random.whole(1, 4);
+      message.reactions.push({ ...kind, count });
     }
   }
   if (message.replyToId === null && random.chance(0.08)) {
-    message.quoteHighlights.push({
-      confidence: random.whole(50, 100) / 100,
-      content: excerpt(message.content),
-    });
+    // The beginning of the text; never splits a character.
+    const content = [...message.content.slice(0, 160)].slice(0, 120).join('');
+    message.quoteHighlights.push({ confidence: random.whole(50, 100) / 100, content });
   }
-}
-
-/** The beginning of a text; never splits a character. */
-function excerpt(text: string): string {
-  return [...text.slice(0, 160)].slice(0, 120).join('');
 }

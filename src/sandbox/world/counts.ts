@@ -1,20 +1,29 @@
 import { getOrThrow } from './history.js';
-import { type ActivityTally, indexesOf, type TopicTally } from './indexes.js';
 import { weekMs, weekStart } from './time.js';
-import type { StoredMessage, StoredTopic, World } from './types.js';
+import type { StoredGroup, StoredMessage, StoredPerson, StoredTopic, World } from './types.js';
 
 /**
- * The numbers in answers, derived from the messages and cached until a change affects them. A message that is marked as
- * deleted is still an event and part of its conversation: it counts in `eventCount`, but not in `messageCount`, nor for
- * when somebody was last seen (assumed; the document does not say).
+ * The numbers in answers, derived from the messages. A message that is marked as deleted is still an event and part of its
+ * conversation: it counts in `eventCount`, but not in `messageCount`, nor for when somebody was last seen (assumed; the
+ * document does not say).
  */
 
 /** How many weeks `weeklyActivity` covers, the current week last (assumed). */
 const activityWeeks = 12;
 
-export interface TopicCounts extends Readonly<TopicTally> {
+export interface TopicCounts {
+  readonly eventCount: number;
+  readonly messageCount: number;
+  readonly staffResponseGroupCount: number;
   /** Every conversation of the topic. */
   readonly totalGroupCount: number;
+  readonly sources: readonly string[];
+  readonly timeRangeStart: number | null;
+  readonly timeRangeEnd: number | null;
+  /** The most active first. */
+  readonly authorIds: readonly string[];
+  /** The most active first. */
+  readonly people: readonly { personId: string; messageCount: number; sources: string[] }[];
 }
 
 export interface ActivityCounts {
@@ -30,64 +39,120 @@ export interface ActivityCounts {
   readonly weeklyActivity: number[];
   /** The average per week, from the week of the first message to that of the last; one decimal digit. */
   readonly avgMessagesPerWeek: number;
-  /** Conversations with a message of theirs, deleted or not. */
-  readonly conversationCount: number;
+  /** Conversations with a message of theirs, deleted or not; the latest message of theirs first. */
+  readonly groupIds: readonly string[];
 }
 
-/** The numbers of a topic. `authorIds` and `people` are sorted, the most active first. */
+/** The numbers of a world at one moment that were derived so far. */
+class Derived {
+  readonly at: number;
+  readonly topics = new Map<string, TopicCounts>();
+  readonly activities = new Map<string, ActivityCounts>();
+  #lookups: Lookups | undefined;
+
+  constructor(readonly world: World) {
+    this.at = world.now;
+  }
+
+  /** Made when they are first needed: the answer to a change of one topic needs none of them. */
+  get lookups(): Lookups {
+    const { groups, messages, people } = this.world;
+    this.#lookups ??= {
+      messagesByAuthor: groupBy(messages.values(), (message) => message.authorId),
+      peopleByCompany: groupBy(people.values(), (person) => person.companyId),
+      groupsByChannel: groupBy(groups.values(), (group) => group.channelId),
+    };
+    return this.#lookups;
+  }
+}
+
+interface Lookups {
+  readonly messagesByAuthor: ReadonlyMap<string, readonly StoredMessage[]>;
+  readonly peopleByCompany: ReadonlyMap<string, readonly StoredPerson[]>;
+  readonly groupsByChannel: ReadonlyMap<string, readonly StoredGroup[]>;
+}
+
+const latest = new WeakMap<World, Derived>();
+
+/** Every change moves `world.now`, so what was derived at another moment is derived again. */
+function derivedFrom(world: World): Derived {
+  const found = latest.get(world);
+  if (found?.at === world.now) return found;
+  const derived = new Derived(world);
+  latest.set(world, derived);
+  return derived;
+}
+
+function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string | null): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (key === null) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** The value under `key`, computed and stored when it is not there yet. */
+function cached<V>(map: Map<string, V>, key: string, compute: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const value = compute();
+  map.set(key, value);
+  return value;
+}
+
+/** The numbers of a topic. */
 export function topicCounts(world: World, topicId: string): TopicCounts {
   const topic = getOrThrow(world.topics, 'topic', topicId);
-  const { topics } = indexesOf(world);
-  let tally = topics.get(topicId);
-  if (tally === undefined) {
-    tally = tallyTopic(world, topic.groupIds);
-    topics.set(topicId, tally);
-  }
-  return { ...tally, totalGroupCount: topic.groupIds.length };
+  return cached(derivedFrom(world).topics, topicId, () => countTopic(world, topic.groupIds));
 }
 
 /** The numbers of a person, over all their accounts. */
 export function personCounts(world: World, personId: string): ActivityCounts {
-  return activity(world, personTally(world, personId));
+  const { authorIds } = getOrThrow(world.people, 'person', personId);
+  return activityOf(world, `person:${personId}`, (lookups) => messagesOf(lookups, authorIds));
 }
 
 /** The numbers of a company, over the people who belong to it now. */
-export function companyCounts(
-  world: World,
-  companyId: string,
-): ActivityCounts & { readonly personCount: number } {
-  return {
-    ...activity(world, companyTally(world, companyId)),
-    personCount: indexesOf(world).peopleByCompany.get(companyId)?.size ?? 0,
-  };
+export function companyCounts(world: World, companyId: string): ActivityCounts {
+  const people = peopleOfCompany(world, companyId);
+  return activityOf(world, `company:${companyId}`, (lookups) =>
+    messagesOf(
+      lookups,
+      people.flatMap((person) => person.authorIds),
+    ),
+  );
 }
 
 /** The numbers of a channel. */
 export function channelCounts(world: World, channelId: string): ActivityCounts {
   getOrThrow(world.channels, 'channel', channelId);
-  const { channels, groupsByChannel } = indexesOf(world);
-  let tally = channels.get(channelId);
-  if (tally === undefined) {
-    tally = tallyActivity(messagesOfGroups(world, groupsByChannel.get(channelId) ?? []));
-    channels.set(channelId, tally);
-  }
-  return activity(world, tally);
+  return activityOf(world, `channel:${channelId}`, (lookups) => {
+    const groups = lookups.groupsByChannel.get(channelId) ?? [];
+    return groups.flatMap((group) => messagesOfGroup(world, group.id));
+  });
 }
 
-/** The conversations that a person takes part in; their latest first. */
-export function groupIdsOfPerson(world: World, personId: string): readonly string[] {
-  return personTally(world, personId).groupIds;
+function activityOf(
+  world: World,
+  key: string,
+  messagesIn: (lookups: Lookups) => StoredMessage[],
+): ActivityCounts {
+  const derived = derivedFrom(world);
+  return cached(derived.activities, key, () => countActivity(world, messagesIn(derived.lookups)));
 }
 
-/** The conversations that anybody of a company takes part in; the latest message of its people first. */
-export function groupIdsOfCompany(world: World, companyId: string): readonly string[] {
-  return companyTally(world, companyId).groupIds;
+function messagesOf({ messagesByAuthor }: Lookups, authorIds: readonly string[]): StoredMessage[] {
+  return authorIds.flatMap((id) => messagesByAuthor.get(id) ?? []);
 }
 
-/** The people of a company, in the order in which they joined. */
-export function personIdsOfCompany(world: World, companyId: string): string[] {
+/** The people who belong to a company now. */
+export function peopleOfCompany(world: World, companyId: string): readonly StoredPerson[] {
   getOrThrow(world.companies, 'company', companyId);
-  return [...(indexesOf(world).peopleByCompany.get(companyId) ?? [])];
+  return derivedFrom(world).lookups.peopleByCompany.get(companyId) ?? [];
 }
 
 /** When a conversation began and when its last message was written; null while it has none. */
@@ -99,141 +164,81 @@ export function groupSpan(world: World, groupId: string): { start: number | null
   };
 }
 
-function personTally(world: World, personId: string): ActivityTally {
-  const person = getOrThrow(world.people, 'person', personId);
-  const { people } = indexesOf(world);
-  let tally = people.get(personId);
-  if (tally === undefined) {
-    tally = tallyActivity(messagesOfAuthors(world, person.authorIds));
-    people.set(personId, tally);
-  }
-  return tally;
+function messagesOfGroup(world: World, groupId: string): StoredMessage[] {
+  const { messageIds } = getOrThrow(world.groups, 'group', groupId);
+  return messageIds.map((id) => getOrThrow(world.messages, 'message', id));
 }
 
-function companyTally(world: World, companyId: string): ActivityTally {
-  getOrThrow(world.companies, 'company', companyId);
-  const { companies, peopleByCompany } = indexesOf(world);
-  let tally = companies.get(companyId);
-  if (tally === undefined) {
-    const authorIds: string[] = [];
-    for (const personId of peopleByCompany.get(companyId) ?? []) {
-      authorIds.push(...getOrThrow(world.people, 'person', personId).authorIds);
-    }
-    tally = tallyActivity(messagesOfAuthors(world, authorIds));
-    companies.set(companyId, tally);
+/** The first and the last time of messages that are not deleted; null without any. */
+function timeRange(live: readonly StoredMessage[]): [first: number | null, last: number | null] {
+  let [first, last]: [number | null, number | null] = [null, null];
+  for (const { createdAt } of live) {
+    if (first === null || createdAt < first) first = createdAt;
+    if (last === null || createdAt > last) last = createdAt;
   }
-  return tally;
+  return [first, last];
 }
 
-function* messagesOfAuthors(world: World, authorIds: readonly string[]): Iterable<StoredMessage> {
-  const { messagesByAuthor } = indexesOf(world);
-  for (const authorId of authorIds) {
-    for (const id of messagesByAuthor.get(authorId) ?? []) yield getOrThrow(world.messages, 'message', id);
-  }
-}
-
-function* messagesOfGroups(world: World, groupIds: Iterable<string>): Iterable<StoredMessage> {
-  for (const groupId of groupIds) {
-    for (const id of getOrThrow(world.groups, 'group', groupId).messageIds)
-      yield getOrThrow(world.messages, 'message', id);
-  }
-}
-
-function tallyActivity(messages: Iterable<StoredMessage>): ActivityTally {
-  const bySource = new Map<string, number>();
+function countActivity(world: World, messages: readonly StoredMessage[]): ActivityCounts {
+  const live = messages.filter((message) => message.deletedAt === null);
+  const [firstSeenAt, lastSeenAt] = timeRange(live);
+  const bySource = [...groupBy(live, (message) => message.sourceName)].sort(([a], [b]) => (a < b ? -1 : 1));
   const byWeek = new Map<number, number>();
-  /** Each conversation with the time of the last of these messages in it, deleted or not. */
-  const groups = new Map<string, number>();
-  let messageCount = 0;
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
-  for (const message of messages) {
-    groups.set(message.groupId, Math.max(groups.get(message.groupId) ?? 0, message.createdAt));
-    if (message.deletedAt !== null) continue;
-    messageCount += 1;
-    first = Math.min(first, message.createdAt);
-    last = Math.max(last, message.createdAt);
-    bySource.set(message.sourceName, (bySource.get(message.sourceName) ?? 0) + 1);
-    const week = weekStart(message.createdAt);
+  for (const { createdAt } of live) {
+    const week = weekStart(createdAt);
     byWeek.set(week, (byWeek.get(week) ?? 0) + 1);
   }
-  return {
-    messageCount,
-    firstSeenAt: messageCount === 0 ? null : first,
-    lastSeenAt: messageCount === 0 ? null : last,
-    bySource: new Map([...bySource].sort(([a], [b]) => (a < b ? -1 : 1))),
-    byWeek,
-    groupIds: [...groups].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
-  };
-}
-
-function activity(world: World, tally: ActivityTally): ActivityCounts {
-  const { messageCount, firstSeenAt, lastSeenAt, bySource, byWeek, groupIds } = tally;
+  const lastIn = new Map<string, number>();
+  for (const { groupId, createdAt } of messages)
+    lastIn.set(groupId, Math.max(lastIn.get(groupId) ?? 0, createdAt));
   const present = weekStart(world.now);
-  const weeks =
-    firstSeenAt === null || lastSeenAt === null
-      ? 1
-      : (weekStart(lastSeenAt) - weekStart(firstSeenAt)) / weekMs + 1;
+  const weeks = (weekStart(lastSeenAt ?? 0) - weekStart(firstSeenAt ?? 0)) / weekMs + 1;
   return {
-    messageCount,
+    messageCount: live.length,
     firstSeenAt,
     lastSeenAt,
-    sources: [...bySource.keys()],
-    sourceStats: [...bySource].map(([source, count]) => ({ source, messageCount: count })),
+    sources: bySource.map(([source]) => source),
+    sourceStats: bySource.map(([source, theirs]) => ({ source, messageCount: theirs.length })),
     weeklyActivity: Array.from(
       { length: activityWeeks },
       (_, i) => byWeek.get(present - (activityWeeks - 1 - i) * weekMs) ?? 0,
     ),
-    avgMessagesPerWeek: Math.round((messageCount / weeks) * 10) / 10,
-    conversationCount: groupIds.length,
+    avgMessagesPerWeek: Math.round((live.length / weeks) * 10) / 10,
+    groupIds: [...lastIn].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
   };
 }
 
-function tallyTopic(world: World, groupIds: readonly string[]): TopicTally {
-  const authors = new Map<string, number>();
-  const people = new Map<string, { messageCount: number; sources: Set<string> }>();
-  const sources = new Set<string>();
-  let eventCount = 0;
-  let messageCount = 0;
-  let staffResponseGroupCount = 0;
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
-  for (const groupId of groupIds) {
-    let answered = false;
-    for (const message of messagesOfGroups(world, [groupId])) {
-      eventCount += 1;
-      if (message.deletedAt !== null) continue;
-      messageCount += 1;
-      first = Math.min(first, message.createdAt);
-      last = Math.max(last, message.createdAt);
-      sources.add(message.sourceName);
-      authors.set(message.authorId, (authors.get(message.authorId) ?? 0) + 1);
-      const person = world.people.get(world.authors.get(message.authorId)?.personId ?? '');
-      if (person === undefined) continue;
-      if (person.isStaff && !message.isInternal) answered = true;
-      const participant = people.get(person.id) ?? { messageCount: 0, sources: new Set() };
-      participant.messageCount += 1;
-      participant.sources.add(message.sourceName);
-      people.set(person.id, participant);
-    }
-    if (answered) staffResponseGroupCount += 1;
-  }
+function countTopic(world: World, groupIds: readonly string[]): TopicCounts {
+  const messages = groupIds.flatMap((groupId) => messagesOfGroup(world, groupId));
+  const live = messages.filter((message) => message.deletedAt === null);
+  const [timeRangeStart, timeRangeEnd] = timeRange(live);
+  const personOf = ({ authorId }: StoredMessage) =>
+    world.people.get(world.authors.get(authorId)?.personId ?? '');
+  const answered = live.filter((message) => !message.isInternal && personOf(message)?.isStaff === true);
+  const byPerson = groupBy(live, (message) => personOf(message)?.id ?? null);
   return {
-    eventCount,
-    messageCount,
-    staffResponseGroupCount,
-    sources: [...sources].sort(),
-    timeRangeStart: messageCount === 0 ? null : first,
-    timeRangeEnd: messageCount === 0 ? null : last,
-    authorIds: [...authors].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id),
-    people: [...people]
-      .sort(([a, x], [b, y]) => y.messageCount - x.messageCount || (a < b ? -1 : 1))
-      .map(([personId, participant]) => ({
-        personId,
-        messageCount: participant.messageCount,
-        sources: [...participant.sources].sort(),
-      })),
+    eventCount: messages.length,
+    messageCount: live.length,
+    staffResponseGroupCount: new Set(answered.map((message) => message.groupId)).size,
+    totalGroupCount: groupIds.length,
+    sources: sourcesOf(live),
+    timeRangeStart,
+    timeRangeEnd,
+    authorIds: mostFirst(groupBy(live, (message) => message.authorId)).map(([id]) => id),
+    people: mostFirst(byPerson).map(([personId, theirs]) => ({
+      personId,
+      messageCount: theirs.length,
+      sources: sourcesOf(theirs),
+    })),
   };
+}
+
+function sourcesOf(messages: readonly StoredMessage[]): string[] {
+  return [...new Set(messages.map((message) => message.sourceName))].sort();
+}
+
+function mostFirst(groups: ReadonlyMap<string, StoredMessage[]>): [string, StoredMessage[]][] {
+  return [...groups].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1));
 }
 
 /** Live, archived and migrated topics, latest update first; a superseded topic can only be read by id. */
@@ -251,7 +256,7 @@ export interface GroupsOf {
 
 /** The conversations of one company or person, latest first. @throws UnknownEntityError */
 export function listedGroupIds(world: World, { companyId, personId }: GroupsOf): readonly string[] {
-  return companyId !== undefined
-    ? groupIdsOfCompany(world, companyId)
-    : groupIdsOfPerson(world, personId ?? '');
+  const counts =
+    companyId === undefined ? personCounts(world, personId ?? '') : companyCounts(world, companyId);
+  return counts.groupIds;
 }

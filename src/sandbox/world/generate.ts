@@ -1,6 +1,3 @@
-import { recordCompanyCreation } from './changes/companies.js';
-import { recordPersonCreation } from './changes/people.js';
-import { recordCreation } from './changes/topics.js';
 import {
   type Conversation,
   conversationSize,
@@ -9,7 +6,7 @@ import {
   type Speakers,
   speakersOf,
 } from './conversations.js';
-import { agentActor, systemActor, tick } from './history.js';
+import { type Actor, agentActor, recordCreation, systemActor, tick } from './history.js';
 import { makeChannels, makeMembers, makeOrganization, makeTemplates } from './organization.js';
 import {
   type Dated,
@@ -53,7 +50,6 @@ export function generate(sizes: WorldSizes): World {
   const world = emptyWorld(makeOrganization(sizes.seed), sizes.now);
   world.seed = sizes.seed;
   for (const member of makeMembers(sizes.seed)) world.members.set(member.id, member);
-  const members = [...world.members.keys()];
   const duplicates = duplicatesOf(sizes);
 
   const companies = makeCompanies(sizes, { kept: sizes.companies, duplicates: duplicates.companies });
@@ -76,11 +72,11 @@ export function generate(sizes: WorldSizes): World {
   const graph = pastOfSupersededAndMigrated(world, kept);
   const moved = new Set(graph.map((event) => event.key));
   const merged = (kind: EntityType, extras: readonly Dated[], targets: readonly Dated[]) =>
-    pastOfMerges(world, kind, extras, targets, members);
+    pastOfMerges(world, kind, extras, targets);
   replay(world, [
     ...creationEvents(world),
-    ...pastOfPeopleAndCompanies(world, members),
-    ...plans.flatMap((plan) => pastOfTopic(world, plan, members)),
+    ...pastOfPeopleAndCompanies(world),
+    ...plans.flatMap((plan) => pastOfTopic(world, plan)),
     ...graph,
     ...merged(
       'topic',
@@ -147,16 +143,9 @@ function conversationsOf(seed: number, speakers: Speakers, plan: TopicPlan, shar
     const size = conversationSize(random, left);
     // The first report of every fiftieth topic has a log of 20,000 characters.
     const long = n === 0 && plan.index % 50 === 4;
-    conversations.push(
-      makeConversation(random, speakers, {
-        subject,
-        topicId: plan.topic.id,
-        from: plan.from,
-        to: plan.to,
-        size,
-        long,
-      }),
-    );
+    const { from, to, topic } = plan;
+    const about = { subject, topicId: topic.id, from, to, size, long };
+    conversations.push(makeConversation(random, speakers, about));
     left -= size;
   }
   conversations.sort((a, b) => firstOf(a) - firstOf(b) || (a.group.id < b.group.id ? -1 : 1));
@@ -176,11 +165,9 @@ function offTopicConversations(sizes: WorldSizes, speakers: Speakers, share: num
     const random = new Random(sizes.seed, 'small talk', n);
     const size = conversationSize(random, left);
     const subject = topicText(random);
-    const from = sizes.now - sizes.weeks * weekMs;
-    const to = sizes.now - minuteMs;
-    conversations.push(
-      makeConversation(random, speakers, { subject, topicId: null, from, to, size, long: false }),
-    );
+    const [from, to] = [sizes.now - sizes.weeks * weekMs, sizes.now - minuteMs];
+    const about = { subject, topicId: null, from, to, size, long: false };
+    conversations.push(makeConversation(random, speakers, about));
     left -= size;
   }
   return conversations;
@@ -198,31 +185,26 @@ function backdateToFirstMessage(world: World): void {
   }
 }
 
+interface Created {
+  readonly id: string;
+  createdAt: number;
+  updatedAt?: number;
+}
+
 /** The creation of every company, person and topic, as events. */
 function creationEvents(world: World): PastEvent[] {
   const list: PastEvent[] = [];
-  for (const company of world.companies.values()) {
-    const apply = (w: World) => {
-      company.createdAt = tick(w);
-      recordCompanyCreation(w, company, systemActor);
+  const add = (type: EntityType, entity: Created, actor: Actor) => {
+    const apply = () => {
+      entity.createdAt = tick(world);
+      if (entity.updatedAt !== undefined) entity.updatedAt = Math.max(entity.updatedAt, entity.createdAt);
+      recordCreation(world, type, entity, actor);
     };
-    list.push({ at: company.createdAt, key: company.id, apply });
-  }
-  for (const person of world.people.values()) {
-    const apply = (w: World) => {
-      person.createdAt = tick(w);
-      recordPersonCreation(w, person, systemActor);
-    };
-    list.push({ at: person.createdAt, key: person.id, apply });
-  }
-  for (const topic of world.topics.values()) {
-    const apply = (w: World) => {
-      topic.createdAt = tick(w);
-      topic.updatedAt = Math.max(topic.updatedAt, topic.createdAt);
-      recordCreation(w, topic, agentActor);
-    };
-    list.push({ at: topic.createdAt, key: topic.id, apply });
-  }
+    list.push({ at: entity.createdAt, key: entity.id, apply });
+  };
+  for (const company of world.companies.values()) add('company', company, systemActor);
+  for (const person of world.people.values()) add('person', person, systemActor);
+  for (const topic of world.topics.values()) add('topic', topic, agentActor);
   return list;
 }
 
@@ -256,7 +238,6 @@ export function emptyWorld(organization: StoredOrganization, now: number): World
     channels: new Map(),
     stories: new Map(),
     templates: new Map(),
-    automations: new Map(),
     history: new Map(),
     merges: [],
   };

@@ -10,6 +10,12 @@ export interface Actor {
 export const systemActor: Actor = { by: 'system', userId: null };
 export const agentActor: Actor = { by: 'agent', userId: null };
 
+/** A random member as the actor; no user when the organization has no members. */
+export function randomMember(world: World, random: Random): Actor {
+  const members = [...world.members.keys()];
+  return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };
+}
+
 /** The entity does not exist (any more); the API answers 404. */
 export class UnknownEntityError extends Error {
   constructor(
@@ -49,9 +55,23 @@ export function newDigits(world: World): string {
   return String(world.now);
 }
 
-/** The records of one entity, oldest first; kept when the entity is merged or deleted. */
-export function historyOf(world: World, type: EntityType, id: string): readonly StoredHistory[] {
-  return world.history.get(`${type}:${id}`) ?? [];
+/** The fields that the INSERT of an entity records. */
+const recordedAtCreation = {
+  topic: ['title', 'issueType', 'priority', 'lifecycleState'],
+  company: ['name', 'primaryDomain', 'isVip'],
+  person: ['displayName', 'primaryEmail', 'isVip'],
+} as const;
+
+/** The INSERT of an entity that is in the world. */
+export function recordCreation(
+  world: World,
+  type: EntityType,
+  entity: { readonly id: string },
+  actor: Actor,
+): void {
+  const values = new Map(Object.entries(entity));
+  const fields = recordedAtCreation[type].map((name) => [name, values.get(name)]);
+  record(world, type, entity.id, 'INSERT', Object.fromEntries(fields), null, actor);
 }
 
 /** Adds a record to the history of an entity, at the time of the world. */
@@ -83,15 +103,30 @@ export function record(
   });
 }
 
-/** Records a merge: once for the organization, and in the histories of the sources and of the target. */
-export function recordMerge(
+/**
+ * Merges entities into one of their kind. `absorb` moves what a source has to the target and returns the name of the
+ * source. The sources are gone; the merge is recorded once for the organization, and in the histories of all of them. A
+ * target among the sources is ignored.
+ */
+export function merge<T extends { readonly id: string }>(
   world: World,
   type: EntityType,
-  sources: StoredMerge['sources'],
+  entities: Map<string, T>,
+  sourceIds: readonly string[],
   targetId: string,
   actor: Actor,
+  absorb: (source: T, target: T) => string,
 ): StoredMerge {
-  const merge: StoredMerge = {
+  const target = getOrThrow(entities, type, targetId);
+  const ids = [...new Set(sourceIds)].filter((id) => id !== targetId);
+  const found = ids.map((id) => getOrThrow(entities, type, id));
+  tick(world);
+  const sources = found.map((source) => {
+    const name = absorb(source, target);
+    entities.delete(source.id);
+    return { id: source.id, name };
+  });
+  const merged: StoredMerge = {
     id: newId(world, `merge into ${targetId}`),
     entityType: type,
     mergedAt: world.now,
@@ -99,11 +134,10 @@ export function recordMerge(
     targetId,
     sources,
   };
-  world.merges.push(merge);
-  for (const source of sources)
-    record(world, type, source.id, 'DELETE', { mergedInto: targetId }, null, actor);
-  record(world, type, targetId, 'UPDATE', { mergedFrom: sources.map((source) => source.id) }, null, actor);
-  return merge;
+  world.merges.push(merged);
+  for (const { id } of sources) record(world, type, id, 'DELETE', { mergedInto: targetId }, null, actor);
+  record(world, type, targetId, 'UPDATE', { mergedFrom: ids }, null, actor);
+  return merged;
 }
 
 /**

@@ -1,14 +1,13 @@
 import { asciiOf, bio, companyName, jobTitle, personName } from './names.js';
-import { product, productDomain } from './organization.js';
+import { accountId, pickSource } from './organization.js';
 import { Random, Zipf } from './random.js';
-import { accountId, sources } from './sources.js';
+import { organizationTexts } from './texts.js';
 import { dayMs, weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
 
-export interface MadePeople {
-  companies: StoredCompany[];
-  people: StoredPerson[];
-  authors: StoredAuthor[];
+interface MadePeople {
+  readonly people: StoredPerson[];
+  readonly authors: StoredAuthor[];
 }
 
 /** For every so many people there is one account that belongs to no person. */
@@ -28,8 +27,10 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
   return indexesFor(count).map((i) => {
     const random = new Random(sizes.seed, 'company', i);
     const own = i === 0;
-    const name = own ? product : companyName(random);
-    const domain = own ? productDomain : `${asciiOf(name, '-').slice(0, 40) || 'company'}-${i}.example`;
+    const name = own ? organizationTexts.name : companyName(random);
+    const domain = own
+      ? organizationTexts.domain
+      : `${asciiOf(name, '-').slice(0, 40) || 'company'}-${i}.example`;
     const hasDomain = own || random.chance(0.92);
     const handle = asciiOf(name, '') || `company${i}`;
     const id = String(4_000 + i * 7 + random.whole(0, 6));
@@ -48,33 +49,27 @@ export function makeCompanies(sizes: WorldSizes, count: Headcount): StoredCompan
         ...(random.chance(0.4) && hasDomain ? { email: `hello@${domain}` } : {}),
         ...(random.chance(0.2) ? { phone: `+1 555 ${random.digits(7)}` } : {}),
       },
-      identities: random.chance(0.5)
-        ? [
-            {
-              id: random.uuid(),
-              platform: 'salesforce',
-              platformId: `001${random.digits(12)}`,
-              platformUsername: null,
-            },
-            ...(random.chance(0.3)
-              ? [
-                  {
-                    id: random.uuid(),
-                    platform: 'hubspot',
-                    platformId: random.digits(9),
-                    platformUsername: handle,
-                  },
-                ]
-              : []),
-          ]
-        : [],
+      identities: random.chance(0.5) ? recordsElsewhere(random, handle) : [],
     };
   });
 }
 
+/** What other systems know a company as. */
+function recordsElsewhere(random: Random, handle: string): StoredCompany['identities'] {
+  const salesforce = {
+    id: random.uuid(),
+    platform: 'salesforce',
+    platformId: `001${random.digits(12)}`,
+    platformUsername: null,
+  };
+  if (!random.chance(0.3)) return [salesforce];
+  const id = random.uuid();
+  return [salesforce, { id, platform: 'hubspot', platformId: random.digits(9), platformUsername: handle }];
+}
+
 /** People with their accounts in the sources, and accounts that belong to no person. */
 export function makePeople(sizes: WorldSizes, companies: StoredCompany[], count: Headcount): MadePeople {
-  const made: MadePeople = { companies, people: [], authors: [] };
+  const made: MadePeople = { people: [], authors: [] };
   const own = companies[0];
   const customers = companies.length > 1 ? new Zipf(companies.slice(1), 3) : undefined;
   for (const i of indexesFor(count)) {
@@ -111,11 +106,10 @@ function makePerson(
   isStaff: boolean,
   isBot: boolean,
 ): StoredPerson {
-  const displayName = isBot
-    ? `${random.pick(['Triage', 'Release', 'Welcome', 'Status'])} Bot ${index}`
-    : personName(random);
+  const { people: texts } = organizationTexts;
+  const displayName = isBot ? `${random.pick(texts.bots)} Bot ${index}` : personName(random);
   const handle = asciiOf(displayName, '.') || `person.${index}`;
-  const domain = company?.primaryDomain ?? random.pick(['mail.example', 'post.example', 'inbox.example']);
+  const domain = company?.primaryDomain ?? random.pick(texts.mailDomains);
   const id = String(90_000 + index * 11 + random.whole(0, 10));
   return {
     id,
@@ -132,14 +126,8 @@ function makePerson(
       ...(random.chance(0.1) ? { website: `https://${handle.replaceAll('.', '')}.example/` } : {}),
     },
     description: random.chance(0.25) ? bio(random) : null,
-    ecosystemTags: random.sample(
-      ['partner', 'agency', 'open-source', 'reseller', 'beta-tester'],
-      random.whole(0, 2),
-    ),
-    expertiseTags: random.sample(
-      ['api', 'security', 'reporting', 'mobile', 'billing', 'design'],
-      random.whole(0, 2),
-    ),
+    ecosystemTags: random.sample(texts.ecosystemTags, random.whole(0, 2)),
+    expertiseTags: random.sample(texts.expertiseTags, random.whole(0, 2)),
     primaryEmail: !isBot && (isStaff || random.chance(0.8)) ? `${handle}.${index}@${domain}` : null,
     isVip: !isStaff && !isBot && random.chance(company?.isVip === true ? 0.3 : 0.04),
     isBot,
@@ -151,12 +139,11 @@ function makePerson(
 
 /** Staff has an account in every source; others have one, some two or three. */
 function chosenSources(random: Random, isStaff: boolean, isBot: boolean): string[] {
-  if (isStaff) return sources.map((source) => source.name);
+  if (isStaff) return organizationTexts.sources.map((source) => source.name);
   const wanted = isBot ? 1 : random.weighted({ one: 70, two: 22, three: 8 });
   const count = wanted === 'three' ? 3 : wanted === 'two' ? 2 : 1;
-  const weights = Object.fromEntries(sources.map((source) => [source.name, source.weight]));
   const chosen = new Set<string>();
-  while (chosen.size < count) chosen.add(random.weighted(weights));
+  while (chosen.size < count) chosen.add(pickSource(random));
   return [...chosen];
 }
 
@@ -178,7 +165,7 @@ function makeAuthor(random: Random, source: string, person: StoredPerson): Store
 
 function makeUnknownAuthor(seed: number, index: number): StoredAuthor {
   const random = new Random(seed, 'stranger', index);
-  const source = random.weighted(Object.fromEntries(sources.map((s) => [s.name, s.weight])));
+  const source = pickSource(random);
   const isBot = index % 25 === 1;
   return {
     id: random.uuid(),

@@ -133,14 +133,3 @@ function hash(text: string, start: number): number {
 function hex(bits: number): string {
   return (bits >>> 0).toString(16).padStart(8, '0');
 }
-
-/** Mulberry32: small, and random enough for a probability. Returns numbers from 0 to 1, without 1. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -1,10 +1,8 @@
-import { type Area, areas, circumstances, deals } from './areas.js';
 import { blankTopic } from './changes/topics.js';
 import { Random } from './random.js';
+import { type Area, type Kind, topicTexts } from './texts.js';
 import { dayMs, minuteMs, weekMs } from './time.js';
 import type { StoredTopic, WorldSizes } from './types.js';
-
-export type Kind = 'bug' | 'wish' | 'question' | 'deal' | 'praise';
 
 /** The subject of a conversation, as phrases that fit into sentences. */
 export interface Subject {
@@ -22,45 +20,29 @@ interface TopicText extends Subject {
   readonly keywords: string[];
 }
 
-/** The `issueType` of each kind; the document shows only `bug_report` (Topic), the others are assumed. */
-const issueTypes: Readonly<Record<Kind, string>> = {
-  bug: 'bug_report',
-  wish: 'feature_request',
-  question: 'question',
-  deal: 'pricing',
-  praise: 'praise',
-};
-
-/** The prefix of a title, from which the kind can be read again. The title of a bug or question is its clause. */
-const prefixes: Readonly<Record<Kind, string>> = {
-  bug: '',
-  wish: 'Request: ',
-  question: '',
-  deal: 'Quote: ',
-  praise: 'Praise for ',
-};
-
-const kindWeights: Readonly<Record<Kind, number>> = { bug: 44, wish: 27, question: 15, deal: 8, praise: 6 };
+const { kinds } = topicTexts;
+const kindNames = Object.keys(kinds) as Kind[];
+const kindWeights = Object.fromEntries(kindNames.map((kind) => [kind, kinds[kind].weight])) as Record<
+  Kind,
+  number
+>;
 
 /** The text of one topic: title, summary and keywords that belong together. */
 export function topicText(random: Random): TopicText {
   const kind = random.weighted(kindWeights);
-  const area = random.pick(areas);
-  const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances[kind])}`;
+  const area = random.pick(topicTexts.areas);
+  const { circumstances, issueType, titlePrefix } = kinds[kind];
+  const phrase = `${phraseOf(random, kind, area)} ${random.pick(circumstances)}`;
+  const summary = summaryOf(random, kind, phrase, area);
+  const keywords = kind === 'deal' ? ['pricing', 'quote'] : random.sample(area.keywords, 3);
   return {
     kind,
     phrase,
     area: kind === 'deal' ? 'pricing' : area.name,
-    title: capitalized(prefixes[kind] + phrase),
-    summary: summaryOf(random, kind, phrase, area),
-    issueType: issueTypes[kind],
-    keywords: [
-      ...(kind === 'deal' ? ['pricing', 'quote'] : random.sample(area.keywords, 3)),
-      ...random.sample(
-        ['urgent', 'enterprise', 'regression', 'workaround', 'customer-facing', 'docs'],
-        random.whole(0, 2),
-      ),
-    ],
+    title: capitalized(titlePrefix + phrase),
+    summary,
+    issueType,
+    keywords: [...keywords, ...random.sample(topicTexts.extraKeywords, random.whole(0, 2))],
   };
 }
 
@@ -73,38 +55,19 @@ export function subjectOf(topic: {
   issueType: string | null;
   keywords: readonly string[];
 }): Subject {
-  const kinds = Object.keys(prefixes) as Kind[];
+  const { title } = topic;
+  const hasPrefix = (kind: Kind) => title.startsWith(kinds[kind].titlePrefix);
   const kind =
-    kinds.find((k) => prefixes[k] !== '' && topic.title.startsWith(prefixes[k])) ??
-    kinds.find((k) => issueTypes[k] === topic.issueType) ??
-    (topic.title.startsWith('How to ') ? 'question' : 'bug');
-  const area = areas.find((a) => a.keywords.some((word) => word === topic.keywords[0]))?.name;
+    kindNames.find((one) => kinds[one].titlePrefix !== '' && hasPrefix(one)) ??
+    kindNames.find((one) => kinds[one].issueType === topic.issueType) ??
+    (title.startsWith('How to ') ? 'question' : 'bug');
+  const area = topicTexts.areas.find((one) => one.keywords.some((word) => word === topic.keywords[0]));
   return {
     kind,
-    phrase: uncapitalized(
-      topic.title.slice(topic.title.startsWith(prefixes[kind]) ? prefixes[kind].length : 0),
-    ),
-    area: kind === 'deal' ? 'pricing' : (area ?? 'the product'),
+    phrase: uncapitalized(title.slice(hasPrefix(kind) ? kinds[kind].titlePrefix.length : 0)),
+    area: kind === 'deal' ? 'pricing' : (area?.name ?? 'the product'),
   };
 }
-
-/** Titles that spreadsheets, shells and web pages may misinterpret. */
-const awkwardTitles: readonly string[] = [
-  '=IMPORTDATA("https://example.com") in a CSV export is evaluated by the spreadsheet',
-  '+1 for dark mode on shared pages',
-  '-1 is shown as the number of open items',
-  '@channel mentions reach everybody in the workspace',
-  '<script>alert("export")</script> in a project name breaks the export',
-  `The "quoted" name's apostrophe; comma, and tab\tbreak the import`,
-  'Búsqueda: la “ñ” y los acentos no se encuentran',
-  '検索で全角文字が見つからない 🔍',
-  'البحث لا يجد الكلمات العربية في التعليقات',
-  'חיפוש בעברית מחזיר תוצאות בסדר הפוך',
-  'Zalgo te\u0301\u0323xt co\u0308mbi\u0301ning marks overflow the ce\u0302ll',
-  '👩‍👩‍👧‍👦 emoji families count as seven characters in the title limit',
-  '=1+1 typed into a number field is stored as text',
-  'NULL as a last name makes the profile page empty',
-];
 
 /** `text` with a capital first letter. */
 export function capitalized(text: string): string {
@@ -112,76 +75,25 @@ export function capitalized(text: string): string {
 }
 
 function phraseOf(random: Random, kind: Kind, area: Area): string {
-  switch (kind) {
-    case 'bug':
-      return random.pick(area.bugs);
-    case 'wish':
-      return random.pick(area.wishes);
-    case 'question':
-      return random.pick(area.questions);
-    case 'deal':
-      return random.pick(deals);
-    case 'praise':
-      return area.name;
-  }
+  if (kind === 'praise') return area.name;
+  const { bugs, wishes, questions } = area;
+  return random.pick({ bug: bugs, wish: wishes, question: questions, deal: topicTexts.deals }[kind]);
 }
 
 function summaryOf(random: Random, kind: Kind, phrase: string, area: Area): string {
-  const whom = random.pick([
-    'Several customers',
-    'Users',
-    'A growing number of teams',
-    'Two enterprise accounts',
-  ]);
-  const where = random.pick([
-    'in support conversations',
-    'in the community',
-    'by email and chat',
-    'during calls',
-  ]);
-  switch (kind) {
-    case 'bug':
-      return `${whom} report ${where} that ${phrase}. ${random.pick([
-        'A workaround exists, but it is manual.',
-        'No workaround is known.',
-        'It blocks daily work for those affected.',
-        'Engineering has reproduced it once.',
-      ])}`;
-    case 'wish':
-      return `${whom} ask ${where} for ${phrase}. ${random.pick([
-        `They see it as the missing piece of ${area.name}.`,
-        'Some make their renewal depend on it.',
-        'Today they solve it with scripts of their own.',
-      ])}`;
-    case 'question':
-      return `${whom} want to know ${phrase}. ${random.pick([
-        'The documentation covers it only in part.',
-        'Support answers it several times a week.',
-        'A help article would settle most of these.',
-      ])}`;
-    case 'deal':
-      return `Prospects ask ${where} for ${phrase}. ${random.pick([
-        'Decisions are expected this quarter.',
-        'A competitor is named in some conversations.',
-        'Procurement wants a written offer.',
-      ])}`;
-    case 'praise':
-      return `${whom} praise ${phrase}. ${random.pick([
-        'The most frequent word is "finally".',
-        'Two of them agreed to be quoted.',
-        'Speed and clarity are named most often.',
-      ])}`;
-  }
+  const whom = random.pick(topicTexts.reporters);
+  const where = random.pick(topicTexts.places);
+  const values: Record<string, string> = { whom, where, phrase, area: area.name };
+  const text = `${kinds[kind].summary} ${random.pick(kinds[kind].summaryEnds)}`;
+  return text.replace(/\{(\w+)\}/g, (slot, name: string) => values[name] ?? slot);
 }
 
 /** Undoes `capitalized` when the first word is an ordinary one: CSV, iOS and names stay as they are. */
 function uncapitalized(text: string): string {
   const word = /^[A-Z][a-z]+(?=\s)/.exec(text)?.[0];
-  if (word === undefined || names.has(word)) return text;
+  if (word === undefined || topicTexts.properNouns.includes(word)) return text;
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
-
-const names = new Set(['Slack', 'Salesforce', 'Okta', 'Zalgo', 'Parquet']);
 
 /** A topic before it has conversations: its size, and when they take place. */
 export interface TopicPlan {
@@ -219,7 +131,8 @@ export function uniqueTopicText(random: Random, taken: ReadonlySet<string>): Top
 function planTopic(sizes: WorldSizes, name: string, index: number, titles: Set<string>): TopicPlan {
   const random = new Random(sizes.seed, name, index);
   const text = uniqueTopicText(random, titles);
-  const awkward = index % awkwardEvery === 7 ? awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
+  const awkward =
+    index % awkwardEvery === 7 ? topicTexts.awkwardTitles[Math.floor(index / awkwardEvery)] : undefined;
   const title = awkward ?? text.title;
   titles.add(title);
   const duplicate = name !== 'topic';

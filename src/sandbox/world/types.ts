@@ -147,11 +147,6 @@ export interface StoredStory {
   viewerMemberId: string | null;
 }
 
-interface StoredAutomation {
-  id: string;
-  body: Record<string, unknown>;
-}
-
 export interface StoredMember {
   id: string;
   name: string;
@@ -198,7 +193,6 @@ export interface World {
   channels: Map<string, StoredChannel>;
   stories: Map<string, StoredStory>;
   templates: Map<string, Record<string, unknown>>;
-  automations: Map<string, StoredAutomation>;
   /** By entity type and id (`topic:…`), oldest first. */
   history: Map<string, StoredHistory[]>;
   merges: StoredMerge[];

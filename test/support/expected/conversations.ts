@@ -1,7 +1,7 @@
 import { authorOf, groupOf, messagesJson } from '../../../src/sandbox/wire/messages.js';
 import type { Renderer } from '../../../src/sandbox/wire/renderer.js';
 import { topicOfGroup } from '../../../src/sandbox/wire/topics.js';
-import { groupIdsOfCompany, groupIdsOfPerson, topicCounts } from '../../../src/sandbox/world/counts.js';
+import { listedGroupIds, topicCounts } from '../../../src/sandbox/world/counts.js';
 import { getOrThrow } from '../../../src/sandbox/world/history.js';
 import type { StoredGroup } from '../../../src/sandbox/world/types.js';
 import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
@@ -71,9 +71,11 @@ function membershipOf(renderer: Renderer): Membership {
       ),
     ),
     byCompany: [...world.companies.keys()].flatMap((company) =>
-      groupIdsOfCompany(world, company).map((group) => ({ group, company })),
+      listedGroupIds(world, { companyId: company }).map((group) => ({ group, company })),
     ),
-    byPerson: alone.flatMap(({ id }) => groupIdsOfPerson(world, id).map((group) => ({ group, person: id }))),
+    byPerson: alone.flatMap(({ id }) =>
+      listedGroupIds(world, { personId: id }).map((group) => ({ group, person: id })),
+    ),
   };
 }
 
@@ -182,7 +184,7 @@ function messagesOf(
   renderer: Renderer,
   group: StoredGroup,
 ): { group: string; message: WireMessage; position: number }[] {
-  const list: WireMessage[] = JSON.parse(String(messagesJson(renderer, group)));
+  const list: WireMessage[] = JSON.parse(messagesJson(renderer, group));
   return list.map((message, at) => {
     const before = list.slice(0, at).filter(({ createdAt }) => createdAt === message.createdAt).length;
     return { group: group.id, message, position: before + 1 };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call, control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -8,7 +8,7 @@ let small: SmallWorld;
 
 beforeEach(async () => {
   small = smallWorld();
-  sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
+  sandbox = await startSandbox({ rate: { requests: 10_000 }, world: small.world });
 });
 afterEach(() => sandbox.stop());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -8,7 +8,7 @@ let small: SmallWorld;
 
 beforeAll(async () => {
   small = smallWorld();
-  sandbox = await launch({}, small.world);
+  sandbox = await startSandbox({ world: small.world });
 });
 afterAll(() => sandbox.stop());
 

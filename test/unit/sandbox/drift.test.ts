@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import type { DriftList, DriftRuleInput } from '../../../src/sandbox/drift.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import type { DriftList } from '../../../src/sandbox/drift.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/start.js';
 import { defaultSizes, generate } from '../../../src/sandbox/world/generate.js';
 import { call, control } from './call-api.js';
 
@@ -13,9 +13,9 @@ const sizes = { topics: 30, people: 40, companies: 20, messages: 300, channels: 
 const untouched = generate({ ...defaultSizes, seed: 3, ...sizes });
 const still = { insert: 0, remove: 0, hide: 0, move: 0 };
 
-async function startDrifting(drift?: DriftRuleInput): Promise<Sandbox> {
+async function startDrifting(drift?: SandboxOptions['drift']): Promise<Sandbox> {
   const options = { rate: { requests: 100_000, windowMs: 1000 }, pageSize: 5, ...(drift && { drift }) };
-  const sandbox = await launch(options, structuredClone(untouched));
+  const sandbox = await startSandbox({ ...options, world: structuredClone(untouched) });
   sandboxes.push(sandbox);
   return sandbox;
 }
@@ -28,6 +28,8 @@ async function pathOf(sandbox: Sandbox, list: DriftList): Promise<string> {
   const [most] = counted.sort((a, b) => b.messageCount - a.messageCount);
   return `/groups?companyId=${most?.id}&`;
 }
+
+const state = async (sandbox: Sandbox) => (await control(sandbox, '/drift')).body;
 
 const page = async (sandbox: Sandbox, path: string, number: number) =>
   (await call(sandbox, `${path}page=${number}`)).body;
@@ -49,7 +51,7 @@ it.each<DriftList>(['people', 'groups'])(
     expect((await page(sandbox, path, 2)).totalCount).toBe(totalCount + 1);
     expect((await page(sandbox, path, 3)).totalCount).toBe(totalCount + 2);
     const none = { topics: 0, companies: 0, people: 0, groups: 0 };
-    expect(sandbox.drift()).toMatchObject({ turns: { ...none, [list]: 2 }, done: { insert: 2 } });
+    expect(await state(sandbox)).toMatchObject({ turns: { ...none, [list]: 2 }, done: { insert: 2 } });
   },
 );
 
@@ -67,12 +69,12 @@ it('hides items for some turns, which can still be read by id', async () => {
   const sandbox = await startDrifting({ ...still, hide: 2, hiddenFor: 3 });
   const before = await whole(sandbox, '/topics?');
   expect((await page(sandbox, '/topics?', 2)).totalCount).toBe(before.length - 2);
-  const hidden = sandbox.drift().hidden.topics;
+  const hidden = (await state(sandbox)).hidden.topics;
   expect(hidden).toHaveLength(2);
   expect([...(await whole(sandbox, '/topics?')), ...hidden].sort()).toEqual([...before].sort());
   for (const id of hidden) expect((await call(sandbox, `/topics/${id}`)).status).toBe(200);
   for (let turn = 2; turn <= 4; turn += 1) await page(sandbox, '/topics?', 2);
-  expect(sandbox.drift().done).toMatchObject({ hide: 8, return: 2 });
+  expect((await state(sandbox)).done).toMatchObject({ hide: 8, return: 2 });
 });
 
 it('moves items to the front, so that a reader sees some of them again', async () => {

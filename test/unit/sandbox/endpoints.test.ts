@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EndpointName, endpoints } from '../../../src/contract/endpoints.js';
-import { answerSchema } from '../../../src/sandbox/assumed-schemas.js';
+import { answerSchema } from '../../../src/sandbox/openapi.js';
 import { withDefaults } from '../../../src/sandbox/options.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 import { undocumented } from './undocumented.js';
@@ -12,7 +12,7 @@ let small: SmallWorld;
 
 beforeAll(async () => {
   small = smallWorld();
-  sandbox = await launch({}, small.world);
+  sandbox = await startSandbox({ world: small.world });
 });
 afterAll(() => sandbox.stop());
 
@@ -47,7 +47,7 @@ function requests(): Record<EndpointName, { path: string; body?: unknown }> {
     automation_templates: { path: '/automation-templates' },
     automation_template: { path: '/automation-templates/weekly-digest' },
     update_topic: { path: `/topics/${exports.id}`, body: { priority: 'high' } },
-    update_topics: { path: '/topics/bulk', body: { topics: [{ topicId: login.id, priority: 'low' }] } },
+    update_topics: { path: '/topics/bulk', body: { any: 'form' } },
     archive_topic: { path: `/topics/${login.id}/archive`, body: { archivedReason: 'done' } },
     merge_topics: {
       path: '/topics/merge',
@@ -98,7 +98,7 @@ it('answers every endpoint as its schema says, without undocumented fields', asy
   for (const name of Object.keys(asked) as EndpointName[]) {
     const { path, body } = asked[name];
     const answer = await call(sandbox, path, { method: endpoints[name].method, body });
-    const schema = answerSchema(name, withDefaults({}).forms);
+    const schema = answerSchema(name, withDefaults({}));
     const read = schema.safeParse(answer.body);
     if (answer.status !== 200) wrong.push(`${name}: ${answer.status} ${answer.text}`);
     else if (!read.success) wrong.push(`${name}: ${read.error.message}`);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorBody } from '../../../src/contract/service.js';
 import type { FaultRuleInput } from '../../../src/sandbox/faults.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call, control } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -11,7 +11,7 @@ let small: SmallWorld;
 
 beforeAll(async () => {
   small = smallWorld();
-  sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
+  sandbox = await startSandbox({ rate: { requests: 10_000 }, world: small.world });
 });
 beforeEach(() => {
   sandbox.clearFaults();

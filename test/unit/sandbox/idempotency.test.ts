@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IdempotencyStore } from '../../../src/sandbox/idempotency.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call, control, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -12,7 +12,7 @@ let serial = 0;
 
 beforeAll(async () => {
   small = smallWorld();
-  sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
+  sandbox = await startSandbox({ rate: { requests: 10_000 }, world: small.world });
 });
 beforeEach(() => {
   sandbox.clearFaults();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -9,7 +9,7 @@ let small: SmallWorld;
 
 async function start(options: SandboxOptions = {}): Promise<void> {
   small = smallWorld();
-  sandbox = await launch(options, small.world);
+  sandbox = await startSandbox({ ...options, world: small.world });
 }
 afterEach(() => sandbox.stop());
 
@@ -24,6 +24,7 @@ describe.each([0, 1] as const)('pages from %i', (base) => {
     expect(first).toMatchObject({ limit: 2, page: base, totalCount: 3 });
     const all = [...(await ids(`/people?page=${base}`)), ...(await ids(`/people?page=${base + 1}`))];
     expect(all).toEqual([...small.world.people.keys()]);
+    expect((await call(sandbox, `/people?page=${base - 1}`)).status).toBe(400);
     expect((await call(sandbox, `/people?page=${base + 2}`)).body).toMatchObject({
       data: [],
       page: base + 2,

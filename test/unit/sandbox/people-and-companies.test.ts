@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { patchPerson } from '../../../src/sandbox/world/changes/index.js';
 import { call } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
@@ -10,7 +10,7 @@ let small: SmallWorld;
 beforeEach(async () => {
   await sandbox?.stop();
   small = smallWorld();
-  sandbox = await launch({}, small.world);
+  sandbox = await startSandbox({ world: small.world });
 });
 afterAll(() => sandbox.stop());
 
@@ -18,50 +18,29 @@ const body = async (path: string) => (await call(sandbox, path)).body;
 const send = async (method: string, path: string, sent: unknown) =>
   (await call(sandbox, path, { method, body: sent })).body;
 
-it('batches continue after an item fails', async () => {
-  const { ada, bob } = small.people;
-  const { acme, globex } = small.companies;
-  const batches: [string, string, object][] = [
-    ['POST', '/people', { people: [{ displayName: 'Eve' }, { isVip: true }] }],
-    ['PATCH', '/people/bulk', { people: [{ personId: ada.id, isVip: false }, { personId: ada.id }] }],
-    ['POST', '/companies', { companies: [{ name: 'Initech' }, { name: 'Copy', domain: 'acme.test' }] }],
-    ['POST', `/companies/${globex.id}/people`, { personIds: [ada.id, '999'] }],
-    [
-      'POST',
-      '/identify',
-      {
-        links: [
-          { personId: bob.id, platform: 'github', platformId: '8' },
-          { platform: 'github', platformId: '9' },
-        ],
-      },
-    ],
-  ];
-  for (const [method, path, sent] of batches) {
-    const { results }: { results: { success: boolean }[] } = await send(method, path, sent);
-    expect([path, ...results.map(({ success }) => success)]).toEqual([path, true, false]);
-  }
-  expect((await body(`/people/${ada.id}`)).company.id).toBe(globex.id);
-  // The one that the client sends.
+it('PATCH /companies/bulk continues after an item fails, and adds connections to the existing ones', async () => {
+  const { acme } = small.companies;
   const wishes = [
     { companyId: acme.id, name: 'Acme Inc', connections: { phone: '1' } },
     { companyId: '999', name: 'Nobody' },
+    { companyId: acme.id },
+    { companyId: acme.id, connections: { twitter: '@acme' } },
   ];
-  expect((await send('PATCH', '/companies/bulk', { companies: wishes })).results).toEqual([
-    {
-      companyId: acme.id,
-      success: true,
-      data: expect.objectContaining({ id: acme.id, name: 'Acme Inc', connections: { phone: '1' } }),
-    },
-    { companyId: '999', success: false, error: expect.any(String) },
+  const failed = { success: false, error: expect.any(String) };
+  const { results } = await send('PATCH', '/companies/bulk', { companies: wishes });
+  expect(results).toEqual([
+    { companyId: acme.id, success: true, data: expect.objectContaining({ id: acme.id, name: 'Acme Inc' }) },
+    { companyId: '999', ...failed },
+    { companyId: acme.id, ...failed },
+    { companyId: acme.id, success: true, data: expect.anything() },
   ]);
-  expect(sandbox.applied()).toMatchObject({ [`company:${acme.id}`]: { name: 1, connections: 1 } });
+  expect(results[3].data.connections).toEqual({ phone: '1', twitter: '@acme' });
+  expect(sandbox.applied()).toEqual({ [`company:${acme.id}`]: { name: 1, connections: 2 } });
 });
 
 it('a merge of people: identities and company move, the source is 404 and names its target', async () => {
   const { ada, bob } = small.people;
-  const merged = await send('POST', '/people/merge', { sourcePersonIds: [ada.id], targetPersonId: bob.id });
-  expect(merged).toEqual({ mergedCount: 1 });
+  sandbox.change({ kind: 'mergePeople', sourceIds: [ada.id], targetId: bob.id });
   expect((await call(sandbox, `/people/${ada.id}`)).status).toBe(404);
   expect(await body(`/people/${bob.id}`)).toMatchObject({ identityCount: 2, company: { name: 'Acme' } });
   const { targetPerson } = (await body(`/people/${ada.id}/history`)).mergedInto;
@@ -69,6 +48,40 @@ it('a merge of people: identities and company move, the source is 404 and names 
   expect((await body(`/people/${bob.id}/history`)).merges).toMatchObject([
     { sourcePersons: [{ id: ada.id, name: 'Ada' }] },
   ]);
+});
+
+it('a merge of topics: the conversations move, the source is 404 and names its target', async () => {
+  const { exports, login } = small.topics;
+  sandbox.change({ kind: 'mergeTopics', sourceIds: [login.id], targetId: exports.id });
+  expect((await call(sandbox, `/topics/${login.id}`)).status).toBe(404);
+  expect((await body(`/topics/${exports.id}/groups`)).data).toHaveLength(3);
+  expect((await body(`/topics/${login.id}/history`)).mergedInto).toMatchObject({
+    mergedAt: expect.any(String),
+    targetTopic: { id: exports.id, title: 'Exports time out' },
+  });
+  expect(await body(`/topics/${exports.id}/history`)).toMatchObject({
+    actions: [],
+    mergedInto: null,
+    merges: [{ sourceTopics: [{ id: login.id, title: 'Login loops' }] }],
+  });
+});
+
+it('writes that no client of ours calls are answered as documented and change nothing', async () => {
+  const { ada, bob } = small.people;
+  const before = JSON.stringify(await body('/people'));
+  const created = await send('POST', '/people', { people: [{ displayName: 'Eve' }, { isVip: true }] });
+  expect(created.results).toMatchObject([
+    { success: true, displayName: 'Eve', data: { id: expect.stringMatching(/^\d+$/), isVip: false } },
+    { success: true, data: { isVip: true } },
+  ]);
+  const merge = { sourcePersonIds: [ada.id, ada.id, bob.id], targetPersonId: bob.id };
+  expect(await send('POST', '/people/merge', merge)).toEqual({ mergedCount: 1 });
+  expect(await send('PATCH', `/people/${ada.id}`, { displayName: 'Other' })).toEqual({});
+  expect(JSON.stringify(await body('/people'))).toBe(before);
+  const nobody = { sourcePersonIds: ['999'], targetPersonId: bob.id };
+  expect((await call(sandbox, '/people/merge', { body: nobody })).status).toBe(404);
+  expect((await call(sandbox, '/people/999', { method: 'PATCH', body: {} })).status).toBe(404);
+  expect(sandbox.stats().writesExecuted).toBe(0);
 });
 
 it('the history of a person leaves out the system by default, and returns 20 records by default and 50 at most', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/options.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { PeakRequests } from '../../../src/sandbox/stats.js';
 import { call, control } from './call-api.js';
 import { smallWorld } from './small-world.js';
@@ -14,7 +14,7 @@ afterEach(async () => {
 
 /** Asks a sandbox with these options; a path may name another key: `svc_jwt /whoami`. */
 async function asking(options: SandboxOptions): Promise<(...paths: string[]) => Promise<number[]>> {
-  const started = await launch(options, smallWorld().world);
+  const started = await startSandbox({ ...options, world: smallWorld().world });
   sandbox = started;
   return async (...paths) => {
     const seen: number[] = [];

@@ -1,5 +1,4 @@
 import {
-  addCompanyPeople,
   addGroup,
   addMessage,
   archiveTopic,
@@ -7,6 +6,7 @@ import {
   createPerson,
   createTopic,
   deleteMessage,
+  employ,
   linkCompanyIdentity,
   linkIdentity,
   migrateTopic,
@@ -45,7 +45,7 @@ export function smallWorld() {
   );
   const bob = createPerson(world, { displayName: 'Bob 🐙', connections: { github: 'bob' } }, colleague);
   const staff = createPerson(world, { displayName: 'Sam Staff', isStaff: true }, colleague);
-  addCompanyPeople(world, acme.id, [ada.id], colleague);
+  employ(world, ada.id, acme.id, colleague);
   const adaSlack = linkIdentity(world, ada.id, account('slack', 'U1', 'ada'), colleague);
   const bobSlack = linkIdentity(world, bob.id, account('slack', 'U2', 'bob'), colleague);
   const staffSlack = linkIdentity(world, staff.id, account('slack', 'U3', 'sam'), colleague);

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { migratedReason, priorities, settableLifecycleStates } from '../../../src/contract/topics.js';
-import { launch, type Sandbox } from '../../../src/sandbox/start.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/start.js';
 import { call, type Reply } from './call-api.js';
 import { type SmallWorld, smallWorld } from './small-world.js';
 
@@ -10,16 +10,12 @@ let small: SmallWorld;
 beforeEach(async () => {
   await sandbox?.stop();
   small = smallWorld();
-  sandbox = await launch({ rate: { requests: 10_000 } }, small.world);
+  sandbox = await startSandbox({ rate: { requests: 10_000 }, world: small.world });
 });
 afterAll(() => sandbox.stop());
 
 function patch(body: unknown, id = small.topics.exports.id): Promise<Reply> {
   return call(sandbox, `/topics/${id}`, { method: 'PATCH', body });
-}
-
-async function history(id = small.topics.exports.id) {
-  return (await call(sandbox, `/topics/${id}/history`)).body;
 }
 
 describe('PATCH /topics/{topicId}', () => {
@@ -72,57 +68,5 @@ describe('a topic that was archived in the migration', () => {
       expect(reply.status).toBe(404);
       expect(reply.body).toMatchObject({ code: 'NOT_FOUND', data: { reason: migratedReason } });
     }
-  });
-});
-
-describe('PATCH /topics/bulk', () => {
-  it('changes the valid items and reports the others', async () => {
-    const { exports, login, migrated } = small.topics;
-    const reply = await call(sandbox, '/topics/bulk', {
-      method: 'PATCH',
-      body: {
-        topics: [
-          { topicId: exports.id, priority: 'high' },
-          { topicId: migrated.id, priority: 'high' },
-          { topicId: 'nowhere', priority: 'high' },
-          { topicId: login.id, keywords: ['x'] },
-          { topicId: login.id, lifecycleState: 'unknown' },
-          { topicId: login.id },
-          { topicId: login.id, lifecycleState: 'completed' },
-        ],
-      },
-    });
-    expect(reply.status).toBe(200);
-    const results: { success: boolean; error?: string }[] = reply.body.results;
-    expect(results.map(({ success }) => success)).toEqual([true, false, false, false, false, false, true]);
-    expect(results.every(({ success, error }) => success === (error === undefined))).toBe(true);
-    expect([exports.priority, login.lifecycleState]).toEqual(['high', 'completed']);
-    expect(sandbox.applied()).toEqual({
-      [`topic:${exports.id}`]: { priority: 1 },
-      [`topic:${login.id}`]: { lifecycleState: 1 },
-    });
-  });
-});
-
-describe('POST /topics/merge', () => {
-  it('moves the conversations, removes the source, and records the merge in both histories', async () => {
-    const { exports, login } = small.topics;
-    const merge = await call(sandbox, '/topics/merge', {
-      body: { sourceTopicIds: [login.id], targetTopicId: exports.id },
-    });
-    expect(merge.body).toEqual({ mergedCount: 1 });
-    expect((await call(sandbox, `/topics/${login.id}`)).status).toBe(404);
-    expect((await call(sandbox, `/topics/${exports.id}/groups`)).body.data).toHaveLength(3);
-    expect(await history(login.id)).toMatchObject({
-      mergedInto: {
-        mergedAt: expect.any(String),
-        targetTopic: { id: exports.id, title: 'Exports time out' },
-      },
-    });
-    expect(await history()).toMatchObject({
-      actions: [],
-      mergedInto: null,
-      merges: [{ sourceTopics: [{ id: login.id, title: 'Login loops' }] }],
-    });
   });
 });

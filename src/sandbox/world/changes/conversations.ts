@@ -1,21 +1,13 @@
 import { getOrThrow, newId, randomForWrite, tick } from '../history.js';
-import {
-  indexGroup,
-  indexMessage,
-  invalidateMessage,
-  invalidateTopic,
-  unindexGroup,
-  unindexMessage,
-} from '../indexes.js';
-import { messageUrl } from '../organization.js';
-import { accountId, sourceNamed } from '../sources.js';
-import type { StoredGroup, StoredMessage, World } from '../types.js';
+import { accountId, messageUrl, sourceNamed } from '../organization.js';
+import type { Random } from '../random.js';
+import type { StoredAuthor, StoredChannel, StoredGroup, StoredMessage, World } from '../types.js';
 
-export interface NewGroup {
-  channelId: string;
-  topicId?: string | null | undefined;
-  title?: string | null | undefined;
-  similarityAtAssignment?: number | null | undefined;
+interface NewGroup {
+  readonly channelId: string;
+  readonly topicId?: string | null | undefined;
+  readonly title?: string | null | undefined;
+  readonly similarityAtAssignment?: number | null | undefined;
 }
 
 /** Adds a conversation without messages. This sets the `updatedAt` of its topic. */
@@ -35,7 +27,6 @@ export function addGroup(world: World, fields: NewGroup): StoredGroup {
   world.groups.set(group.id, group);
   topic?.groupIds.push(group.id);
   touch(world, group);
-  indexGroup(world, group);
   return group;
 }
 
@@ -44,29 +35,23 @@ export function assignGroup(world: World, groupId: string, topicId: string | nul
   const group = getOrThrow(world.groups, 'group', groupId);
   if (group.topicId === topicId) return;
   const next = topicId === null ? undefined : getOrThrow(world.topics, 'topic', topicId);
-  const before = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  const before = world.topics.get(group.topicId ?? '');
   tick(world);
-  if (before !== undefined) {
-    before.groupIds = before.groupIds.filter((id) => id !== groupId);
-    before.updatedAt = world.now;
-    invalidateTopic(world, before.id);
-  }
+  touch(world, group);
+  if (before !== undefined) before.groupIds = before.groupIds.filter((id) => id !== groupId);
   group.topicId = topicId;
-  if (next === undefined) return;
-  next.groupIds.push(groupId);
-  next.updatedAt = world.now;
-  invalidateTopic(world, next.id);
+  next?.groupIds.push(groupId);
+  touch(world, group);
 }
 
-export interface NewMessage {
-  groupId: string;
-  authorId: string;
-  content: string;
-  isInternal?: boolean | undefined;
-  replyToId?: string | null | undefined;
-  threadId?: string | null | undefined;
-  title?: string | null | undefined;
-  metadata?: Record<string, unknown> | null | undefined;
+interface NewMessage {
+  readonly groupId: string;
+  readonly authorId: string;
+  readonly content: string;
+  readonly isInternal?: boolean | undefined;
+  readonly replyToId?: string | null | undefined;
+  readonly threadId?: string | null | undefined;
+  readonly title?: string | null | undefined;
 }
 
 /** Adds a message now, at the end of its conversation. */
@@ -78,33 +63,50 @@ export function addMessage(world: World, fields: NewMessage): StoredMessage {
   if (fields.threadId != null) getOrThrow(world.messages, 'message', fields.threadId);
   const createdAt = tick(world);
   const random = randomForWrite(world, 'message');
-  const source = sourceNamed(author.sourceName);
-  const sourceMessageId = accountId(random, author.sourceName);
   const message: StoredMessage = {
-    id: random.uuid(),
-    groupId: group.id,
-    authorId: author.id,
-    content: fields.content,
+    ...blankMessage(random, group.id, author, channel),
     createdAt,
-    editedAt: null,
-    deletedAt: null,
+    content: fields.content,
     isInternal: fields.isInternal ?? false,
-    metadata: fields.metadata ?? null,
     replyToId: fields.replyToId ?? null,
     threadId: fields.threadId ?? null,
-    sourceMessageId,
-    sourceMessageType: source.messageType,
-    sourceName: source.name,
-    sourceUrl: messageUrl(source, channel, sourceMessageId),
     title: fields.title ?? null,
-    quoteHighlights: [],
-    reactions: [],
   };
   world.messages.set(message.id, message);
   group.messageIds.push(message.id);
   touch(world, group);
-  indexMessage(world, message);
   return message;
+}
+
+/** A message without content, of an account that may be in another source than the channel. */
+export function blankMessage(
+  random: Random,
+  groupId: string,
+  author: StoredAuthor,
+  channel: StoredChannel,
+): StoredMessage {
+  const source = sourceNamed(author.sourceName);
+  const sourceMessageId = accountId(random, source.name);
+  return {
+    id: random.uuid(),
+    groupId,
+    authorId: author.id,
+    content: '',
+    createdAt: 0,
+    editedAt: null,
+    deletedAt: null,
+    isInternal: false,
+    metadata: null,
+    replyToId: null,
+    threadId: null,
+    sourceMessageId,
+    sourceMessageType: source.messageType,
+    sourceName: source.name,
+    sourceUrl: messageUrl(source.name, channel, sourceMessageId),
+    title: null,
+    quoteHighlights: [],
+    reactions: [],
+  };
 }
 
 /** Replaces the text of a message. Only the `updatedAt` of its topic shows it; people and companies show nothing. */
@@ -122,7 +124,6 @@ export function deleteMessage(world: World, id: string): StoredMessage {
   if (message.deletedAt !== null) return message;
   message.deletedAt = tick(world);
   touch(world, getOrThrow(world.groups, 'group', message.groupId));
-  invalidateMessage(world, message);
   return message;
 }
 
@@ -141,12 +142,10 @@ export function removeMessage(world: World, id: string): void {
     if (other.threadId === id) other.threadId = null;
   }
   touch(world, group);
-  unindexMessage(world, message);
   if (group.messageIds.length > 0) return;
-  const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  const topic = world.topics.get(group.topicId ?? '');
   if (topic !== undefined) topic.groupIds = topic.groupIds.filter((other) => other !== group.id);
   world.groups.delete(group.id);
-  unindexGroup(world, group);
 }
 
 /** Adds a reaction to a message; the same reaction again increases its count. */
@@ -166,6 +165,6 @@ export function react(
 
 /** Any change in a conversation sets the `updatedAt` of its topic. */
 function touch(world: World, group: StoredGroup): void {
-  const topic = group.topicId === null ? undefined : world.topics.get(group.topicId);
+  const topic = world.topics.get(group.topicId ?? '');
   if (topic !== undefined) topic.updatedAt = world.now;
 }

@@ -1,7 +1,7 @@
 /**
  * Every change of the sandbox's organization, by request or as time passes. Each change happens one millisecond after the
- * last (`world.now`), records history as the service would, sets `updatedAt`, and drops exactly the derived numbers that
- * it affects. It throws an `UnknownEntityError` for an entity that does not exist.
+ * last (`world.now`), records history as the service would, and sets `updatedAt`. It throws an `UnknownEntityError` for an
+ * entity that does not exist.
  */
 
 export { type Actor, agentActor, UnknownEntityError } from '../history.js';

@@ -2,39 +2,29 @@ import {
   type Actor,
   assignChanged,
   getOrThrow,
-  historyOf,
+  merge,
   newId,
   record,
-  recordMerge,
+  recordCreation,
   systemActor,
   tick,
 } from '../history.js';
-import { invalidateTopic } from '../indexes.js';
-import type { Priority, StoredMerge, StoredTopic, World } from '../types.js';
+import type { StoredMerge, StoredTopic, World } from '../types.js';
 
-/** The fields of a topic that can change. A client may set the first two; the service's own agent sets the others. */
-export interface TopicPatch {
-  priority?: Priority | undefined;
-  lifecycleState?: string | null | undefined;
-  priorityReasoning?: string | null | undefined;
-  lifecycleStateConfidence?: number | null | undefined;
-  title?: string | undefined;
-  summary?: string | undefined;
-  keywords?: string[] | undefined;
-  issueType?: string | null | undefined;
-  linkedTicket?: StoredTopic['linkedTicket'] | undefined;
-}
+type Fields = Omit<StoredTopic, 'id' | 'createdAt' | 'updatedAt' | 'groupIds'>;
+
+/** The fields of a topic to change. A client may set `priority` and `lifecycleState`; the service sets the others. */
+type TopicPatch = { [K in keyof Fields]?: Fields[K] | undefined };
 
 /** The fields of a new topic that have no default. */
-export type NewTopic = Pick<StoredTopic, 'title' | 'summary' | 'issueType' | 'keywords'> &
-  Partial<Omit<StoredTopic, 'id' | 'createdAt' | 'updatedAt' | 'groupIds'>>;
+type NewTopic = Pick<Fields, 'title' | 'summary' | 'issueType' | 'keywords'> & Partial<Fields>;
 
 /** Adds a topic with no conversations yet; records its INSERT. */
 export function createTopic(world: World, fields: NewTopic, actor: Actor): StoredTopic {
   const at = tick(world);
   const topic = blankTopic(newId(world, 'topic'), fields, at);
   world.topics.set(topic.id, topic);
-  recordCreation(world, topic, actor);
+  recordCreation(world, 'topic', topic, actor);
   return topic;
 }
 
@@ -62,12 +52,6 @@ export function blankTopic(id: string, fields: NewTopic, at: number): StoredTopi
   };
 }
 
-/** The INSERT of a topic that is in the world. */
-export function recordCreation(world: World, topic: StoredTopic, actor: Actor): void {
-  const { title, issueType, priority, lifecycleState } = topic;
-  record(world, 'topic', topic.id, 'INSERT', { title, issueType, priority, lifecycleState }, null, actor);
-}
-
 /**
  * Sets fields of a topic and records what changed. A priority set by a user loses its reasoning ("null when
  * the priority was set manually", Topic), and a lifecycle state set by a user loses its confidence
@@ -93,21 +77,15 @@ export function archiveTopic(
 ): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   if (topic.archivedAt !== null) {
-    if (typeof reason === 'string') change(world, topic, { archivedReason: reason }, actor);
+    change(world, topic, { archivedReason: reason ?? undefined }, actor);
     return topic;
   }
-  change(
-    world,
-    topic,
-    {
-      // Superseded is terminal (States).
-      graphStatus: topic.graphStatus === 'superseded' ? 'superseded' : 'archived',
-      archivedAt: world.now + 1,
-      archivedByUserId: actor.userId,
-      archivedReason: reason ?? null,
-    },
-    actor,
-  );
+  const archive = {
+    archivedAt: world.now + 1,
+    archivedByUserId: actor.userId,
+    archivedReason: reason ?? null,
+  };
+  change(world, topic, { graphStatus: unlessSuperseded(topic, 'archived'), ...archive }, actor);
   return topic;
 }
 
@@ -115,14 +93,14 @@ export function archiveTopic(
 export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   if (topic.archivedAt === null) return topic;
-  const graphStatus = topic.graphStatus === 'superseded' ? 'superseded' : 'active';
-  change(
-    world,
-    topic,
-    { graphStatus, archivedAt: null, archivedByUserId: null, archivedReason: null },
-    actor,
-  );
+  const archive = { archivedAt: null, archivedByUserId: null, archivedReason: null };
+  change(world, topic, { graphStatus: unlessSuperseded(topic, 'active'), ...archive }, actor);
   return topic;
+}
+
+/** Superseded is terminal (States). */
+function unlessSuperseded(topic: StoredTopic, status: 'active' | 'archived'): StoredTopic['graphStatus'] {
+  return topic.graphStatus === 'superseded' ? 'superseded' : status;
 }
 
 /**
@@ -131,7 +109,7 @@ export function unarchiveTopic(world: World, id: string, actor: Actor): StoredTo
  */
 export function supersedeTopic(world: World, id: string, successorId: string | null): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
-  if (successorId !== null) getOrThrow(world.topics, 'topic', successorId);
+  const successor = successorId === null ? null : getOrThrow(world.topics, 'topic', successorId);
   if (topic.graphStatus === 'superseded' || successorId === id) return topic;
   change(
     world,
@@ -139,33 +117,22 @@ export function supersedeTopic(world: World, id: string, successorId: string | n
     { graphStatus: 'superseded', supersededAt: world.now + 1, successorTopicId: successorId },
     systemActor,
   );
-  moveGroups(world, topic, successorId);
+  moveGroups(world, topic, successor);
   return topic;
 }
 
 /** Archives a topic in the v1 to v2 migration: it stays listed, and is 404 by id with a reason of its own. */
 export function migrateTopic(world: World, id: string): StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
-  const archivedAt = world.now + 1;
-  change(
-    world,
-    topic,
-    {
-      migrated: true,
-      isV2: false,
-      graphStatus: 'archived',
-      archivedAt,
-      archivedReason: 'v1 to v2 migration',
-    },
-    systemActor,
-  );
+  const archive = { archivedAt: world.now + 1, archivedReason: 'v1 to v2 migration' };
+  change(world, topic, { migrated: true, isV2: false, graphStatus: 'archived', ...archive }, systemActor);
   return topic;
 }
 
 /**
  * Merges topics into another. The sources' conversations move; the sources are no longer listed and are 404 by id; the
  * merge is recorded, so that the target's `merges` names them. Topics that a source superseded get the target as their
- * successor. A target among the sources is ignored.
+ * successor.
  */
 export function mergeTopics(
   world: World,
@@ -173,68 +140,46 @@ export function mergeTopics(
   targetId: string,
   actor: Actor,
 ): StoredMerge {
-  const target = getOrThrow(world.topics, 'topic', targetId);
-  const sources = [...new Set(sourceIds)]
-    .filter((id) => id !== targetId)
-    .map((id) => getOrThrow(world.topics, 'topic', id));
-  target.updatedAt = tick(world);
-  const gone = new Set(sources.map((source) => source.id));
-  for (const source of sources) {
-    moveGroups(world, source, targetId);
-    world.topics.delete(source.id);
-    invalidateTopic(world, source.id);
-  }
-  redirectSuccessors(world, gone, targetId);
-  const named = sources.map((source) => ({ id: source.id, name: source.title }));
-  return recordMerge(world, 'topic', named, targetId, actor);
+  const merged = merge(world, 'topic', world.topics, sourceIds, targetId, actor, (source, target) => {
+    moveGroups(world, source, target);
+    return source.title;
+  });
+  getOrThrow(world.topics, 'topic', targetId).updatedAt = world.now;
+  redirectSuccessors(world, new Set(merged.sources.map(({ id }) => id)), targetId);
+  return merged;
 }
 
-/** What `restoreTopic` needs to bring a deleted topic back. */
-export interface RemovedTopic {
-  readonly topic: StoredTopic;
-  readonly groupIds: readonly string[];
-}
-
-/** Deletes a topic: not listed, 404 by id, and its conversations have no topic. */
-export function deleteTopic(world: World, id: string, actor: Actor): RemovedTopic {
+/**
+ * Deletes a topic: not listed, 404 by id, and its conversations have no topic. Returns what restores it, with those of its
+ * conversations that have no other topic by then.
+ */
+export function deleteTopic(world: World, id: string, actor: Actor): (actor: Actor) => StoredTopic {
   const topic = getOrThrow(world.topics, 'topic', id);
   tick(world);
-  const removed = { topic, groupIds: [...topic.groupIds] };
+  const { groupIds } = topic;
   moveGroups(world, topic, null);
   world.topics.delete(id);
-  invalidateTopic(world, id);
   redirectSuccessors(world, new Set([id]), null);
   record(world, 'topic', id, 'DELETE', {}, { title: topic.title }, actor);
-  return removed;
-}
-
-/** Restores a deleted topic, with those of its conversations that have no other topic. */
-export function restoreTopic(world: World, removed: RemovedTopic, actor: Actor): StoredTopic {
-  const { topic } = removed;
-  topic.updatedAt = tick(world);
-  // The successor may be gone by now.
-  if (topic.successorTopicId !== null && !world.topics.has(topic.successorTopicId))
-    topic.successorTopicId = null;
-  world.topics.set(topic.id, topic);
-  for (const groupId of removed.groupIds) {
-    const group = world.groups.get(groupId);
-    if (group?.topicId !== null || topic.groupIds.includes(groupId)) continue;
-    group.topicId = topic.id;
-    topic.groupIds.push(groupId);
-  }
-  const created = historyOf(world, 'topic', topic.id).length === 0;
-  record(world, 'topic', topic.id, created ? 'INSERT' : 'UPDATE', { restored: true }, null, actor);
-  return topic;
+  return (restorer) => {
+    topic.updatedAt = tick(world);
+    // The successor may be gone by now.
+    if (!world.topics.has(topic.successorTopicId ?? '')) topic.successorTopicId = null;
+    world.topics.set(id, topic);
+    for (const groupId of groupIds) {
+      const group = world.groups.get(groupId);
+      if (group?.topicId !== null) continue;
+      group.topicId = id;
+      topic.groupIds.push(groupId);
+    }
+    record(world, 'topic', id, 'UPDATE', { restored: true }, null, restorer);
+    return topic;
+  };
 }
 
 /** Sets the fields that differ, at a new moment, and records them with times as the API writes them. */
-function change(
-  world: World,
-  topic: StoredTopic,
-  wanted: Partial<StoredTopic> | TopicPatch,
-  actor: Actor,
-): void {
-  const done = assignChanged(topic, wanted as Partial<StoredTopic>);
+function change(world: World, topic: StoredTopic, wanted: TopicPatch, actor: Actor): void {
+  const done = assignChanged(topic, wanted);
   if (done === undefined) return;
   topic.updatedAt = tick(world);
   record(world, 'topic', topic.id, 'UPDATE', withIsoTimes(done.changes), withIsoTimes(done.previous), actor);
@@ -248,18 +193,13 @@ function withIsoTimes(values: Record<string, unknown>): Record<string, unknown> 
   );
 }
 
-function moveGroups(world: World, from: StoredTopic, toId: string | null): void {
-  const to = toId === null ? undefined : getOrThrow(world.topics, 'topic', toId);
+function moveGroups(world: World, from: StoredTopic, to: StoredTopic | null): void {
   for (const groupId of from.groupIds) {
-    const group = getOrThrow(world.groups, 'group', groupId);
-    group.topicId = toId;
+    getOrThrow(world.groups, 'group', groupId).topicId = to?.id ?? null;
     to?.groupIds.push(groupId);
   }
   from.groupIds = [];
-  invalidateTopic(world, from.id);
-  if (to === undefined) return;
-  to.updatedAt = world.now;
-  invalidateTopic(world, to.id);
+  if (to !== null) to.updatedAt = world.now;
 }
 
 function redirectSuccessors(world: World, gone: ReadonlySet<string>, to: string | null): void {

@@ -1,87 +1,73 @@
-import type { Actor } from '../history.js';
 import { Random } from '../random.js';
 import { busyMoment, dayMs } from '../time.js';
 import type { DayShape, World } from '../types.js';
 
+const counted = [
+  // Topics that got new messages, new topics not included.
+  'activeTopics',
+  'messages',
+  'newTopics',
+  'newPeople',
+  'edits',
+  'deletions',
+  'reactions',
+  'topicMerges',
+  'personMerges',
+  'companyMerges',
+  'archives',
+  'unarchives',
+  'superseded',
+  'priorityChanges',
+  'lifecycleChanges',
+  'stories',
+] as const;
+
 /** How often each kind of change happened. */
-export interface DayCounts {
-  /** Topics that got new messages, new topics not included. */
-  activeTopics: number;
-  messages: number;
-  newTopics: number;
-  newPeople: number;
-  edits: number;
-  deletions: number;
-  reactions: number;
-  topicMerges: number;
-  personMerges: number;
-  companyMerges: number;
-  archives: number;
-  unarchives: number;
-  superseded: number;
-  priorityChanges: number;
-  lifecycleChanges: number;
-  stories: number;
-}
-
-/** A day that is being planned. */
-export interface Day {
-  readonly world: World;
-  readonly shape: DayShape;
-  readonly counts: DayCounts;
-  /** The random stream for one purpose of this day, so that more of one change does not affect the others. */
-  random(purpose: string): Random;
-  /** Schedules a change at `at`, which is moved into the day if it lies outside. */
-  schedule(at: number, change: () => void): void;
-  /** A random moment of the day, mostly in office hours. */
-  moment(random: Random): number;
-}
-
-/** Starts the day after the world's present. `run` makes the scheduled changes in order and moves the present. */
-export function startDay(world: World, shape: DayShape, counts: DayCounts): Day & { run(): void } {
-  const from = world.now;
-  const number = Math.floor(from / dayMs);
-  const planned: { at: number; order: number; change: () => void }[] = [];
-  return {
-    world,
-    shape,
-    counts,
-    random: (purpose) => new Random(world.seed, 'day', number, purpose),
-    schedule(at, change) {
-      planned.push({ at: Math.min(from + dayMs - 1, Math.max(from, at)), order: planned.length, change });
-    },
-    moment: (random) => busyMoment(random, from, from + dayMs - 1),
-    run() {
-      planned.sort((a, b) => a.at - b.at || a.order - b.order);
-      for (const { at, change } of planned) {
-        world.now = Math.max(world.now, at);
-        change();
-      }
-      world.now = Math.max(world.now, from + dayMs);
-    },
-  };
-}
+export type DayCounts = Record<(typeof counted)[number], number>;
 
 /** Counts of a day on which nothing happened. */
 export function zeroCounts(): DayCounts {
-  return {
-    activeTopics: 0,
-    messages: 0,
-    newTopics: 0,
-    newPeople: 0,
-    edits: 0,
-    deletions: 0,
-    reactions: 0,
-    topicMerges: 0,
-    personMerges: 0,
-    companyMerges: 0,
-    archives: 0,
-    unarchives: 0,
-    superseded: 0,
-    priorityChanges: 0,
-    lifecycleChanges: 0,
-    stories: 0,
-  };
+  return Object.fromEntries(counted.map((name) => [name, 0])) as DayCounts;
+}
+
+/** The day after the world's present: changes are scheduled, then made in the order of time. */
+export class Day {
+  readonly #from: number;
+  readonly #planned: { at: number; order: number; change: () => void }[] = [];
+
+  constructor(
+    readonly world: World,
+    readonly shape: DayShape,
+    readonly counts: DayCounts,
+  ) {
+    this.#from = world.now;
+  }
+
+  /** The random stream for one purpose of this day, so that more of one change does not affect the others. */
+  random(purpose: string): Random {
+    return new Random(this.world.seed, 'day', Math.floor(this.#from / dayMs), purpose);
+  }
+
+  /** Schedules a change at `at`, which is moved into the day if it lies outside. */
+  schedule(at: number, change: () => void): void {
+    const inside = Math.min(this.#from + dayMs - 1, Math.max(this.#from, at));
+    this.#planned.push({ at: inside, order: this.#planned.length, change });
+  }
+
+  /** A random moment of the day, mostly in office hours. */
+  moment(random: Random): number {
+    return busyMoment(random, this.#from, this.#from + dayMs - 1);
+  }
+
+  /** Makes the scheduled changes, and moves the present to the end of the day. */
+  run(): void {
+    this.#planned.sort((a, b) => a.at - b.at || a.order - b.order);
+    for (const { at, change } of this.#planned) {
+      this.world.now = Math.max(this.world.now, at);
+      change();
+    }
+    this.world.now = Math.max(this.world.now, this.#from + dayMs);
+  }
 }
 
 /** `share` of `base` as a whole number; a fraction is rounded up or down at random. */
@@ -89,10 +75,4 @@ export function roundShare(random: Random, share: number, base: number): number 
   const wanted = share * base;
   const whole = Math.floor(wanted + 1e-9);
   return wanted - whole > 1e-9 && random.chance(wanted - whole) ? whole + 1 : whole;
-}
-
-/** A random member as the actor. */
-export function randomMember(world: World, random: Random): Actor {
-  const members = [...world.members.keys()];
-  return { by: 'user', userId: members.length === 0 ? null : random.pick(members) };
 }

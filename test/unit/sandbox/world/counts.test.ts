@@ -5,10 +5,8 @@ import { advance } from '../../../../src/sandbox/world/advance.js';
 import {
   channelCounts,
   companyCounts,
-  groupIdsOfCompany,
-  groupIdsOfPerson,
+  peopleOfCompany,
   personCounts,
-  personIdsOfCompany,
   topicCounts,
 } from '../../../../src/sandbox/world/counts.js';
 import { generate } from '../../../../src/sandbox/world/generate.js';
@@ -25,12 +23,11 @@ const made = generate(smallSizes);
 function allNumbers(world: World) {
   return {
     topics: [...world.topics.keys()].map((id) => [id, topicCounts(world, id)]),
-    people: [...world.people.keys()].map((id) => [id, personCounts(world, id), groupIdsOfPerson(world, id)]),
+    people: [...world.people.keys()].map((id) => [id, personCounts(world, id)]),
     companies: [...world.companies.keys()].map((id) => [
       id,
       companyCounts(world, id),
-      groupIdsOfCompany(world, id),
-      personIdsOfCompany(world, id).sort(),
+      peopleOfCompany(world, id).map((person) => person.id),
     ]),
     channels: [...world.channels.keys()].map((id) => [id, channelCounts(world, id)]),
   };
@@ -95,7 +92,7 @@ describe('derived numbers', () => {
       const counts = personCounts(made, id);
       expect(counts.messageCount).toBe(mine.length);
       expect(counts.lastSeenAt).toBe(mine.length === 0 ? null : Math.max(...mine.map((m) => m.createdAt)));
-      expect(counts.conversationCount).toBe(
+      expect(counts.groupIds.length).toBe(
         new Set(messages.filter((m) => personOf(m) === person).map((m) => m.groupId)).size,
       );
       expect(counts.sourceStats.reduce((sum, stat) => sum + stat.messageCount, 0)).toBe(mine.length);
@@ -103,7 +100,7 @@ describe('derived numbers', () => {
     for (const id of made.companies.keys()) {
       const mine = live((m) => personOf(m)?.companyId === id);
       expect(companyCounts(made, id).messageCount).toBe(mine.length);
-      expect(companyCounts(made, id).personCount).toBe(
+      expect(peopleOfCompany(made, id).length).toBe(
         [...made.people.values()].filter((p) => p.companyId === id).length,
       );
     }

@@ -1,0 +1,99 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { HttpError, invalid } from '../errors.js';
+import { iso } from '../wire/renderer.js';
+import { answer, type Handlers, requireCompany, requirePerson, requireTopic } from './call.js';
+
+/**
+ * Writes that no client of ours calls. Each is checked as the document says and answered as it shows, with an empty object
+ * where it shows nothing; none of them changes the organization.
+ */
+export const plainWrites: Pick<
+  Handlers,
+  | 'update_topics'
+  | 'merge_topics'
+  | 'archive_topic'
+  | 'create_companies'
+  | 'merge_companies'
+  | 'update_company'
+  | 'add_company_people'
+  | 'create_people'
+  | 'update_people'
+  | 'merge_people'
+  | 'update_person'
+  | 'identify'
+  | 'create_automation'
+> = {
+  update_topics: () => answer({}),
+  merge_topics: () => answer({}),
+  archive_topic: ({ params, world }) => {
+    requireTopic(world, params.topicId);
+    return answer({});
+  },
+
+  create_companies: () => answer({}),
+  merge_companies: () => answer({}),
+  update_company: ({ params, world }) => {
+    requireCompany(world, params.companyId);
+    return answer({});
+  },
+  add_company_people: ({ params, world }) => {
+    requireCompany(world, params.companyId);
+    return answer({});
+  },
+
+  create_people: ({ body }) => {
+    const results = body.people.map((person) => {
+      const { avatarUrl, connections = {}, description, displayName, isVip = false, primaryEmail } = person;
+      const data = { avatarUrl, connections, description, displayName, isVip, primaryEmail };
+      const id = String(randomInt(1_000_000, 1_000_000_000));
+      return { success: true, displayName, data: { ...data, id } };
+    });
+    return answer({ results });
+  },
+  update_people: () => answer({}),
+  merge_people: ({ body, world }) => {
+    const sources = new Set(body.sourcePersonIds);
+    for (const id of [...sources, body.targetPersonId]) requirePerson(world, id);
+    sources.delete(body.targetPersonId);
+    return answer({ mergedCount: sources.size });
+  },
+  update_person: ({ params, world }) => {
+    requirePerson(world, params.personId);
+    return answer({});
+  },
+
+  identify: () => answer({}),
+
+  create_automation: ({ body, principal, world }) => {
+    if (principal.key.kind === 'jwt')
+      throw new HttpError(403, 'This endpoint accepts organization API keys only, not a service JWT');
+    const { sourceName, sourceChannelId, ...given } = body;
+    const { schedule } = body;
+    if ('at' in schedule && !z.iso.datetime({ offset: true }).safeParse(schedule.at).success)
+      throw invalid(`schedule.at: ${schedule.at} is not a date-time`);
+    const enabled = given.enabled ?? true;
+    // Without a channel, the output goes to the organization's saved default destination.
+    const output =
+      sourceName === undefined || sourceChannelId === undefined
+        ? { channel: 'slack', destinations: null, mode: 'any-internal' }
+        : { channel: sourceName, destinations: [sourceChannelId], mode: 'specific' };
+    return answer({
+      id: randomUUID(),
+      modelLevel: 'med',
+      capabilityMode: 'all',
+      allowedCapabilities: null,
+      templateSlug: null,
+      ...given,
+      enabled,
+      status: enabled ? 'healthy' : 'paused',
+      outputChannels: [output],
+      createdAt: iso(world.now),
+      updatedAt: iso(world.now),
+      lastAttemptAt: null,
+      lastRunAt: null,
+      nextRunAt: null,
+      lastErrorMessage: null,
+    });
+  },
+};
