@@ -284,31 +284,6 @@ test('a row group has 8 MB of long texts: in the live file, in the published one
   await again.close();
 });
 
-test('a copy has each large kind of documents together, in the order in which they were stored', async () => {
-  const dir = await ready();
-  const warehouse = await open(dir);
-  await warehouse.run(
-    `INSERT INTO raw.documents BY NAME
-       SELECT CASE WHEN i % 500 = 0 THEN 'topics' WHEN i % 2 = 0 THEN 'messages' ELSE 'topic_groups' END AS endpoint, i::VARCHAR AS id, '{}' AS body,
-              '' AS body_hash, TIMESTAMPTZ '2026-01-01' AS fetched_at, i AS answer_no, 'r' AS run_id
-         FROM range(220000) t(i)`,
-  );
-  await warehouse.close({ compactWhen: anyway });
-  const again = await open(dir);
-  const found = await again.all(
-    `SELECT endpoint, count(*) AS n, max(rowid) - min(rowid) + 1 AS room,
-            bool_and(in_order) AS in_order FROM (
-       SELECT endpoint, rowid, coalesce(lag(answer_no) OVER (PARTITION BY endpoint ORDER BY rowid) < answer_no, true) AS in_order
-         FROM raw.documents) GROUP BY endpoint ORDER BY endpoint`,
-  );
-  expect(found).toEqual([
-    { endpoint: 'messages', n: 109_560, room: 109_560, in_order: true },
-    { endpoint: 'topic_groups', n: 110_000, room: 110_000, in_order: true },
-    { endpoint: 'topics', n: 440, room: 440, in_order: true },
-  ]);
-  await again.close();
-});
-
 test('texts are compressed in a copy, although one in a hundred is too long for that', async () => {
   const dir = await ready();
   const warehouse = await open(dir);
