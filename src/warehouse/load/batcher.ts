@@ -164,13 +164,18 @@ export class Batcher {
     this.#requests = [];
   }
 
-  /** The next parts in order until the batch is full; the rest is for the one after. */
+  /**
+   * The next parts in order that fit, or a first one that does not; the rest is for the one after. What follows the last part
+   * of a large answer is itself a part that fills a batch: taken together, no batch of a long list ever ended with an answer,
+   * and nothing could be merged before its end.
+   */
   #take(): Batch {
     let count = 0;
     let taken = nothing;
     for (const { size } of this.#parts) {
-      if (count >= this.#limits.answers || isFull(taken, this.#limits)) break;
-      taken = plus(taken, size);
+      const together = plus(taken, size);
+      if (count >= this.#limits.answers || (count > 0 && !fits(together, this.#limits))) break;
+      taken = together;
       count += 1;
     }
     const slices = this.#parts.splice(0, count);
@@ -218,6 +223,10 @@ function plus(one: Size, other: Size): Size {
 
 function isFull({ documents, characters }: Size, limits: BatchLimits): boolean {
   return documents >= limits.documents || characters >= limits.megabytes * 1e6;
+}
+
+function fits({ documents, characters }: Size, limits: BatchLimits): boolean {
+  return documents <= limits.documents && characters <= limits.megabytes * 1e6;
 }
 
 /** Splits a part so that none is larger than a batch; the last one has everything but documents. */
