@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { EncryptionKey } from '../base/encryption.js';
 import { collectGarbageWhenTight } from '../base/heap.js';
 import type { Log } from '../base/log.js';
+import { oneAtATime } from '../base/one-at-a-time.js';
 import type { BusinessHours } from './business-hours.js';
 import type { Held } from './forget/apply.js';
 import { stripBatch } from './forget/batch.js';
@@ -107,7 +108,8 @@ export class Warehouse {
   #hasLearned: boolean;
   /** How many sets, and how many characters of documents, were appended since the last merge. */
   #appended = { sets: 0, characters: 0 };
-  #appending: Promise<unknown> = Promise.resolve();
+  /** Appends and merges, which take several transactions, wait for each other. */
+  readonly #inTurn = oneAtATime();
 
   constructor(session: Session, parts: Parts) {
     this.#session = session;
@@ -161,7 +163,7 @@ export class Warehouse {
       await this.transaction((tx) => storeFingerprints(tx, forgotten.salt, learned, learnedMark));
     }
     this.#isCompact = false;
-    await this.#oneByOne(async () => {
+    await this.#inTurn(async () => {
       await this.#repeatably(() => append(this.#session, stripped, answersBefore, this.#appended.sets));
       this.#appended.sets += batch.sets.length;
       for (const { body } of batch.documents) {
@@ -185,7 +187,7 @@ export class Warehouse {
   async merge(): Promise<Merged | null> {
     const { models, columns } = this.#parts;
     let characters = 0;
-    const merged = await this.#oneByOne(async () => {
+    const merged = await this.#inTurn(async () => {
       const done = await merge(this.#session, models, columns, () => this.#relieve());
       characters = this.#appended.characters;
       this.#appended = { sets: 0, characters: 0 };
@@ -388,13 +390,6 @@ export class Warehouse {
         release();
       }
     }
-  }
-
-  /** Appends and merges, which take several transactions, wait for each other. */
-  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#appending.then(work);
-    this.#appending = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Work that may be done twice. When it needs more memory, it gets more. */

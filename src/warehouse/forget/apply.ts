@@ -114,7 +114,7 @@ export async function replaceDocuments(
     const scopes = scopesSql(model);
     await tx.run(`DELETE FROM ${table} WHERE ${identifier(model.scope.column)} IN (${scopes})`);
     const stored = `${storedDocuments(model)} AND ${model.scope.document} IN (${scopes})`;
-    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored, 'few')}`);
+    await tx.run(`INSERT INTO ${table} BY NAME ${projection(model, stored)}`);
   }
   for (const model of models.derived) {
     // A table of very many rows has only ids, and is refreshed when the warehouse is published.

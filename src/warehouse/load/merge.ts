@@ -52,19 +52,10 @@ export async function merge(
 const appended = ['batches', 'documents', 'removed', 'sets', 'members', 'coverage', 'rejections', 'drift'];
 
 /** Otherwise bodies, and 256 KB for each column, would stay in memory until the next merge. */
-const dropTemporary = [
-  ...[
-    'incoming',
-    'unreadable',
-    'outdated',
-    'sets',
-    'set_members',
-    'stored',
-    'writes',
-    'write_bodies',
-    'deletes',
-  ],
-  ...['orphaned_parents', 'kept_documents', 'coverage_now', 'rejections_now', 'drift_now'],
-]
+const dropTemporary = `
+  incoming unreadable outdated sets set_members stored writes write_bodies deletes
+  orphaned_parents kept_documents coverage_now rejections_now drift_now`
+  .trim()
+  .split(/\s+/)
   .map((table) => `DROP TABLE IF EXISTS temp.${table}`)
   .join(';\n');

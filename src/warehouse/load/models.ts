@@ -186,14 +186,12 @@ function headerOf(sql: string): ReadonlyMap<string, string> {
 }
 
 /**
- * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read
- * it several times: a `few` documents are materialized once. For a table, and for all stored documents, it is read
- * again each time, because a copy of every body would cost more.
+ * The model's SELECT over `documents`, a relation with the columns of raw.documents; both as SQL text. Many models read it
+ * several times: it is read again each time, because a copy of every body would cost more.
  */
-export function projection(model: Model, documents: string, extent: 'few' | 'all' = 'all'): string {
+export function projection(model: Model, documents: string): string {
   if (model.from === 'tables') return `SELECT * FROM (\n${model.select}\n)`;
-  const kept = extent === 'few' ? 'MATERIALIZED' : 'NOT MATERIALIZED';
-  return `WITH documents AS ${kept} (${documents}) SELECT * FROM (\n${model.select}\n)`;
+  return `WITH documents AS NOT MATERIALIZED (${documents}) SELECT * FROM (\n${model.select}\n)`;
 }
 
 /** The SELECT of versions over `changed`, rows of the table that has them, as SQL text. */
