@@ -439,7 +439,9 @@ export class Simulation {
     // Sizes and times of files, what the real clock measures and the port are not the program's doing.
     const printed = `${stdout} ${stderr}`
       .replaceAll(/"(bytes|ms)":\s*\d+|127\.0\.0\.1:\d+|(?<=snapshot published )[\dT:.-]+Z/g, '')
-      .replaceAll(this.folder, '');
+      .replaceAll(this.folder, '')
+      // Where this module itself lies, in the stack of an error.
+      .replaceAll(/\.simulation\/\d+/g, '');
     this.#traced(`${code} ${printed}`);
     this.#say(
       `${args.join(' ')} ${JSON.stringify(how)} -> ${code} ${code === 1 ? (stderr + stdout).slice(0, 600) : ''}`,
