@@ -8,6 +8,7 @@ import { Queue, readQueue } from '../push/queue.js';
 import {
   checkPushOptions,
   type PushOptions,
+  type PushParts,
   type PushPreview,
   type PushReport,
   runPush,
@@ -125,7 +126,7 @@ export async function syncAndPush(
       const sync = await runSync(parts, options, observer);
       return together(sync, await pushWithInbox(after, rest(options, sync), observer));
     }
-    const pushed = await pushWithInbox(parts, options, observer);
+    const pushed = await pushWithInbox({ ...parts, isBeforeSync: true }, options, observer);
     const left = pushed.push ? rest(options, pushed.push) : options;
     return together(await runSync(after, left, observer), pushed);
   });
@@ -138,7 +139,7 @@ interface Pushed {
 }
 
 async function pushWithInbox(
-  parts: WorkerParts,
+  parts: WorkerParts & Pick<PushParts, 'isBeforeSync'>,
   options: PushOptions,
   observer: RunObserver,
 ): Promise<Pushed> {

@@ -85,6 +85,8 @@ export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;
   /** The ids of changes that the drop folder put into conflict right before: the report has them. */
   readonly conflicts?: readonly string[];
+  /** Whether a sync follows at once, whose end publishes: a push that has changed nothing then leaves that to it. */
+  readonly isBeforeSync?: boolean;
 };
 
 /**
@@ -104,7 +106,10 @@ export async function runPush(
   const revisions = new Map(queue.all().map(({ id, revision }) => [id, revision]));
   for (const id of parts.conflicts ?? []) revisions.delete(id);
   const touched = () => queue.all().filter(({ id, revision }) => revision !== revisions.get(id));
-  const kind = { command: 'push', publishes: true } as const;
+  const kind = {
+    command: 'push',
+    publishes: () => parts.isBeforeSync !== true || touched().length > 0,
+  } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context: PushContext = {
       ...run,

@@ -20,7 +20,7 @@ export async function runPlan(
   const { config, identity } = parts;
   const selection = selectResources(options.only, parts.resources);
   const uncapped = { stop: options.stop, kill: options.kill };
-  const kind = { command: 'plan', publishes: false } as const;
+  const kind = { command: 'plan', publishes: () => false } as const;
   const { report, error } = await runLifecycle(parts, kind, uncapped, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];

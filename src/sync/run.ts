@@ -29,7 +29,7 @@ export async function runSync(
   observer: RunObserver,
 ): Promise<SyncReport> {
   const selection = selectResources(options.only, parts.resources);
-  const kind = { command: 'sync', publishes: true } as const;
+  const kind = { command: 'sync', publishes: () => true } as const;
   const { report, published } = await runLifecycle(parts, kind, options, observer, (run) => {
     const context = syncContext(run, parts, options);
     const scans: ScanReport[] = [];

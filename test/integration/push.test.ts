@@ -61,7 +61,12 @@ describe('push', () => {
     expect(report.requests.byEndpoint).toEqual({ whoami: 1, topics: 1, update_topic: 6 });
     expect(await differences()).toEqual([]);
     expect((await push(pulling)).report).toMatchObject({ applied: 0, requests: { total: 1 } });
-    expect((await pulling.sync()).code).toBe(0);
+    // A push of nothing leaves publishing to the sync that follows it.
+    const { code: done, report: both } = await pulling.sync(['--push']);
+    expect({ done, both }).toMatchObject({
+      done: 0,
+      both: { push: { published: null }, published: { path: expect.any(String) } },
+    });
     expect(await pulling.differences()).toEqual([]);
   });
 

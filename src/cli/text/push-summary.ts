@@ -55,7 +55,8 @@ function facts(report: PushReport): [string, string][] {
     ['conflict', count(report.conflict)],
     ['failed', count(failed.total)],
     ['left', left.queued + left.sending === 0 ? 'nothing' : leftText(left)],
-    ['published', published === null ? 'nothing' : `${published.path} (${bytes(published.bytes)})`],
+    // Null where nothing has changed, and a sync follows.
+    ['published', published === null ? 'with the sync' : `${published.path} (${bytes(published.bytes)})`],
     ...(result === null ? [] : ([['result', result]] as [string, string][])),
   ];
 }

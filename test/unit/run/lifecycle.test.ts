@@ -54,7 +54,7 @@ class Trial {
     steps: (context: RunContext) => Partial<RunSteps<Pick<RunReport, 'outcome' | 'exitCode'>>>,
     { kind = {}, options = {} }: { kind?: Partial<RunKind>; options?: RunOptions } = {},
   ): Promise<EndedRun<Pick<RunReport, 'outcome' | 'exitCode'>>> {
-    const runKind: RunKind = { command: 'sync', publishes: true, ...kind };
+    const runKind: RunKind = { command: 'sync', publishes: () => true, ...kind };
     return runLifecycle(this.#parts(), runKind, options, silent, (context) => ({
       work: async () => undefined,
       verdict: () => ({ incomplete: false }),
@@ -149,7 +149,9 @@ describe('runLifecycle', () => {
 
   it('a run that does not publish leaves the published file and old records alone', async () => {
     const trial = new Trial();
-    const { published } = await trial.start(() => ({}), { kind: { command: 'plan', publishes: false } });
+    const { published } = await trial.start(() => ({}), {
+      kind: { command: 'plan', publishes: () => false },
+    });
     expect(trial.calls).toEqual(['start', 'append', 'merge', 'finish']);
     expect(published).toBeNull();
   });
