@@ -17,17 +17,13 @@ function simulate(args: readonly string[]): Promise<{ code: number | null; print
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
 }
 
-it.concurrent.each([1, 2, 3, 4])('nights from seed %i', async (seed) => {
-  const { code, printed } = await simulate(['--seed', String(seed), '--nights', '2']);
+it.concurrent('the same seed gives the same requests, answers and results', async () => {
+  // One of its runs meets memory errors, whose stacks are part of what the program prints.
+  const { code, printed } = await simulate(['--seed', '1', '--nights', '3', '--double']);
   expect({ code, printed }).toEqual({
     code: 0,
-    printed: expect.stringMatching(/^seed \d+, 2 nights: [0-9a-f]{16}/),
+    printed: expect.stringMatching(/^seed 1, 3 nights: [0-9a-f]{16}/),
   });
-});
-
-it.concurrent('the same seed gives the same requests, answers and results', async () => {
-  const { code, printed } = await simulate(['--seed', '5', '--nights', '2', '--double']);
-  expect({ code, printed }).toEqual({ code: 0, printed: expect.any(String) });
 });
 
 /** Plans that failed once, by the seed of their organization: SEED-what-was-wrong.json. */
