@@ -149,8 +149,6 @@ interface Ran {
   readonly requests: number;
 }
 
-const run = async (list: Conversations): Promise<Ran> => (await runAll([list]))[0]!;
-
 /** What a run does for companies: their list items are stored, and their conversations are fetched when they are due. */
 async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
   now += 3_600_000;
@@ -325,36 +323,5 @@ describe('conversations that were fetched before', () => {
     for (const list of newest) list.write(4, 10_001, 'own');
     expect(await requests()).toEqual([2, 2, 0]);
     for (const list of lists) expect(await missingFrom(list)).toEqual([]);
-  });
-
-  test('without stored counters the list is read to its end', async () => {
-    const list = listOf(40, 'end');
-    await run(list);
-    await warehouse.run('UPDATE ops.coverage SET counters = NULL');
-    list.write(3, 10_000, 'own');
-    expect((await run(list)).requests).toBe(9);
-  });
-
-  test('a list whose total never agrees is stored, noted, and read whole the next time', async () => {
-    const list = listOf(12, 'end');
-    list.totalOf = (count, request) => count + request;
-    const { context } = await run(list);
-    expect([...context.unsettledConversations]).toEqual([`company_groups ${list.id}`]);
-    expect(await missingFrom(list)).toEqual([]);
-    list.totalOf = (count) => count;
-    // It is covered: nothing is due until something changes.
-    expect((await run(list)).task).toBeUndefined();
-    list.write(11, 10_000, 'own');
-    expect((await run(list)).requests).toBe(3);
-  });
-
-  test('a list without a total takes two readings that agree', async () => {
-    const list = listOf(12, 'end');
-    list.totalOf = () => null;
-    const { context, requests } = await run(list);
-    // Three pages, and one more that has nothing; twice.
-    expect(requests).toBe(8);
-    expect(context.unsettledConversations.size).toBe(0);
-    expect(await missingFrom(list)).toEqual([]);
   });
 });

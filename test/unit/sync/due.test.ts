@@ -65,66 +65,6 @@ function covered(endpoint: ChildName, entityId: string, more: Partial<Coverage>)
 }
 
 describe('due', () => {
-  test("a history: a topic's updatedAt counts, unless it is the time of its last message", async () => {
-    const known = { title: 'a title', updatedAt: '2026-02-01', timeRangeEnd: '2026-01-31' };
-    await load([item('topics', 'same', known)]);
-    const fingerprint = (await fingerprints('topic_history')).get('same') ?? '';
-    const now = {
-      same: known,
-      touched: { ...known, updatedAt: '2026-02-02' },
-      'with a message': { ...known, updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
-      'with a message, touched after it': { ...known, updatedAt: '2026-02-04', timeRangeEnd: '2026-02-03' },
-      'with a message and another title': {
-        ...{ title: 'another', updatedAt: '2026-02-03', timeRangeEnd: '2026-02-03' },
-      },
-    };
-    await load(
-      Object.entries(now).map(([id, said]) => item('topics', id, said)),
-      Object.keys(now).map((id) => covered('topic_history', id, { fingerprint })),
-    );
-    expect(brief(await dueOf('topic_history')).sort()).toEqual([
-      'touched changed',
-      'with a message and another title changed',
-      'with a message, touched after it changed',
-    ]);
-  });
-
-  test('children that were never fetched, changed, or are too old; nothing else', async () => {
-    const topics = ['new', 'same', 'changed', 'old', 'changed and old', 'refused', 'unanswered'];
-    await load(topics.map((id) => item('topics', id, { updatedAt: `of ${id}` })));
-    const fingerprint = await fingerprints('topic');
-    const as = (id: string, more: Partial<Coverage> = {}) =>
-      covered('topic', id, { fingerprint: fingerprint.get(id) ?? '', ...more });
-    await load(
-      [],
-      [
-        as('same'),
-        as('changed', { fingerprint: 'another' }),
-        as('old', { fetchedAt: daysAgo(11) }),
-        as('changed and old', { fingerprint: 'another', fetchedAt: daysAgo(11) }),
-        as('refused', { status: 404, error: 'no such topic', reason: 'NOT_FOUND' }),
-        as('unanswered', { fingerprint: null, status: null, error: 'timed out' }),
-      ],
-    );
-    const tasks = await dueOf('topic');
-    expect(brief(tasks)).toEqual([
-      'new never',
-      // What failed last time comes after its equals, so that one broken entity cannot keep the others waiting.
-      'unanswered never',
-      'changed and old changed',
-      'changed changed',
-      'old sweep',
-    ]);
-    // Reading only what is new will do where all of it was read not too long ago.
-    expect(Object.fromEntries(tasks.map(({ entityId, wholeAt }) => [entityId, wholeAt]))).toEqual({
-      new: null,
-      unanswered: null,
-      changed: daysAgo(1),
-      'changed and old': null,
-      old: null,
-    });
-  });
-
   test('what was in doubt is due in the next run, then after one night, two, four and so on', async () => {
     const reasons = ['again: contradicted', 'again: incomplete', 'again: rejected'];
     // Each is a topic that was asked for so often, the last time so many days ago.
@@ -211,51 +151,6 @@ describe('due', () => {
     expect(halfway).toBeGreaterThan(90);
     expect(halfway).toBeLessThan(210);
     expect(await swept(10.1)).toBe(300);
-  });
-
-  test('nothing is due of an item that is deleted or not listed any more', async () => {
-    await load([
-      ...['there', 'gone', 'unlisted', 'unavailable'].map((id) => item('topics', id)),
-      item('topic_presence', 'gone', { deletedAt: '2026-01-01T00:00:00Z' }),
-      item('topic_presence', 'unlisted', { deletedAt: null, unlistedSince: '2026-01-01T00:00:00Z' }),
-      item('topic_presence', 'unavailable', { detailUnavailableReason: 'archived_in_v1_to_v2_migration' }),
-    ]);
-    const found = brief(await dueOf('topic', 'topic_groups', 'topic_people'));
-    expect(found.filter((line) => /gone|unlisted/.test(line))).toEqual([]);
-    // A migrated topic still names its people; its conversations answer as its detail does.
-    expect(found.filter((line) => line.startsWith('unavailable'))).toHaveLength(2);
-  });
-
-  test('conversations of people: only of people without a listed company, once that is known', async () => {
-    const people = [
-      item('people', 'alone', { company: null }),
-      item('people', 'employed', { company: { id: 'c' } }),
-      item('people', 'elsewhere', { company: { id: 'not listed' } }),
-      item('people', 'unsaid'),
-    ];
-    await load([...people, item('companies', 'c')]);
-    const own = async (companyGroupsCome: boolean) =>
-      brief(await due(warehouse, of('person_groups'), settings, now, { companyGroupsCome })).sort();
-    expect(await own(true)).toEqual(['alone never', 'elsewhere never']);
-    await load([item('person', 'unsaid', { company: null })]);
-    expect(await own(true)).toEqual(['alone never', 'elsewhere never', 'unsaid never']);
-    // Nothing more comes of the company in this run.
-    expect(await own(false)).toEqual(['alone never', 'elsewhere never', 'employed never', 'unsaid never']);
-    const asked = async (personGroups: SyncSettings['sync']['personGroups']) => {
-      const wanted = { ...settings, sync: { ...settings.sync, personGroups } };
-      return (await due(warehouse, of('person_groups'), wanted, now)).length;
-    };
-    expect([await asked('all'), await asked('never')]).toEqual([4, 0]);
-  });
-
-  test('only ids of digits where the path takes no others; no detail where the list item has every field', async () => {
-    await load([item('people', '12'), item('people', 'p-1')]);
-    expect(brief(await dueOf('person_history'))).toEqual(['12 never']);
-    const whole = Object.fromEntries(
-      (of('channel')[0]?.skippedWhenListHas ?? []).map((field) => [field, null]),
-    );
-    await load([item('channels', 'whole', { ...whole, id: 'whole' }), item('channels', 'part')]);
-    expect(brief(await dueOf('channel'))).toEqual(['part never']);
   });
 });
 

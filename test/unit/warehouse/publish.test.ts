@@ -149,18 +149,6 @@ describe('the log of a program that opened a published file for writing', () => 
     expect(readFiles(dir).foreignLogs).toBeUndefined();
     expect(await titles(dir)).toEqual(['One']);
   });
-
-  test('goes beside every published file', async () => {
-    const dir = await ready();
-    const all = { profile: 'none', exclude: [], mask: {} } as const;
-    const publications = { main: all, also: [{ ...all, file: 'more.duckdb' }] };
-    const warehouse = await open(dir, { publications });
-    const logs = ['more', 'signals'].map((name) => `${name}.duckdb.wal`);
-    for (const name of logs) writeFileSync(join(dir, name), 'x');
-    expect((await warehouse.publish()).removedLogs.toSorted()).toEqual(logs);
-    await warehouse.close();
-    expect(readdirSync(dir).filter((name) => name.endsWith('.wal'))).toEqual([]);
-  });
 });
 
 test('a live file that cannot be copied as it is is written anew', async () => {

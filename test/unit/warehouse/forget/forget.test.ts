@@ -264,28 +264,6 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
   ]);
 });
 
-test('names in what others wrote are found in any script, and with either form of an accent', async () => {
-  const names = ['王小明', 'José Quetzal', 'quetzal7'];
-  const said = '请问王小明 and Jose\u0301 Quetzal, or quetzal7?';
-  await loadBatch(
-    warehouse,
-    batchOf(runId, {
-      documents: [
-        ...names.map((displayName, index) => doc('people', `${90 + index}`, 1, { displayName })),
-        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
-        doc('messages', 'm', 1, { content: said, author: { id: 'somebody' } }, 'g'),
-      ],
-    }),
-  );
-  const plan = await warehouse.planForget({
-    ...{ type: 'person', ids: ['90', '91', '92'], emails: [], inAdvance: false },
-  });
-  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
-  expect(await warehouse.all('SELECT content FROM messages')).toEqual([
-    { content: '请问[forgotten] and [forgotten], or [forgotten]?' },
-  ]);
-});
-
 const forgetPerson = async (id: string) => {
   const plan = await warehouse.planForget({ type: 'person', ids: [id], emails: [], inAdvance: false });
   await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
@@ -357,32 +335,6 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   expect(await columnsWithMarks()).toEqual([]);
   await loadBatch(warehouse, batchOf(runId, { rejections }));
   expect(await columnsWithMarks()).toEqual([]);
-});
-
-test('a sentence of somebody who was forgotten leaves the replies to it', async () => {
-  const own = 'Hello! I cannot find the export button anywhere. Thank you very much.';
-  const reply = '> I cannot find the export\n> button anywhere.\nLook left. Thank you very much.';
-  const author = { id: ids.author, ...account };
-  const slack = { platform: 'slack', platformId: account.sourceAuthorId };
-  await loadBatch(
-    warehouse,
-    batchOf(runId, {
-      documents: [
-        doc('people', ids.person, 1, { displayName: 'Kim Castellanos' }),
-        doc('person_identities', `slack:${account.sourceAuthorId}`, 1, slack, ids.person),
-        doc('authors', ids.author, 1, author),
-        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
-        doc('messages', 'm1', 1, { content: own, author }, 'g'),
-        doc('messages', 'm2', 1, { content: reply, author: { id: 'somebody' } }, 'g'),
-      ],
-    }),
-  );
-  await warehouse.refreshDerived();
-  await forgetPerson(ids.person);
-  expect(await warehouse.all('SELECT content FROM messages ORDER BY id')).toEqual([
-    { content: null },
-    { content: '> [forgotten].\nLook left. Thank you very much.' },
-  ]);
 });
 
 test('an address that only an account has is found, and what it wrote is removed', async () => {

@@ -48,38 +48,6 @@ describe('Batcher', () => {
     }
   });
 
-  test('what is dropped is not committed, and keeps no timer', async () => {
-    vi.useFakeTimers();
-    try {
-      const load = vi.fn(async () => {});
-      const subject = batcher(load);
-      await subject.add({ documents: [document('one')] });
-      expect(vi.getTimerCount()).toBe(1);
-      subject.drop();
-      expect(vi.getTimerCount()).toBe(0);
-      await expect(subject.add({ documents: [document('two')] })).rejects.toThrow('the run has ended');
-      expect(load).not.toHaveBeenCalled();
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('commits in order, one batch at a time, and loses nothing', async () => {
-    const committed: string[][] = [];
-    let under = 0;
-    const subject = batcher(async (batch) => {
-      expect(++under).toBe(1);
-      await turn();
-      committed.push(batch.documents.map(({ id }) => id));
-      under -= 1;
-    });
-    await Promise.all(
-      Array.from({ length: 40 }, (_, index) => subject.add({ documents: [document(String(index))] })),
-    );
-    await subject.flush();
-    expect(committed.flat()).toEqual(Array.from({ length: 40 }, (_, index) => String(index)));
-  });
-
   test('add waits while the batch is full and another is being committed', async () => {
     let release = () => {};
     const subject = batcher(
@@ -100,19 +68,6 @@ describe('Batcher', () => {
     release();
     await second;
     expect(added).toBe(true);
-  });
-
-  test('the error of a failed commit is thrown by later adds and by flush', async () => {
-    const subject = batcher(() => Promise.reject(new Error('disk full')), {
-      megabytes: 1,
-      documents: 1,
-      answers: 1,
-      seconds: 60,
-    });
-    await subject.add({ documents: [document('a')] });
-    await turn();
-    await expect(subject.add({ documents: [document('b')] })).rejects.toThrow('disk full');
-    await expect(subject.flush()).rejects.toThrow('disk full');
   });
 
   test('flush commits what was added before it, and does not wait for what is added meanwhile', async () => {

@@ -1,15 +1,14 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkModels, modelProblems, noteMatchingModels } from '../../../../src/warehouse/load/checks.js';
+import { checkModels } from '../../../../src/warehouse/load/checks.js';
 import {
   type DocumentModel,
   type Model,
   parseModel,
   parseVersions,
   readModels,
-  tableColumns,
 } from '../../../../src/warehouse/load/models.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
 import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
@@ -22,41 +21,6 @@ beforeAll(async () => {
   await migrate(session, readMigrations());
 });
 afterAll(() => session.close());
-
-test('models are checked again only when they, or the columns, are others', async () => {
-  const columns = await tableColumns(session);
-  const { documents, derived } = readModels();
-  // As in no build: the check has to run once.
-  const models = { documents: documents.slice(1), derived };
-  let asked = 0;
-  const statements = {
-    ...session,
-    all: (sql: string) => {
-      asked += 1;
-      return session.all(sql);
-    },
-  } as unknown as Session;
-  const check = async (columnsNow = columns) => {
-    asked = 0;
-    expect(await modelProblems(statements, models, columnsNow)).toEqual([]);
-    return asked > 0;
-  };
-  expect([await check(), await check(), await check(new Map([...columns].slice(1)))]).toEqual([
-    true,
-    false,
-    true,
-  ]);
-  const wrong = { documents: documents.map((model) => ({ ...model, key: ['nobody'] })), derived };
-  for (let time = 0; time < 2; time += 1) {
-    expect(await modelProblems(session, wrong, columns)).toHaveLength(documents.length);
-  }
-});
-
-test('the build notes that the models of the program match its tables', async () => {
-  const dist = emptyDir();
-  await noteMatchingModels(dist);
-  expect(readdirSync(dist)).toEqual([expect.stringMatching(/^models-[0-9a-f]{16}$/)]);
-});
 
 describe('a header', () => {
   const header = '-- table: topic_people\n-- key: topic_id, person_id\n';

@@ -1,8 +1,7 @@
-import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -17,11 +16,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockedError, StoppedError, StorageError } from '../../../../src/base/errors.js';
 import { batchOf } from '../../../../src/warehouse/load/batch.js';
 import { sqlDir } from '../../../../src/warehouse/sql.js';
-import { openFile, removeLeftovers } from '../../../../src/warehouse/store/engine.js';
-import { migrate, readMigrations } from '../../../../src/warehouse/store/migrate.js';
-import { openWarehouse } from '../../../../src/warehouse/store/open.js';
+import { removeLeftovers } from '../../../../src/warehouse/store/engine.js';
 import { loadBatch } from '../../../support/load-batch.js';
-import { at, doc, emptyDir, limits, open, ready, runId } from '../support.js';
+import { at, doc, emptyDir, open, ready, runId } from '../support.js';
 
 type Holder = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -201,84 +198,6 @@ describe('the lock', () => {
     setTimeout(() => stop.abort(new StoppedError('stopped')), 50);
     await expect(waiting).rejects.toThrow(StoppedError);
     await warehouse.close();
-  });
-});
-
-const tablesSql = `SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns()
-   WHERE NOT internal AND database_name = current_database() AND schema_name <> 'appended' ORDER BY ALL`;
-
-describe('migrations', () => {
-  /** The project's SQL with one more migration. */
-  function withOneMore(sql: string): string {
-    const folder = emptyDir();
-    cpSync(sqlDir, folder, { recursive: true });
-    const next = readdirSync(join(folder, 'migrations')).length + 1;
-    writeFileSync(join(folder, 'migrations', `${String(next).padStart(4, '0')}_more.sql`), sql);
-    return folder;
-  }
-
-  test('of a newer program are refused, and so are changed ones', async () => {
-    const dir = await ready();
-    const newer = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
-    // What lacks migrations cannot be read until they are applied.
-    await expect(open(dir, { sql: newer, access: 'read' })).rejects.toThrow(/older program/);
-    await (await open(dir, { sql: newer })).close();
-    await expect(open(dir)).rejects.toMatchObject({
-      name: 'StorageError',
-      message: expect.stringContaining('newer program'),
-    });
-    await expect(open(dir, { access: 'read' })).rejects.toThrow(/newer program/);
-    writeFileSync(join(newer, 'migrations', '0001_raw_and_ops.sql'), '-- changed');
-    await expect(open(dir, { sql: newer })).rejects.toThrow(/0001_raw_and_ops.sql differs from the one/);
-    expect(readdirSync(dir)).toEqual(['worker.duckdb']);
-  });
-
-  test('that fail leave no changes, and run again once they are fixed', async () => {
-    const dir = await ready();
-    const broken = withOneMore('CREATE TABLE ops.more (id VARCHAR); SELECT * FROM nowhere');
-    await expect(open(dir, { sql: broken })).rejects.toThrow(/nowhere/);
-    const mended = withOneMore('CREATE TABLE ops.more (id VARCHAR)');
-    const warehouse = await open(dir, { sql: mended });
-    expect(warehouse.migrated).toHaveLength(1);
-    expect(await warehouse.all('SELECT * FROM ops.more')).toEqual([]);
-    await warehouse.close();
-  });
-
-  test('of a new file survive a kill before their checkpoint, with a part of the log written or with all of it', async () => {
-    const [dir, copy] = [emptyDir(), emptyDir()];
-    const session = await openFile(join(dir, 'worker.duckdb'), { ...limits, access: 'write', dataDir: dir });
-    const run = session.run.bind(session);
-    session.run = async (sql, params) => {
-      // By another process: one that closes a handle of the file in this process would free its lock.
-      if (sql === 'CHECKPOINT') execFileSync('cp', ['-r', `${dir}/.`, copy]);
-      return run(sql, params);
-    };
-    await migrate(session, readMigrations());
-    const expected = await session.all(tablesSql);
-    await session.close();
-    const written = readFileSync(join(copy, 'worker.duckdb.wal'));
-    expect(written.length).toBeGreaterThan(10_000);
-    for (const share of [0.999, 1]) {
-      const killed = emptyDir();
-      cpSync(copy, killed, { recursive: true });
-      writeFileSync(
-        join(killed, 'worker.duckdb.wal'),
-        written.subarray(0, Math.floor(written.length * share)),
-      );
-      const warehouse = await open(killed);
-      expect(warehouse.restored).toBeNull();
-      expect(warehouse.migrated).toHaveLength(share < 1 ? readMigrations().length : 0);
-      expect(await warehouse.all(tablesSql)).toEqual(expected);
-      await warehouse.close();
-    }
-  });
-
-  test('have numbers without a gap', async () => {
-    const folder = emptyDir();
-    mkdirSync(join(folder, 'migrations'));
-    mkdirSync(join(folder, 'models'));
-    writeFileSync(join(folder, 'migrations', '0002_late.sql'), 'SELECT 1');
-    await expect(openWarehouse({ dataDir: emptyDir(), ...limits, sql: folder })).rejects.toThrow(/number 1/);
   });
 });
 
