@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/config/load.js';
 import type { ChildName } from '../../../src/contract/resources.js';
 import type { SyncSettings } from '../../../src/sync/context.js';
 import {
   allowedPerDay,
   byUrgency,
-  clampTimes,
   countDue,
   due,
   linesOf,
@@ -101,37 +99,6 @@ describe('due', () => {
     // Their age bounds that.
     await warehouse.run('UPDATE ops.coverage SET attempts = 40, fetched_at = $1', [daysAgo(11)]);
     expect(new Set((await dueOf('topic_groups')).map(({ reason }) => reason))).toEqual(new Set(['sweep']));
-  });
-
-  test('a change field that has another value, appears, vanishes or becomes null; no other field', async () => {
-    const before = { title: 'x', messageCount: 3, similarity: 0.1, linkedTicket: { url: 'a?sig=1' } };
-    const { messageCount: _, ...without } = before;
-    const later = {
-      same: { ...before, similarity: 0.7, linkedTicket: { url: 'a?sig=2' } },
-      'another value': { ...before, messageCount: 4 },
-      appeared: { ...before, eventCount: 1 },
-      vanished: without,
-      'became null': { ...before, messageCount: null },
-    };
-    await load(Object.keys(later).map((id) => item('topics', id, before)));
-    const known = await fingerprints('topic_groups');
-    await load(
-      Object.entries(later).map(([id, body]) => item('topics', id, body)),
-      Object.keys(later).map((id) => covered('topic_groups', id, { fingerprint: known.get(id) ?? '' })),
-    );
-    const changed = ['another value', 'appeared', 'became null', 'vanished'].map((id) => `${id} changed`);
-    expect(brief(await dueOf('topic_groups')).sort()).toEqual(changed);
-  });
-
-  test('what a clock that was ahead fetched in the future is swept as if it was fetched when that was noticed', async () => {
-    await load([item('topics', 't')]);
-    const fingerprint = (await fingerprints('topic')).get('t') ?? '';
-    await load([], [covered('topic', 't', { fingerprint, fetchedAt: daysAgo(-400) })]);
-    expect(await dueOf('topic')).toEqual([]);
-    await clampTimes({ store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
-    const later = (days: number) => due(warehouse, of('topic'), settings, daysAgo(-days));
-    expect(await later(1)).toEqual([]);
-    expect(brief(await later(11))).toEqual(['t sweep']);
   });
 
   test('the sweep is spread between half and all of the age', async () => {

@@ -4,21 +4,13 @@ import type { Answer } from '../../../src/api/client.js';
 import { PagingMemory } from '../../../src/api/page.js';
 import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
-import { RejectedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
 import { resources } from '../../../src/contract/resources.js';
-import { migratedReason } from '../../../src/contract/topics.js';
 import type { Context } from '../../../src/sync/context.js';
 import { SeenContent } from '../../../src/sync/landing/seen-content.js';
-import { readLists } from '../../../src/sync/lists.js';
-import type { ScanReport } from '../../../src/sync/report.js';
 import { readList } from '../../../src/sync/scan.js';
-import type { Batch } from '../../../src/warehouse/load/batch.js';
-import { Batcher } from '../../../src/warehouse/load/batcher.js';
-import type { Warehouse } from '../../../src/warehouse/warehouse.js';
 import { propertyRuns } from '../../support/runs.js';
-import { oneWarehouse } from '../warehouse/support.js';
 
 type Kind = 'insert' | 'remove' | 'hide' | 'show' | 'move';
 /** One change of a list: where from and where to, as shares of its length. */
@@ -38,14 +30,9 @@ interface Paging {
 class ShiftingList {
   readonly listed: string[];
   readonly hidden: string[] = [];
-  readonly removed = new Set<string>();
-  /** Listed, and answered 404 by id for a reason of its own. */
-  readonly migrated = new Set<string>();
-  /** Everything that was listed at any time since the last `look`, and what was listed all the time. */
-  ever = new Set<string>();
-  throughout = new Set<string>();
-  /** Requests for one item by id. */
-  asked = 0;
+  /** Everything that was listed at any time, and what was listed all the time. */
+  readonly ever: Set<string>;
+  readonly throughout: Set<string>;
   #made = 0;
   #script: Iterator<readonly Step[]> = [][Symbol.iterator]();
 
@@ -54,17 +41,12 @@ class ShiftingList {
     readonly paging: Paging,
   ) {
     this.listed = Array.from({ length: count }, () => this.#next());
-    for (const [index, id] of this.listed.entries()) if (index % 7 === 3) this.migrated.add(id);
-    this.look();
+    this.ever = new Set(this.listed);
+    this.throughout = new Set(this.listed);
   }
 
   script(turns: readonly (readonly Step[])[]): void {
     this.#script = turns[Symbol.iterator]();
-  }
-
-  look(): void {
-    this.ever = new Set(this.listed);
-    this.throughout = new Set(this.listed);
   }
 
   page(query: Record<string, unknown>): unknown {
@@ -75,16 +57,6 @@ class ShiftingList {
     const data = this.listed.slice(start, start + size).map((id) => ({ id }));
     if (bare) return data;
     return { data, page, limit: size, totalCount: this.listed.length };
-  }
-
-  /** What GET by id answers. */
-  item(id: string): unknown {
-    this.asked += 1;
-    const isThere = this.listed.includes(id) || this.hidden.includes(id);
-    if (isThere && !this.migrated.has(id)) return { id };
-    const where = { endpoint: 'topic', method: 'GET', path: `/topics/${id}` };
-    const reason = this.migrated.has(id) ? migratedReason : undefined;
-    throw new RejectedError('no', where, 404, 'NOT_FOUND', reason);
   }
 
   #turn(): void {
@@ -101,12 +73,10 @@ class ShiftingList {
     }
     const source = kind === 'show' ? this.hidden : this.listed;
     const id = source[Math.floor(from * source.length)];
-    // What is neither listed nor answered by id is gone by any measure.
-    if (id === undefined || (kind === 'hide' && this.migrated.has(id))) return;
+    if (id === undefined) return;
     source.splice(source.indexOf(id), 1);
-    if (kind === 'remove') this.removed.add(id);
-    else if (kind === 'hide') this.hidden.push(id);
-    else this.#put(id, to);
+    if (kind === 'hide') this.hidden.push(id);
+    else if (kind !== 'remove') this.#put(id, to);
   }
 
   #put(id: string, to: number): void {
@@ -121,23 +91,13 @@ class ShiftingList {
 
 const topics = resources.lists.find(({ name }) => name === 'topics')!;
 
-/** A context whose API is that list; what it brings is stored where there is a warehouse. */
-function contextOf(
-  list: ShiftingList,
-  scanAttempts: number,
-  warehouse?: Warehouse,
-  now: () => number = () => Date.now(),
-): Context {
-  const get = async (name: string, request?: AnyRequest): Promise<Answer> => {
-    const body =
-      name === 'topics' ? list.page(request?.query ?? {}) : list.item(String(request?.params?.topicId));
-    return { body, status: 200, arrivedAt: arrivalNow({ now }), bytes: 0, attempts: 1 };
+/** A context whose API is that list. */
+function contextOf(list: ShiftingList, scanAttempts: number): Context {
+  const get = async (_: string, request?: AnyRequest): Promise<Answer> => {
+    const body = list.page(request?.query ?? {});
+    return { body, status: 200, arrivedAt: arrivalNow(systemClock), bytes: 0, attempts: 1 };
   };
-  const append = async (batch: Batch) => warehouse?.append(batch);
-  const merge = async () => void (await warehouse?.merge());
-  const limits = { megabytes: 100, documents: 10_000, answers: 1000, seconds: 3600 };
   return {
-    config: { sync: { recheck: 1 / 14, deletes: { maxShare: 1, maxRows: 1e9 } } },
     scanAttempts,
     resources,
     api: {
@@ -146,17 +106,13 @@ function contextOf(
       contract: endpoints,
       paging: new PagingMemory({ pageParameter: 'page', limitParameter: 'limit', pageSize: 100 }),
     },
-    store: warehouse,
-    batcher: new Batcher({ runId: 'r', limits, append, merge }),
+    batcher: { add: async () => {} },
     log: silentLog,
-    clock: { ...systemClock, now },
+    clock: systemClock,
     observer: { phase() {}, progress() {}, phaseEnd() {}, note() {} },
     stop: new AbortController().signal,
-    acceptDeletes: true,
     failures: [],
     seenContent: new SeenContent(),
-    shortHistories: new Set(),
-    doubts: new Map(),
     notes: [],
   } as unknown as Context;
 }
@@ -264,67 +220,5 @@ describe('reading a list without a total', () => {
     const list = new ShiftingList(30, { base: 1, size: 10, bare: true });
     const read = await readList(contextOf(list, 1), topics);
     expect(read).toMatchObject({ verified: false, items: 30, note: expect.stringContaining('has no total') });
-  });
-});
-
-describe('settling what is missing from such a list', () => {
-  let warehouse: Warehouse;
-  oneWarehouse((made) => {
-    warehouse = made;
-  });
-
-  /** Reads the list and settles it, as a run does. */
-  async function run(list: ShiftingList, scanAttempts: number, now?: number): Promise<ScanReport> {
-    const context = contextOf(list, scanAttempts, warehouse, now === undefined ? Date.now : () => now);
-    const scans: ScanReport[] = [];
-    await readLists(context, [topics], scans, { settles: true });
-    await context.batcher.flush();
-    expect(context.failures).toEqual([]);
-    return scans[0]!;
-  }
-
-  async function topicsWhere(condition: string): Promise<string[]> {
-    const rows = await warehouse.all<{ id: string }>(`SELECT id FROM topics WHERE ${condition}`);
-    return rows.map(({ id }) => id).sort();
-  }
-
-  /** Before the second page the first item goes and another comes at the end: nobody sees the first of that page. */
-  const accident: readonly (readonly Step[])[] = [
-    [
-      { kind: 'remove', from: 0, to: 0 },
-      { kind: 'insert', from: 0, to: 1 },
-    ],
-  ];
-
-  test('an unlisted item is fetched in each run of an hour, then less and less often', async () => {
-    const list = new ShiftingList(20, { base: 1, size: 5 });
-    await run(list, 1);
-    list.hidden.push(...list.listed.splice(4, 1));
-    const start = Date.now();
-    const asked: number[] = [];
-    for (const hours of [0, 0.9, 1.5, 2, 28, 51, 52]) {
-      const before = list.asked;
-      await run(list, 1, start + hours * 3_600_000);
-      if (list.asked > before) asked.push(hours);
-    }
-    // Never later than the age that the sweep allows: a day, here.
-    expect(asked).toEqual([0, 0.9, 2, 28, 52]);
-    expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
-  });
-
-  test('the 404 of an item that is listed as well proves nothing: it must be missing twice', async () => {
-    const list = new ShiftingList(20, { base: 1, size: 10 });
-    list.migrated.add('t11');
-    await run(list, 1);
-    list.script(accident);
-    const scan = await run(list, 1);
-    expect(scan).toMatchObject({ verified: true, missing: 1, tombstoned: 0, attempts: 2, pages: 4 });
-    expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual([]);
-
-    list.listed.splice(list.listed.indexOf('t11'), 1);
-    list.removed.add('t11');
-    expect(await run(list, 1)).toMatchObject({ verified: true, missing: 2, tombstoned: 2, attempts: 2 });
-    expect(await topicsWhere(`deleted_reason = '${migratedReason}'`)).toEqual(['t11']);
-    expect(await topicsWhere('deleted_at IS NOT NULL')).toEqual(['t1', 't11']);
   });
 });

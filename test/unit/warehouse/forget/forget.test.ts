@@ -24,18 +24,6 @@ const mark = () => {
 
 const company = () => ({ id: ids.company, name: mark(), domain: mark(), logoUrl: mark() });
 const connections = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, mark()]));
-const person = () => ({
-  displayName: mark(),
-  name: mark(),
-  title: mark(),
-  primaryEmail: mark(),
-  description: mark(),
-  avatarUrl: mark(),
-  connections: connections(['github', 'linkedin', 'phone', 'title', 'twitter', 'website']),
-  ecosystemTags: [mark()],
-  expertiseTags: [mark()],
-  messageCount: 3,
-});
 const account = { sourceName: 'slack', sourceAuthorId: mark() };
 const text = () => ({ content: mark(), title: mark(), metadata: { note: mark() }, sourceUrl: mark() });
 const message = () => ({
@@ -47,50 +35,6 @@ const message = () => ({
   author: { id: ids.author },
   channel: { id: 'c', channelName: 'general', serverName: 'home' },
 });
-
-/** Every kind of document that says something of the person, with every documented field. */
-function ofPerson(): Document[] {
-  return [
-    doc('people', ids.person, 1, { ...person(), company: { id: '5' } }),
-    doc('person', ids.person, 2, person()),
-    doc(
-      'topic_people',
-      ids.person,
-      3,
-      { ...person(), identities: [{ platform: 'slack', platformId: account.sourceAuthorId }] },
-      't',
-    ),
-    doc('topic_persons', ids.person, 3, person(), 't2'),
-    doc('company_employees', ids.person, 3, person(), '5'),
-    doc(
-      'person_identities',
-      `slack:${account.sourceAuthorId}`,
-      4,
-      { id: mark(), platform: 'slack', platformId: account.sourceAuthorId, platformUsername: mark() },
-      ids.person,
-    ),
-    doc(
-      'person_history',
-      'h',
-      4,
-      { operation: 'UPDATE', changes: { displayName: mark() }, previousValues: { primaryEmail: mark() } },
-      ids.person,
-    ),
-    doc('person_merges', '7', 4, {
-      mergedInto: null,
-      merges: [{ id: 'm', sourcePersons: [{ id: ids.person, name: mark() }] }],
-    }),
-    doc('authors', ids.author, 5, { ...account, displayName: mark(), sourceAvatarUrl: mark(), isBot: false }),
-    doc('topic_groups', 'g', 5, { group: { id: 'g', title: 'Theirs' } }, 't'),
-    doc(
-      'messages',
-      'own',
-      5,
-      { ...message(), replyTo: { ...message(), id: 'own2' }, thread: message() },
-      'g',
-    ),
-  ];
-}
 
 function ofCompany(): Document[] {
   const contacts = connections(['email', 'github', 'linkedin', 'phone', 'twitter']);
@@ -176,22 +120,6 @@ async function columnsWithMarks(): Promise<string[]> {
 }
 
 test.each([
-  {
-    type: 'person' as const,
-    id: ids.person,
-    documents: ofPerson,
-    relations: [
-      'people',
-      'topic_people',
-      'company_employees',
-      'person_identities',
-      'authors',
-      'people_versions',
-      'messages',
-      'message_quotes',
-    ],
-    ofCompanies: false,
-  },
   {
     type: 'company' as const,
     id: ids.company,

@@ -48,47 +48,6 @@ describe('Batcher', () => {
     }
   });
 
-  test('add waits while the batch is full and another is being committed', async () => {
-    let release = () => {};
-    const subject = batcher(
-      () =>
-        new Promise<void>((resolve) => {
-          release = () => resolve();
-        }),
-      { megabytes: 1, documents: 1, answers: 100, seconds: 60 },
-    );
-    await subject.add({ documents: [document('first')] });
-    await turn();
-    let added = false;
-    const second = subject.add({ documents: [document('second')] }).then(() => {
-      added = true;
-    });
-    await turn();
-    expect(added).toBe(false);
-    release();
-    await second;
-    expect(added).toBe(true);
-  });
-
-  test('flush commits what was added before it, and does not wait for what is added meanwhile', async () => {
-    const committed: string[][] = [];
-    let rounds = 0;
-    const subject = batcher(
-      async (batch) => {
-        committed.push(batch.documents.map(({ id }) => id));
-        // Somebody adds an answer during each commit, as lists do while another one has ended.
-        if (++rounds < 20) await subject.add({ documents: [document(`later ${rounds}`)] });
-      },
-      { megabytes: 1, documents: 3, answers: 100, seconds: 60 },
-    );
-    await subject.add({ documents: [document('a')] });
-    await subject.flush();
-    expect(committed).toEqual([['a']]);
-    await subject.flush();
-    expect(committed).toEqual([['a'], ['later 1']]);
-    subject.drop();
-  });
-
   test('is full by the number of answers too, but not by requests', async () => {
     const batches: Batch[] = [];
     const load = async (batch: Batch) => {
