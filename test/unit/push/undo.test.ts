@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, Status, Value, Values } from '../../../src/push/change.js';
-import { beforeSending, compare } from '../../../src/push/compare.js';
+import type { Change, Status, Values } from '../../../src/push/change.js';
+import { beforeSending } from '../../../src/push/compare.js';
 import { planUndo } from '../../../src/push/undo.js';
 
-/** A queue and an API in memory: changes are queued, pushed by the program's own comparison, and undone. */
+/** A queue and an API in memory: changes are queued, applied and undone. */
 class World {
   readonly changes: Change[] = [];
   readonly remote: Record<string, Values> = {};
@@ -18,18 +18,12 @@ class World {
     return change;
   }
 
-  /** Settles every queued change; one that is told to overwrite meets no conflict. */
+  /** Applies every queued change. */
   push(): void {
-    for (const id of Object.keys(this.remote)) {
-      const queued = this.changes.filter((one) => one.entityId === id && one.status === 'queued');
-      const values = this.remote[id] ?? {};
-      if (queued.length === 0) continue;
-      const { unchanged, conflicts, send } = compare(queued, { values, listed: false }, 'report');
-      for (const one of unchanged) this.settle(one, 'unchanged', {});
-      for (const { change, remote } of conflicts) this.settle(change, 'conflict', { remoteBefore: remote });
-      for (const one of send?.changes ?? [])
-        this.settle(one, 'applied', { remoteBefore: beforeSending(values, one.wanted) });
-      if (send) this.remote[id] = patched(values, send.set);
+    for (const change of this.changes.filter(({ status }) => status === 'queued')) {
+      const values = this.remote[change.entityId] ?? {};
+      this.settle(change, 'applied', { remoteBefore: beforeSending(values, change.wanted) });
+      this.remote[change.entityId] = { ...values, ...change.wanted };
     }
   }
 
@@ -58,13 +52,6 @@ class World {
     this.#ticks += 1;
     return this.#ticks;
   }
-}
-
-/** What the API makes of a PATCH: it drops the reason of a topic that leaves the archive. */
-function patched(values: Values, set: Values): Values {
-  const next: Record<string, Value> = { ...values, ...set };
-  if (next.archived === false) next.archived_reason = null;
-  return next;
 }
 
 function asChange(at: number, given: Partial<Change> & Pick<Change, 'entityId' | 'wanted' | 'base'>): Change {
