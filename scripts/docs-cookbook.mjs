@@ -23,7 +23,7 @@ export const sandboxFlags = ['--topics', '60', '--people', '140', '--companies',
  * @param {string} markdown
  * @param {(sql: string) => Promise<{ columns: string[], rows: string[][] }>} ask
  */
-export async function withAnswers(markdown, ask) {
+async function withAnswers(markdown, ask) {
   const blocks = /^```sql\n([\s\S]*?)\n```\n(?:\n(?:\|[^\n]*\n)+|\n\*No rows\.\*\n)?/gm;
   let out = '';
   let end = 0;

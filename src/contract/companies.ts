@@ -25,7 +25,7 @@ export const company = z.looseObject({
 });
 
 /** One item of `GET /companies`. */
-export const companyListItem = z.looseObject({
+const companyListItem = z.looseObject({
   id,
   isOrgCompany: flag,
   isVip: flag,
@@ -38,14 +38,14 @@ export const companyListItem = z.looseObject({
 });
 
 /** `GET /companies/{companyId}/activity`. */
-export const companyActivity = z.looseObject({
+const companyActivity = z.looseObject({
   messageCount: integer,
   sourceStats: maybe(z.array(z.looseObject({ source: z.string(), messageCount: integer }))),
   weeklyActivity: numbers,
 });
 
 /** External identity: `GET /companies/{companyId}/identities`. */
-export const companyIdentity = z.looseObject({
+const companyIdentity = z.looseObject({
   id: text,
   platform: z.string(),
   platformId: z.string(),

@@ -46,7 +46,7 @@ export const message = z.looseObject({
   thread: maybe(messageCopy),
 });
 
-export const group = z.looseObject({
+const group = z.looseObject({
   id,
   archivedAt: when,
   startTimestamp: moment,

@@ -49,7 +49,7 @@ export const person = z.looseObject({
 });
 
 /** `GET /people/{personId}/identities`: not shown; assumed to be like a company's External identity. */
-export const identity = z.looseObject({
+const identity = z.looseObject({
   id: text,
   platform: z.string(),
   platformId: z.string(),
@@ -57,7 +57,7 @@ export const identity = z.looseObject({
 });
 
 /** `GET /people/{personId}/source-stats`: not shown; assumed to be like `sourceStats` of a company's activity. */
-export const sourceStat = z.looseObject({ source: z.string(), messageCount: integer });
+const sourceStat = z.looseObject({ source: z.string(), messageCount: integer });
 
 /** One item of `POST /people`; which fields are required is not shown. */
 const newPerson = z.looseObject({

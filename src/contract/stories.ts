@@ -14,7 +14,7 @@ const storyArchive = z.looseObject({
   reason: text,
 });
 
-export const sourceRef = z.looseObject({ id: z.string(), label: text, type: text });
+const sourceRef = z.looseObject({ id: z.string(), label: text, type: text });
 
 const draft = z.looseObject({
   slug: z.string().min(1),
@@ -27,7 +27,7 @@ const draft = z.looseObject({
 });
 
 /** How a story concerns a member of the organization. */
-export const relevance = z.looseObject({
+const relevance = z.looseObject({
   memberId: id,
   linkedAuthorIds: texts,
   relevanceKind: text,
@@ -38,7 +38,7 @@ export const relevance = z.looseObject({
 
 const storyFields = { archive: maybe(storyArchive), createdAt: when, draft };
 
-export const storyListItem = z.looseObject({
+const storyListItem = z.looseObject({
   ...storyFields,
   isRead: flag,
   viewerRelevance: maybe(relevance),

@@ -75,7 +75,7 @@ export const topicListItem = z.looseObject({
 });
 
 /** Person inside a topic: `GET /topics/{topicId}/people`. */
-export const topicPerson = z.looseObject({
+const topicPerson = z.looseObject({
   id,
   avatarUrl: text,
   company: maybe(z.looseObject({ id: text, domain: text, logoUrl: text, name: text })),

@@ -52,7 +52,7 @@ export interface Doubt {
 const noAnswer = 'It was sent and got no answer';
 
 /** Compares what the API has after a request with what the change wants and with what was there before. */
-export function afterSending(
+function afterSending(
   { wanted, remoteBefore }: Pick<Change, 'wanted' | 'remoteBefore'>,
   remote: Remote,
 ): AfterSending {
@@ -95,7 +95,7 @@ export async function withSince(context: PushContext, found: readonly Found[]): 
 }
 
 /** What becomes of a change by what a read shows; null when it was not applied. */
-export function outcomeOf(
+function outcomeOf(
   { change, remote, state }: Found,
   { said, isUnknownFine }: Doubt,
 ): { readonly status: Status; readonly patch: Patch } | null {

@@ -173,7 +173,7 @@ const staleSql = substitute(sqlFile('sync/stale'), { with_company: withCompanySq
  * with the company since (see `sync.personGroups`), and employees who are of another company.
  * If a person leaves the company again, the conversations are due as if they had never been fetched.
  */
-export async function pruneStale(context: Context): Promise<void> {
+async function pruneStale(context: Context): Promise<void> {
   await context.batcher.flush();
   const documents = await context.store.all<DocumentKey>(staleSql, {
     own_groups: context.config.sync.personGroups === 'all',

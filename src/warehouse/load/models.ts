@@ -88,7 +88,7 @@ function withVersions(models: readonly DocumentModel[], all: readonly Versions[]
 const headerFields = ['table', 'key', 'documents', 'scope', 'siblings', 'cascade', 'derived', 'parts'];
 
 /** Parses one model: `-- field: value` lines on top, then the SELECT. Raises when a line is missing or unknown. */
-export function parseModel(name: string, text: string): Model {
+function parseModel(name: string, text: string): Model {
   const fields = headerOf(text);
   const unknown = [...fields.keys()].find((field) => !headerFields.includes(field));
   if (unknown !== undefined) throw new Error(`model ${name} has an unknown header line: ${unknown}`);
@@ -159,7 +159,7 @@ export function readVersions(folder: string): Versions[] {
 }
 
 /** Parses one table of versions: `-- table:`, `-- of:` and `-- key:` on top, then the SELECT. */
-export function parseVersions(name: string, sql: string): Versions {
+function parseVersions(name: string, sql: string): Versions {
   const header = headerOf(sql);
   const field = (wanted: string): string => {
     const value = header.get(wanted);

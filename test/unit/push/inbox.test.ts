@@ -49,7 +49,6 @@ interface Meanwhile {
   readonly watched?: () => void;
   /** While the changes are pushed. */
   readonly pushed?: () => void;
-  readonly followMerges?: boolean;
 }
 
 /** One run over the drop folder, without the time that it would take. */
@@ -64,15 +63,14 @@ async function filesOfNight({ pushed, ...meanwhile }: Meanwhile): Promise<readon
   return folder.returnFiles();
 }
 
-async function imported({ watched, followMerges }: Meanwhile = {}): Promise<Inbox> {
+async function imported({ watched }: Meanwhile = {}): Promise<Inbox> {
   const clock: Clock = { ...systemClock, sleep: async () => watched?.() };
   const { queue } = importing;
-  const push = { ...settings.push, ...(followMerges && { followMerges }) };
   const parts = {
     dataDir,
     queue,
     warehouse,
-    settings: { ...settings, push },
+    settings,
     clock,
     log,
   };
@@ -176,19 +174,6 @@ describe('a name that is taken', () => {
       ...['list.2.csv', 'list.2.result.csv', 'list.3.csv', 'list.3.result.csv'],
       ...['list.result.csv', 'list.result.result.csv'],
     ]);
-  });
-});
-
-describe('a file about a topic that was merged', () => {
-  const sheet = 'topic_id,priority\nmerged,low\n';
-
-  it('changes the survivor where push.followMerges is set, and the result says so', async () => {
-    drop('list.csv', sheet);
-    const pushed = () => importing.settle('t1', 'applied', { remoteAfter: { priority: 'low' } });
-    expect(await night({ followMerges: true, pushed })).toEqual({ 'list.csv': 'done' });
-    expect(textOf('done', 'list.result.csv')).toContain(
-      'merged,low,applied,"Merged (merged) was merged into Topic 1 (t1), which is changed instead"',
-    );
   });
 });
 

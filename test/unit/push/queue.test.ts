@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
@@ -13,10 +13,6 @@ let warehouse: Warehouse;
 const open = () => Queue.open(warehouse, { dataDir }, systemClock);
 const wish = (topic: string, row = 2) =>
   newChange({ topic, wanted: { priority: 'high' }, base: { priority: 'low' }, row });
-const stored = () =>
-  warehouse.all<{ id: string; status: string; revision: number; wanted: string }>(
-    'SELECT id, status, revision, wanted FROM ops.changes ORDER BY id',
-  );
 
 beforeAll(async () => {
   warehouse = await openTemplate();
@@ -28,22 +24,6 @@ beforeEach(async () => {
 afterAll(() => warehouse.close());
 
 describe('Queue', () => {
-  test('every field comes back from the table alone', async () => {
-    const queue = await open();
-    const [added] = queue.add([{ ...wish('t1'), undoes: ['c1', 'c2'] }]) as [Change];
-    const [sent] = queue.move([added], 'sending', {
-      body: '{"priority":"high"}',
-      ...{ firstSentAt: '2026-01-02T03:04:05.678Z', sentAt: '2026-01-02T03:04:05.678Z', attempts: 2 },
-      remoteBefore: { priority: 'low' },
-    }) as [Change];
-    const [failed] = queue.move([sent], 'failed', { errorCode: 'NOT_FOUND', error: 'it is "gone"' }) as [
-      Change,
-    ];
-    await queue.flush();
-    rmSync(journalPath(dataDir));
-    expect((await open()).all()).toEqual([failed]);
-  });
-
   test.each(['\ud800', '\0', '\ud83d\ude00'])(
     'text of the API with %j is stored like any other',
     async (part) => {
@@ -58,23 +38,6 @@ describe('Queue', () => {
       ]);
     },
   );
-
-  test('a table that is behind the journal, after a kill or a restore, is updated', async () => {
-    const queue = await open();
-    const [one, two] = queue.add([wish('t1'), wish('t2')]) as [Change, Change];
-    await queue.flush();
-    queue.move([one], 'sending', { body: '{}', firstSentAt: '2026-01-02T03:04:05.678Z' });
-    queue.move([two], 'cancelled');
-    const again = await open();
-    expect(again.all().map(({ status }) => status)).toEqual(['sending', 'cancelled']);
-    expect((await stored()).map(({ status }) => status)).toEqual(['sending', 'cancelled']);
-    await warehouse.run('DELETE FROM ops.changes');
-    const restored = await open();
-    expect(restored.all().map(({ idempotencyKey }) => idempotencyKey)).toEqual([
-      one.idempotencyKey,
-      two.idempotencyKey,
-    ]);
-  });
 
   test('a cut line at the end, which was never acknowledged, is skipped, and the next line is readable', async () => {
     const queue = await open();

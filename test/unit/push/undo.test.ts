@@ -1,10 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Change, Status, Value, Values } from '../../../src/push/change.js';
-import { beforeSending, compare } from '../../../src/push/compare.js';
+import type { Change, Status, Values } from '../../../src/push/change.js';
+import { beforeSending } from '../../../src/push/compare.js';
 import { planUndo } from '../../../src/push/undo.js';
 
-/** A queue and an API in memory: changes are queued, pushed by the program's own comparison, and undone. */
+/** A queue and an API in memory: changes are queued, applied and undone. */
 class World {
   readonly changes: Change[] = [];
   readonly remote: Record<string, Values> = {};
@@ -19,22 +18,12 @@ class World {
     return change;
   }
 
-  colleague(id: string, values: Values): void {
-    this.remote[id] = patched(this.remote[id] ?? {}, values);
-  }
-
-  /** Settles every queued change; one that is told to overwrite meets no conflict. */
+  /** Applies every queued change. */
   push(): void {
-    for (const id of Object.keys(this.remote)) {
-      const queued = this.changes.filter((one) => one.entityId === id && one.status === 'queued');
-      const values = this.remote[id] ?? {};
-      if (queued.length === 0) continue;
-      const { unchanged, conflicts, send } = compare(queued, { values, listed: false }, 'report');
-      for (const one of unchanged) this.settle(one, 'unchanged', {});
-      for (const { change, remote } of conflicts) this.settle(change, 'conflict', { remoteBefore: remote });
-      for (const one of send?.changes ?? [])
-        this.settle(one, 'applied', { remoteBefore: beforeSending(values, one.wanted) });
-      if (send) this.remote[id] = patched(values, send.set);
+    for (const change of this.changes.filter(({ status }) => status === 'queued')) {
+      const values = this.remote[change.entityId] ?? {};
+      this.settle(change, 'applied', { remoteBefore: beforeSending(values, change.wanted) });
+      this.remote[change.entityId] = { ...values, ...change.wanted };
     }
   }
 
@@ -63,13 +52,6 @@ class World {
     this.#ticks += 1;
     return this.#ticks;
   }
-}
-
-/** What the API makes of a PATCH: it drops the reason of a topic that leaves the archive. */
-function patched(values: Values, set: Values): Values {
-  const next: Record<string, Value> = { ...values, ...set };
-  if (next.archived === false) next.archived_reason = null;
-  return next;
 }
 
 function asChange(at: number, given: Partial<Change> & Pick<Change, 'entityId' | 'wanted' | 'base'>): Change {
@@ -112,21 +94,6 @@ describe('an undo', () => {
     expect(world.remote.t1).toEqual(low);
   });
 
-  it('of an archiving unarchives, and of an unarchiving archives with the reason that there was', () => {
-    const world = new World({ t1: low, t2: { ...low, archived: true, archived_reason: 'old' } });
-    world.queue('t1', { archived: true, archived_reason: 'done' });
-    world.queue('t2', { archived: false });
-    world.push();
-    expect(world.remote.t2?.archived_reason).toBeNull();
-    const plan = world.undo();
-    expect(plan.reversals).toMatchObject([
-      { wanted: { archived: false }, base: { archived: true } },
-      { wanted: { archived: true, archived_reason: 'old' }, base: { archived: false } },
-    ]);
-    world.push();
-    expect(world.remote).toEqual({ t1: low, t2: { ...low, archived: true, archived_reason: 'old' } });
-  });
-
   it('says which fields stay because no client can set what was there, and undoes the others', () => {
     const world = new World({
       t1: { ...low, lifecycle_state: 'unknown' },
@@ -147,21 +114,6 @@ describe('an undo', () => {
     expect(plan.notUndone).toMatchObject([{ id: only.id, kind: 'blocked' }]);
   });
 
-  it('puts back what the API had right before, not what the person saw', () => {
-    const world = new World({ t1: { ...low, priority: 'default' } });
-    const change = world.queue('t1', { priority: 'high' }, {});
-    world.push();
-    const { reversals } = world.undo([change]);
-    expect(reversals).toMatchObject([
-      {
-        wanted: { priority: 'default' },
-        base: { priority: 'high' },
-        undoes: [change.id],
-        source: 'undo of list.csv',
-      },
-    ]);
-  });
-
   it.each([
     ['queued', 'blocked: it is still queued: use signalhouse changes cancel'],
     ['sending', 'blocked: its request may have been sent: run signalhouse push to settle it, then undo it'],
@@ -173,54 +125,5 @@ describe('an undo', () => {
     const change = world.queue('t1', { priority: 'high' });
     if (status !== 'queued') world.settle(change, status);
     expect(reasons(world.undo([change]))).toEqual([reason]);
-  });
-});
-
-describe('properties', () => {
-  const priority = fc.constantFrom('very_low', 'low', 'default', 'high', 'very_high');
-  const state = fc.constantFrom('open', 'in_progress', 'completed', 'dismissed');
-  const archive = fc.oneof(
-    fc.constant({ archived: false, archived_reason: null }),
-    fc.constantFrom('done', 'stale').map((reason) => ({ archived: true, archived_reason: reason })),
-  );
-  const topic = fc
-    .tuple(priority, state, archive)
-    .map(([one, other, rest]): Values => ({ priority: one, lifecycle_state: other, ...rest }));
-  const ids = ['t1', 't2', 't3'] as const;
-  const topics = fc.tuple(topic, topic, topic).map(([t1, t2, t3]) => ({ t1, t2, t3 }));
-  const edit = fc
-    .tuple(
-      fc.constantFrom(...ids),
-      topic,
-      fc.subarray(['priority', 'lifecycle_state', 'archived'] as const, { minLength: 1 }),
-    )
-    .map(([id, values, names]) => {
-      const reason = names.includes('archived') && values.archived === true;
-      const all = [...names, ...(reason ? ['archived_reason'] : [])];
-      return { id, values: Object.fromEntries(all.map((name) => [name, values[name] ?? null])) as Values };
-    });
-
-  it('applied and undone, everything is as it was; undone twice queues nothing; redone, it is as it was applied', () => {
-    fc.assert(
-      fc.property(topics, fc.array(edit, { maxLength: 6 }), (start, edits) => {
-        const world = new World(start);
-        for (const { id, values } of edits) {
-          world.queue(id, values);
-          world.push();
-        }
-        const applied = structuredClone(world.remote);
-        const made = [...world.changes];
-        world.undo(made);
-        world.push();
-        expect(world.remote).toEqual(start);
-        expect(world.undo(made).reversals).toEqual([]);
-        world.undo(world.changes.slice(made.length));
-        world.push();
-        expect(world.remote).toEqual(applied);
-        world.undo(made);
-        world.push();
-        expect(world.remote).toEqual(start);
-      }),
-    );
   });
 });

@@ -76,7 +76,6 @@ async function makeStand() {
   for (const { sql } of sqlFiles('migrations')) await connection.run(sql);
   for (const { sql } of sqlFiles('views')) await connection.run(sql);
   return {
-    connection,
     run: (sql: string) => connection.run(sql),
     all: (sql: string) => all(connection, sql),
     /** Deletes every document and row. */
@@ -106,10 +105,6 @@ async function makeStand() {
     },
     /** The rows of a model from all stored documents, in the order of their keys. */
     project: (name: string) => all(connection, projection(name)),
-    /** Fills a typed table from its model, as a rebuild would. */
-    async fill(...names: string[]): Promise<void> {
-      for (const name of names) await connection.run(`INSERT INTO ${name} BY NAME ${projection(name)}`);
-    },
     /** Inserts rows into a table; columns that are left out are NULL. */
     async insert(table: string, rows: readonly Row[]): Promise<void> {
       const byColumns = new Map<string, string[]>();

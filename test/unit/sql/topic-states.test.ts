@@ -172,14 +172,6 @@ describe('topic_as_of', () => {
       { priority: 'very_high', based_on: 'versions' },
     ]);
   });
-
-  test('versions whose times are older than the data in them do not count', async () => {
-    const behind = '2025-01-01T00:00:00Z';
-    await stand.insert('topics', [topic('t', { synced_at: behind, priority: 'high' })]);
-    await stand.insert('topic_versions', [{ topic_id: 't', valid_from: behind, priority: 'high' }]);
-    await stand.insert('history', [change(10, { priority: 'high' }, { priority: 'low' })]);
-    expect(await asOf(day(11))).toMatchObject({ priority: 'low', based_on: 'history' });
-  });
 });
 
 test('backlog_as_of now is the backlog, with its ages', async () => {
@@ -254,24 +246,6 @@ test('backlog_weekly: open at the end of each week, and what came, came back and
     '2026-03-09 | default | open | 1 | 0 | 1 | 0',
     '2026-03-09 | high | - | 1 | 0 | 0 | 0',
   ]);
-});
-
-test('backlog_weekly: ends with the week of the latest time in the data, however late they were read', async () => {
-  await stand.insert('topics', [topic('t', { ...known, created_at: '2026-03-03T00:00:00Z' })]);
-  const weeks = () =>
-    stand.all('SELECT week::VARCHAR AS week, open::INT AS open FROM backlog_weekly ORDER BY week');
-  const expected = await weeks();
-  expect(expected.at(-1)).toEqual({ week: '2026-03-09', open: 1 });
-  await stand.insert('topic_versions', [
-    {
-      topic_id: 't',
-      valid_from: '2026-03-24T00:00:00Z',
-      valid_to: '2026-04-02T00:00:00Z',
-      priority: 'default',
-    },
-    { topic_id: 't', valid_from: '2026-04-02T00:00:00Z', valid_to: null, priority: 'high' },
-  ]);
-  expect(await weeks()).toEqual(expected);
 });
 
 test('lifecycle_funnel: how many topics get how far, after how many days', async () => {

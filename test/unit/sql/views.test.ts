@@ -456,27 +456,3 @@ describe('history', () => {
     ]);
   });
 });
-
-test('story_buckets', async () => {
-  await stand.store([
-    {
-      endpoint: 'story_buckets',
-      id: 'unread',
-      body: {
-        archivedCount: 1,
-        everythingCount: 200,
-        forYouCount: 3,
-        unreadCount: 4,
-        visitedThrough: '2026-01-01T00:00:00Z',
-      },
-    },
-  ]);
-  expect(await one('FROM story_buckets')).toMatchObject({
-    bucket: 'unread',
-    archived_count: 1,
-    everything_count: 200,
-    for_you_count: 3,
-    unread_count: 4,
-    visited_through: new Date('2026-01-01T00:00:00Z'),
-  });
-});

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fromSheet } from '../../../../src/push/import/source.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { textRow, workbook } from '../../sheet/support.js';
-import { csv, Importing, syncedAt, town } from './support.js';
+import { Importing, syncedAt, town } from './support.js';
 
 let warehouse: Warehouse;
 let importing: Importing;
@@ -127,16 +127,6 @@ describe('a sheet with base columns', () => {
     ]);
   });
 
-  it('does not queue again what has been applied since', async () => {
-    expect(
-      await importing.outcomes(`${based}\nt1,default,FALSE,,high,FALSE,,2026-02-01T00:00:00Z\n`),
-    ).toEqual(['unchanged']);
-    // The warehouse is older than the sheet: it cannot know.
-    expect(
-      await importing.outcomes(`${based}\nt1,default,FALSE,,high,FALSE,,2026-04-01T00:00:00Z\n`),
-    ).toEqual(['queued']);
-  });
-
   it('distinguishes an emptied cell from one that was empty', async () => {
     expect(
       await problemsOf(
@@ -194,82 +184,6 @@ describe('rows about the same id', () => {
     expect(importing.queued).toEqual(['t1 {"priority":"low","lifecycle_state":"completed"} queued']);
     expect(new Set(report.rows.map(({ changeId }) => changeId))).toEqual(new Set(report.queued));
     expect(report.notes).toEqual(['One id occurs in several rows, which make one change.']);
-  });
-});
-
-describe('compared with the queue', () => {
-  const low = 'topic_id,priority\nt1,low\n';
-
-  it('the same file again queues nothing, unless its changes were cancelled', async () => {
-    await importing.run(low);
-    const again = await importing.run(low);
-    expect(again).toMatchObject({ outcome: 'nothing_new', exitCode: 0 });
-    expect(again.rows[0]).toMatchObject({
-      outcome: 'imported_before',
-      text: expect.stringContaining('already imported on'),
-    });
-    importing.settle('t1', 'applied');
-    expect(await importing.outcomes(low)).toEqual(['imported_before']);
-    const other = await Importing.on(warehouse);
-    await other.run(low);
-    other.queue.move(other.queue.all(), 'cancelled');
-    expect(await other.outcomes(low)).toEqual(['queued']);
-  });
-
-  it('a partial overlap keeps the other fields; without overlap both changes stay', async () => {
-    await importing.run('topic_id,priority,archived,archived_reason\nt1,low,yes,dup\n');
-    await importing.run('topic_id,lifecycle_state\nt1,completed\n');
-    await importing.run('topic_id,priority\nt1,high\n');
-    expect(importing.queued).toEqual([
-      't1 {"priority":"low","archived":true,"archived_reason":"dup"} superseded',
-      't1 {"lifecycle_state":"completed"} queued',
-      't1 {"archived":true,"archived_reason":"dup","priority":"high"} queued',
-    ]);
-    expect(importing.queue.all().at(-1)?.base).toEqual({
-      archived: false,
-      archived_reason: null,
-      priority: 'default',
-    });
-    // Archiving and its reason are one wish.
-    await importing.run('topic_id,archived\nt1,no\n');
-    expect(importing.queued.at(-1)).toBe('t1 {"priority":"high","archived":false} queued');
-  });
-
-  describe('after a conflict', () => {
-    const remote = { remoteBefore: { priority: 'very_high' } };
-    const sheet = (base: string, wanted = 'low') =>
-      csv(`topic_id,priority,base_priority,note\nt1,${wanted},${base},${Math.random()}\n`);
-
-    it('the same value again does not resolve it', async () => {
-      await importing.run(low);
-      const lost = importing.settle('t1', 'conflict', remote);
-      const report = await importing.run('topic_id,priority,x\nt1,low,\n');
-      expect(report).toMatchObject({ outcome: 'nothing_new', exitCode: 0 });
-      expect(report.rows).toMatchObject([
-        {
-          outcome: 'conflict',
-          changeId: lost.id,
-          text: expect.stringContaining(`retry ${lost.id} --overwrite`),
-        },
-      ]);
-      expect(await importing.outcomes(await sheet('default'))).toEqual(['conflict']);
-      expect(importing.queued).toHaveLength(1);
-    });
-
-    it("a sheet that shows the API's value replaces it", async () => {
-      await importing.run(low);
-      importing.settle('t1', 'conflict', remote);
-      expect(await importing.outcomes(await sheet('very_high'))).toEqual(['queued']);
-      expect(importing.queued).toEqual(['t1 {"priority":"low"} superseded', 't1 {"priority":"low"} queued']);
-      expect(importing.queue.all().at(-1)?.base).toEqual({ priority: 'very_high' });
-    });
-  });
-
-  it('a change that is being sent is not replaced', async () => {
-    await importing.run(low);
-    importing.queue.move(importing.queue.all(), 'sending');
-    await importing.run('topic_id,priority\nt1,high\n');
-    expect(importing.queued).toEqual(['t1 {"priority":"low"} sending', 't1 {"priority":"high"} queued']);
   });
 });
 

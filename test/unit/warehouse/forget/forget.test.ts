@@ -24,18 +24,6 @@ const mark = () => {
 
 const company = () => ({ id: ids.company, name: mark(), domain: mark(), logoUrl: mark() });
 const connections = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, mark()]));
-const person = () => ({
-  displayName: mark(),
-  name: mark(),
-  title: mark(),
-  primaryEmail: mark(),
-  description: mark(),
-  avatarUrl: mark(),
-  connections: connections(['github', 'linkedin', 'phone', 'title', 'twitter', 'website']),
-  ecosystemTags: [mark()],
-  expertiseTags: [mark()],
-  messageCount: 3,
-});
 const account = { sourceName: 'slack', sourceAuthorId: mark() };
 const text = () => ({ content: mark(), title: mark(), metadata: { note: mark() }, sourceUrl: mark() });
 const message = () => ({
@@ -47,50 +35,6 @@ const message = () => ({
   author: { id: ids.author },
   channel: { id: 'c', channelName: 'general', serverName: 'home' },
 });
-
-/** Every kind of document that says something of the person, with every documented field. */
-function ofPerson(): Document[] {
-  return [
-    doc('people', ids.person, 1, { ...person(), company: { id: '5' } }),
-    doc('person', ids.person, 2, person()),
-    doc(
-      'topic_people',
-      ids.person,
-      3,
-      { ...person(), identities: [{ platform: 'slack', platformId: account.sourceAuthorId }] },
-      't',
-    ),
-    doc('topic_persons', ids.person, 3, person(), 't2'),
-    doc('company_employees', ids.person, 3, person(), '5'),
-    doc(
-      'person_identities',
-      `slack:${account.sourceAuthorId}`,
-      4,
-      { id: mark(), platform: 'slack', platformId: account.sourceAuthorId, platformUsername: mark() },
-      ids.person,
-    ),
-    doc(
-      'person_history',
-      'h',
-      4,
-      { operation: 'UPDATE', changes: { displayName: mark() }, previousValues: { primaryEmail: mark() } },
-      ids.person,
-    ),
-    doc('person_merges', '7', 4, {
-      mergedInto: null,
-      merges: [{ id: 'm', sourcePersons: [{ id: ids.person, name: mark() }] }],
-    }),
-    doc('authors', ids.author, 5, { ...account, displayName: mark(), sourceAvatarUrl: mark(), isBot: false }),
-    doc('topic_groups', 'g', 5, { group: { id: 'g', title: 'Theirs' } }, 't'),
-    doc(
-      'messages',
-      'own',
-      5,
-      { ...message(), replyTo: { ...message(), id: 'own2' }, thread: message() },
-      'g',
-    ),
-  ];
-}
 
 function ofCompany(): Document[] {
   const contacts = connections(['email', 'github', 'linkedin', 'phone', 'twitter']);
@@ -177,22 +121,6 @@ async function columnsWithMarks(): Promise<string[]> {
 
 test.each([
   {
-    type: 'person' as const,
-    id: ids.person,
-    documents: ofPerson,
-    relations: [
-      'people',
-      'topic_people',
-      'company_employees',
-      'person_identities',
-      'authors',
-      'people_versions',
-      'messages',
-      'message_quotes',
-    ],
-    ofCompanies: false,
-  },
-  {
     type: 'company' as const,
     id: ids.company,
     documents: ofCompany,
@@ -261,28 +189,6 @@ test('a change of a company that was forgotten is not sent, and keeps nothing of
     { id: 'a', status: 'cancelled', wanted: gone, open: false },
     { id: 'b', status: 'applied', wanted: gone, open: true },
     { id: 'c', status: 'queued', wanted: '{"name":"Quetzal 1","is_vip":true}', open: true },
-  ]);
-});
-
-test('names in what others wrote are found in any script, and with either form of an accent', async () => {
-  const names = ['王小明', 'José Quetzal', 'quetzal7'];
-  const said = '请问王小明 and Jose\u0301 Quetzal, or quetzal7?';
-  await loadBatch(
-    warehouse,
-    batchOf(runId, {
-      documents: [
-        ...names.map((displayName, index) => doc('people', `${90 + index}`, 1, { displayName })),
-        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
-        doc('messages', 'm', 1, { content: said, author: { id: 'somebody' } }, 'g'),
-      ],
-    }),
-  );
-  const plan = await warehouse.planForget({
-    ...{ type: 'person', ids: ['90', '91', '92'], emails: [], inAdvance: false },
-  });
-  await warehouse.forget(plan, { requestedBy: 'kim', reason: null }, at(9));
-  expect(await warehouse.all('SELECT content FROM messages')).toEqual([
-    { content: '请问[forgotten] and [forgotten], or [forgotten]?' },
   ]);
 });
 
@@ -357,32 +263,6 @@ test('rejected records with ids that are numbers, without an id, or cut off, are
   expect(await columnsWithMarks()).toEqual([]);
   await loadBatch(warehouse, batchOf(runId, { rejections }));
   expect(await columnsWithMarks()).toEqual([]);
-});
-
-test('a sentence of somebody who was forgotten leaves the replies to it', async () => {
-  const own = 'Hello! I cannot find the export button anywhere. Thank you very much.';
-  const reply = '> I cannot find the export\n> button anywhere.\nLook left. Thank you very much.';
-  const author = { id: ids.author, ...account };
-  const slack = { platform: 'slack', platformId: account.sourceAuthorId };
-  await loadBatch(
-    warehouse,
-    batchOf(runId, {
-      documents: [
-        doc('people', ids.person, 1, { displayName: 'Kim Castellanos' }),
-        doc('person_identities', `slack:${account.sourceAuthorId}`, 1, slack, ids.person),
-        doc('authors', ids.author, 1, author),
-        doc('topic_groups', 'g', 1, { group: { id: 'g' } }, 't'),
-        doc('messages', 'm1', 1, { content: own, author }, 'g'),
-        doc('messages', 'm2', 1, { content: reply, author: { id: 'somebody' } }, 'g'),
-      ],
-    }),
-  );
-  await warehouse.refreshDerived();
-  await forgetPerson(ids.person);
-  expect(await warehouse.all('SELECT content FROM messages ORDER BY id')).toEqual([
-    { content: null },
-    { content: '> [forgotten].\nLook left. Thank you very much.' },
-  ]);
 });
 
 test('an address that only an account has is found, and what it wrote is removed', async () => {

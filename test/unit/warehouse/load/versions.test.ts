@@ -1,11 +1,8 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Batch, batchOf, type Document } from '../../../../src/warehouse/load/batch.js';
-import { sqlDir } from '../../../../src/warehouse/sql.js';
 import type { Warehouse } from '../../../../src/warehouse/warehouse.js';
 import { loadBatch } from '../../../support/load-batch.js';
-import { at, doc, emptyDir, open, ready, runId } from '../support.js';
+import { at, doc, open, runId } from '../support.js';
 
 /** The versions of topics by id, as `from-to what is observed`, moments in seconds after the start. */
 async function versionsOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
@@ -120,47 +117,4 @@ describe('a version', () => {
   test.each(Object.keys(cases))('%s', (name) => {
     expect(found.get(name) ?? []).toEqual(cases[name]?.are);
   });
-});
-
-test('a version is kept when the clock is set back before the next answer, which begins a microsecond later', async () => {
-  const warehouse = await open();
-  onTestFinished(() => warehouse.close());
-  const load = (...documents: Document[]) => loadBatch(warehouse, batchOf(runId, { documents }));
-  const later = (no: number, priority: string, second: number) => ({
-    ...listed(second, priority)('t'),
-    answerNo: no,
-  });
-  await load(listed(90_000, 'low')('t'));
-  await load(later(90_001, 'high', 20));
-  await load(later(90_002, 'default', 30));
-  await load(later(90_003, 'low', 90_010));
-  const rows = await warehouse.all(
-    'SELECT priority, epoch_us(valid_to) - epoch_us(valid_from) AS us FROM topic_versions ORDER BY valid_from',
-  );
-  expect(rows).toEqual([
-    { priority: 'low', us: 1 },
-    { priority: 'high', us: 1 },
-    { priority: 'default', us: 9_999_998 },
-    { priority: 'low', us: null },
-  ]);
-});
-
-test('a rebuild by a program that reads documents differently adds versions only for the differences', async () => {
-  const dataDir = await ready();
-  const before = await open(dataDir);
-  const first = [listed(0, 'low')('t1'), listed(0, 'default')('t2')];
-  await loadBatch(before, batchOf(runId, { documents: first }));
-  await loadBatch(before, batchOf(runId, { documents: [listed(10, 'low', { summary: 'Longer.' })('t1')] }));
-  await before.close();
-
-  const sql = join(emptyDir(), 'sql');
-  cpSync(sqlDir, sql, { recursive: true });
-  const model = join(sql, 'models/topics.sql');
-  const read = "replace(d.priority, 'low', 'LOW') AS priority";
-  writeFileSync(model, readFileSync(model, 'utf8').replace('d.priority AS priority', read));
-  const after = await open(dataDir, { sql });
-  onTestFinished(() => after.close());
-  await after.run("DELETE FROM raw.documents WHERE id = 't2'");
-  await after.rebuild();
-  expect(await versionsOf(after)).toEqual(new Map([['t1', ['0-10 low', '10- LOW']]]));
 });

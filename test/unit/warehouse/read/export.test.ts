@@ -102,24 +102,6 @@ test('JSON is one array, NDJSON one line per row', async () => {
   ).toEqual([row, row]);
 });
 
-test.each([
-  ['PIVOT', "PIVOT (VALUES ('a', 'high'), ('a', 'low')) v(g, p) ON p USING count(*) GROUP BY g; -- the end"],
-  [
-    'several CTEs',
-    `WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low')) v(g, p)), u AS (PIVOT t ON p USING count(*) GROUP BY g),
-       n AS (SELECT count(*) AS n FROM u) SELECT u.* FROM u, n WHERE n = 1; /* the end */`,
-  ],
-])('%s in every format', async (_, query) => {
-  const dir = emptyDir();
-  for (const format of ['parquet', 'csv', 'json', 'ndjson'] as const) {
-    const out = join(dir, `pivot.${format}`);
-    expect(await exportQuery({ sql: query }, { ...options, format, out })).toMatchObject({ rows: 1 });
-    expect(
-      (await readBack(`FROM read_${format}('${out}')`.replace('nd', ''))).map((row) => JSON.stringify(row)),
-    ).toEqual([expect.stringMatching(/^{"g":"a","high":"?1"?,"low":"?1"?}$/)]);
-  }
-});
-
 test('JSON and intervals are text in Parquet, wherever they are', async () => {
   const out = join(emptyDir(), 'types.parquet');
   const query = `SELECT '{"a": 1}'::JSON AS body, INTERVAL '3 days 00:00:00.000001' AS waited, [INTERVAL 90 MINUTE] AS waits,
@@ -187,14 +169,6 @@ test.each([
     exportQuery({ sql: bad }, { ...options, format: 'csv', out: join(dir, 'out.csv') }),
   ).rejects.toThrow(UsageError);
   expect(readdirSync(dir)).toEqual([]);
-});
-
-test('a missing folder is reported as missing', async () => {
-  const out = join(emptyDir(), 'no', 'such', 'out.csv');
-  await expect(exportQuery({ table: 'topics' }, { ...options, format: 'csv', out })).rejects.toMatchObject({
-    name: 'UsageError',
-    message: expect.stringContaining('no folder'),
-  });
 });
 
 test('exports all tables and views to a folder, one file each; when stopped, it writes nothing, and existing files stay', async () => {

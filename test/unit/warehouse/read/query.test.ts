@@ -69,41 +69,6 @@ test('names, types and several statements, the rows of each in turn', async () =
   ]);
 });
 
-test.each([
-  [
-    'PIVOT t ON p USING count(*) GROUP BY g',
-    ['g', 'high', 'low'],
-    [
-      ['a', 1, 1],
-      ['b', 0, 1],
-    ],
-  ],
-  [
-    "x AS (FROM t), y AS (FROM x WHERE g = 'a') PIVOT y ON p USING count(*) GROUP BY g",
-    ['g', 'high', 'low'],
-    [['a', 1, 1]],
-  ],
-  [
-    'x AS (PIVOT t ON p USING count(*) GROUP BY g), y AS (SELECT sum(low)::INTEGER AS n FROM x) SELECT * FROM y',
-    ['n'],
-    [[2]],
-  ],
-])('PIVOT and several CTEs are one statement with one answer: %s', async (sql, names, expected) => {
-  const t = "WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low'), ('b', 'low')) v(g, p))";
-  const query = `${t}${/^PIVOT/.test(sql) ? '' : ','} ${sql}`;
-  const answers = async () => {
-    const all = [];
-    for await (const { columns, rows } of snapshot.answers(query)) {
-      const found = [];
-      for await (const row of rows) found.push(row);
-      all.push({ names: columns.map(({ name }) => name), rows: found.sort() });
-    }
-    return all;
-  };
-  expect(await answers()).toEqual([{ names, rows: expected }]);
-  expect((await snapshot.onlyAnswer(query)).columns.map(({ name }) => name)).toEqual(names);
-});
-
 test('one statement is wanted where one answer is', async () => {
   await expect(snapshot.onlyAnswer('SELECT 1; SELECT 2')).rejects.toThrow('2 statements');
 });

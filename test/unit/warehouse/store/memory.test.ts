@@ -39,17 +39,6 @@ describe('the limits', () => {
   });
 
   test.each([
-    [0.5, 134e6],
-    [1, 256e6],
-    [2, 256e6],
-    [4, 268e6],
-    [16, 1_074e6],
-    [256, 2_000e6],
-  ])('with %d GB, the worker begins with %d bytes for DuckDB', (gigabytes, bytes) => {
-    expect(Math.round(memoryBounds(gigabytes * 2 ** 30).worker / 1e6)).toBe(bytes / 1e6);
-  });
-
-  test.each([
     ['128MB', 600e6, ['256MB', '512MB', '600MB']],
     ['0.5GB', 2e9, ['1000MB', '2000MB']],
     ['1GB', 600e6, []],
