@@ -20,7 +20,7 @@ const longest = [
     'others/faults-first-half',
   ],
   ...['others/outage', 'others/recovery-matrix', 'others/cookbook', 'others/alerts'],
-  ...['integration/serve', 'integration/upgrade', 'integration/forget', 'integration/large-items'],
+  ...['integration/serve', 'integration/forget', 'integration/large-items'],
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -126,7 +126,6 @@ export default defineConfig({
           name: 'properties',
           include: [
             'test/unit/api/json-text.test.ts',
-            'test/unit/push/import/properties.test.ts',
             'test/unit/sandbox/world/counts.test.ts',
             'test/unit/serve/schedule/any-week.test.ts',
             'test/unit/sheet/corpus.test.ts',
