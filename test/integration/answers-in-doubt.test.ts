@@ -37,26 +37,6 @@ const paged = (all: readonly unknown[], url: URL, size: number, totalCount = all
   return { body: { data: all.slice((page - 1) * size, page * size), limit: size, page, totalCount } };
 };
 
-describe('a list whose total is capped', () => {
-  it('is read to its end, and what it loses is found', async () => {
-    await start({ topics: numbers(25).map((one) => plainTopic(one)), pageSize: 10 });
-    api.at('/topics', ({ url }) => paged(api.topics, url, 10, Math.min(20, api.topics.length)));
-    const first = await pulling.sync();
-    expect([first.code, first.report.failures]).toEqual([0, []]);
-    expect(await column('SELECT count(*) FROM topics')).toEqual([25]);
-    expect(first.report.scans).toContainEqual(
-      expect.objectContaining({ endpoint: 'topics', verified: true, attempts: 2, pages: 6 }),
-    );
-    api.topics.splice(22, 1);
-    expect((await pulling.sync()).report.scans).toContainEqual(
-      expect.objectContaining({ endpoint: 'topics', verified: true, tombstoned: 1 }),
-    );
-    expect(await column('SELECT id FROM topics WHERE deleted_at IS NOT NULL')).toEqual([uuid('t', 23)]);
-  });
-});
-
-const topicGroups = 'SELECT group_id FROM topic_groups ORDER BY group_id';
-const groupIds = (...of: number[]) => of.map((one) => uuid('g', one));
 const groups = (count: number) => numbers(count).map((one) => plainGroup(one));
 const identity = (one: number) => ({
   id: String(one),
@@ -110,66 +90,6 @@ describe('an answer that was whole, and now has pages', () => {
   });
 });
 
-describe('an answer that names less than its parent counts', () => {
-  const content = (): Partial<PlainApi> => ({
-    topics: [plainTopic(1, { totalGroupCount: 5, messageCount: 5, persons: [1, 2].map(listedPerson) })],
-    topicGroups: { [t1]: groups(5) },
-    topicPeople: { [t1]: [1, 2].map((one) => ({ ...plainPerson(one), identities: [], isBot: false })) },
-    people: [plainPerson(1, { identityCount: 3, messageCount: 5, conversationCount: 5 })],
-    identities: { 1: numbers(3).map(identity) },
-    sourceStats: { 1: [{ source: 'slack', messageCount: 5 }] },
-    personGroups: { 1: groups(5) },
-    companies: [plainCompany(1, { messageCount: 5 })],
-    companyGroups: { 1: groups(5) },
-  });
-  const listedPerson = (one: number) => ({
-    ...{ id: String(one), avatarUrl: null, company: null, displayName: `Person ${one}` },
-    ...{ isBot: false, isStaff: false },
-  });
-  const counts = `SELECT unnest([
-    (SELECT count(*) FROM topic_groups), (SELECT count(*) FROM topic_people),
-    (SELECT count(*) FROM person_identities), (SELECT count(*) FROM person_source_stats),
-    (SELECT count(*) FROM group_people), (SELECT count(*) FROM group_companies)])`;
-  const all = [5, 2, 3, 1, 5, 5];
-  const none = { identities: [], sourceStats: [], data: [], limit: 100, page: 1, totalCount: 0 };
-  const children = /groups$|\/(people|identities|source-stats)$/;
-  const isChild = (path: string) => children.test(path) && path !== '/people';
-
-  const begin = async () => {
-    await start(content());
-    expect(await pulling.sync()).toMatchObject({ code: 0 });
-    expect((await column(counts)).map(Number)).toEqual(all);
-    await pulling.age();
-  };
-
-  it('is stored, what it does not name is kept, and each is named once', async () => {
-    await begin();
-    api.topicGroups[t1] = [1, 2, 6].map((one) => plainGroup(one));
-    api.at(/./, ({ url }) => {
-      const path = url.pathname.replace('/v1', '');
-      return isChild(path) && path !== `/topics/${t1}/groups` ? { body: none } : undefined;
-    });
-    const { code, report } = await pulling.sync();
-    expect(code).toBe(3);
-    const doubted = [
-      ...['company_groups', 'person_groups', 'person_identities', 'person_source_stats', 'topic_groups'],
-      'topic_people',
-    ];
-    expect(report.failures.map(({ endpoint }) => endpoint).sort()).toEqual(doubted);
-    expect(report.failures).toContainEqual(
-      inDoubt('topic_groups', t1, /names 3 of the 5 that the list counts \(totalGroupCount\)/),
-    );
-    expect(await column(topicGroups)).toEqual(groupIds(1, 2, 3, 4, 5, 6));
-    expect((await column(counts)).map(Number).slice(1)).toEqual(all.slice(1));
-    const { stdout } = await pulling.run(['explain', 'topic', t1]);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-      /topic_groups DUE: the last answer was in doubt.*contradicted/,
-    );
-    const again = await pulling.sync();
-    expect([again.code, again.report.failures, again.report.left.due]).toEqual([0, [], 0]);
-  });
-});
-
 describe('an answer about another', () => {
   const without = (item: Record<string, unknown>, field: string) => ({ ...item, [field]: undefined });
   const channel = (one: number) => ({ id: uuid('c', one), channelName: `Channel ${one}`, updatedAt: null });
@@ -213,24 +133,6 @@ describe('an answer about another', () => {
       ].sort(),
     );
     expect(report.failures[0]?.message).toMatch(/is about .* was asked for/);
-  });
-
-  it('that is not listed is its survivor only when that one says so', async () => {
-    await start({ people: [1, 2, 3].map((one) => plainPerson(one)) });
-    await pulling.sync();
-    api.people = [plainPerson(2)];
-    api.personDetails = { 1: plainPerson(2), 3: plainPerson(2) };
-    api.histories = {
-      2: {
-        ...{ history: [], mergedInto: null, totalCount: 0 },
-        merges: [{ id: 'm', mergedAt: null, user: null, sourcePersons: [{ id: '1', name: 'Person 1' }] }],
-      },
-    };
-    const { code, report } = await pulling.sync();
-    expect(code).toBe(3);
-    expect(report.failures).toEqual([inDoubt('person', '3', /is about 2; 3 was asked for/)]);
-    const people = "SELECT display_name || coalesce(' into ' || merged_into_id, '') FROM people ORDER BY id";
-    expect(await column(people)).toEqual(['Person 1 into 2', 'Person 2', 'Person 3']);
   });
 });
 

@@ -128,24 +128,6 @@ describe('a PATCH that is answered with success', () => {
     expect(t4?.error).toContain('priority is very_low in the API');
     for (const id of topics.keys()) expect(requestsTo('PATCH', `/topics/${id}`)).toHaveLength(1);
   });
-
-  it('stays sending while the topic cannot be read, and the next push settles it under the same key', async () => {
-    const [change] = await enqueue(dataDir, [raiseTopic('t1'), raiseTopic('t2')]);
-    answers.set('PATCH /topics/t1', (response, { body }) => {
-      apply(topics, 't1', JSON.parse(body));
-      answers.set('GET /topics/t1', (again) => refuse(again, 400, 'BAD_REQUEST'));
-      response.writeHead(204).end();
-    });
-    const pushed = await push();
-    expect({ code: pushed.code, ...statuses(pushed) }).toEqual({ code: 3, t1: 'sending', t2: 'applied' });
-    expect(pushed.report.changes[0]).toMatchObject({ errorCode: 'not_read' });
-    answers.clear();
-    const next = await push();
-    expect({ code: next.code, ...statuses(next) }).toEqual({ code: 0, t1: 'applied' });
-    expect(requestsTo('PATCH', '/topics/t1').map(({ headers }) => headers['idempotency-key'])).toEqual([
-      change?.idempotencyKey,
-    ]);
-  });
 });
 
 describe('a request that fails', () => {
@@ -220,15 +202,6 @@ describe('PATCH /companies/bulk', () => {
     );
     // Another payload under a key that was used is what the API forbids.
     for (const bodies of bodiesByKey().values()) expect(bodies.size).toBe(1);
-  });
-
-  it('that is refused whatever is in it: all fail, after few requests', async () => {
-    const ids = crowd(40);
-    await enqueue(dataDir, ids.map(makeVip));
-    refuseWith(ids);
-    const pushed = await push();
-    expect(pushed.report.failed).toEqual({ total: 40, byReason: { BAD_REQUEST: 40 } });
-    expect(requestsTo('PATCH', '/companies/bulk').length).toBeLessThanOrEqual(20);
   });
 
   it('one refused, one unreadable, one unclear: each is settled for itself', async () => {

@@ -1,9 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.js';
-import { Queue } from '../../src/push/queue.js';
-import { openWarehouse } from '../../src/warehouse/store/open.js';
 import { type PlainAnswer, PlainApi, plainCompany, plainTopic, uuid } from '../support/plain-api.js';
 import type { Pulling } from '../support/pulling.js';
 import { enqueue, type Pushed, push, type Wish } from '../support/pushing.js';
@@ -75,79 +72,10 @@ function set(one: Plain, { archived, ...fields }: Plain): Plain {
   return Object.assign(one, fields, archiving, isDated);
 }
 
-const refusal = (status: number, headers: Record<string, string> = {}): PlainAnswer => ({
-  status,
-  body: { code: `C${status}`, message: 'no', status, defined: true },
-  headers,
-});
 const raise: Wish = { topic: uuid('t', 1), wanted: { priority: 'high' }, base: { priority: 'default' } };
-const rename: Wish = { company: '1', wanted: { name: 'New' }, base: { name: 'Company 1' } };
 const revert = () => set(topic(), { priority: 'default' });
 const statusOf = ({ report }: Pushed) => report.changes.at(-1)?.status;
 const errorOf = ({ report }: Pushed) => report.changes.at(-1)?.error ?? '';
-
-/** Makes what was sent older, as if the next push came so many hours later; the API has forgotten its keys by then. */
-async function hoursLater(hours: number): Promise<void> {
-  const warehouse = await openWarehouse({ dataDir: pulling.dataDir, memoryLimit: '256MB', threads: 1 });
-  const queue = await Queue.open(warehouse, pulling, systemClock);
-  const earlier = (at: string | null) => new Date(Date.parse(at ?? '') - hours * 3_600_000).toISOString();
-  queue.update(queue.withStatus('sending'), ({ firstSentAt, sentAt }) => ({
-    firstSentAt: earlier(firstSentAt),
-    sentAt: earlier(sentAt),
-  }));
-  await queue.flush();
-  await warehouse.close();
-  if (hours > 24) answers.clear();
-}
-
-const unauthorized = refusal(401);
-/** The key is refused from now on, for whatever is asked. */
-function refuseKey(): PlainAnswer {
-  for (const method of ['GET', 'PATCH']) api.at(/./, unauthorized, method);
-  return unauthorized;
-}
-
-describe('a request that was applied, and whose answer was lost', () => {
-  it.each<[string, Step]>([
-    ['400', refusal(400)],
-    ['200 with something else', { body: { ok: true } }],
-  ])('is applied, or in doubt until it is read, when the next attempt is answered %s', async (_, step) => {
-    await enqueue(pulling.dataDir, [raise, rename]);
-    script = ['answer is lost', step, 'answer is lost', step];
-    const first = await push(pulling);
-    for (const { status } of first.report.changes) expect(['applied', 'sending']).toContain(status);
-    script = [];
-    const second = await push(pulling);
-    expect(second).toMatchObject({ code: 0, report: { left: { sending: 0, queued: 0 } } });
-    for (const { status } of [...first.report.changes, ...second.report.changes])
-      expect(['applied', 'sending']).toContain(status);
-    expect(applied).toEqual([{ priority: 'high' }, { companies: [{ companyId: '1', name: 'New' }] }]);
-    const undone = await pulling.run(['changes', 'undo', 'wishes.csv', '--yes', '--json']);
-    expect(JSON.parse(undone.stdout)).toMatchObject({ outcome: 'queued', notUndone: [] });
-  });
-
-  it('is not called unsent when the key is refused after that', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['answer is lost'];
-    meanwhile = () => void refuseKey();
-    const refused = await push(pulling);
-    expect({ code: refused.code, status: statusOf(refused) }).toEqual({ code: 5, status: 'sending' });
-    expect(errorOf(refused)).toContain('may have been applied');
-    api.clear();
-    const next = await push(pulling);
-    expect({ code: next.code, status: statusOf(next) }).toEqual({ code: 0, status: 'applied' });
-    expect(applied).toHaveLength(1);
-  });
-
-  it('fails when a read shows that it never arrived, and the next attempt was refused', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['never arrives', refusal(400)];
-    const failed = await push(pulling);
-    expect({ code: failed.code, status: statusOf(failed) }).toEqual({ code: 3, status: 'failed' });
-    expect(failed.report.failed.byReason).toEqual({ C400: 1 });
-    expect(applied).toEqual([]);
-  });
-});
 
 /** Ways in which the API may, or may not, show that somebody changed the entity back. */
 const traces: [string, () => void][] = [
@@ -169,56 +97,6 @@ describe('a request that was applied, and that somebody changed back before it w
     expect(errorOf(last)).toMatch(/changed it back|may repeat the first/);
     expect(applied).toHaveLength(1);
     expect(topic().priority).toBe('default');
-  });
-
-  it('is a conflict a day after a kill -9, too', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['answer is lost'];
-    const running = pulling.start(['push']);
-    meanwhile = () => void running.child.kill('SIGKILL');
-    await running.ended;
-    script = [];
-    revert();
-    await hoursLater(25);
-    const later = await push(pulling);
-    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 3, status: 'conflict' });
-    expect(applied).toHaveLength(1);
-    expect(topic().priority).toBe('default');
-  });
-
-  it('each company of a request by itself', async () => {
-    await enqueue(pulling.dataDir, [
-      rename,
-      { company: '2', wanted: { is_vip: true }, base: { is_vip: false } },
-    ]);
-    script = ['answer is lost'];
-    meanwhile = () => Object.assign(company(), { name: 'Company 1' });
-    await push(pulling);
-    script = [];
-    await push(pulling);
-    const { stdout } = await pulling.run(['changes', 'list', '--json']);
-    const states = Object.fromEntries(
-      (JSON.parse(stdout).changes as { entityId: string; status: string }[]).map((one) => [
-        one.entityId,
-        one.status,
-      ]),
-    );
-    expect(states).toEqual({ 1: 'conflict', 2: 'applied' });
-    expect(company()).toMatchObject({ name: 'Company 1' });
-    expect(applied).toHaveLength(1);
-  });
-});
-
-describe('a request that never arrived', () => {
-  it('is sent a day later, when nothing happened since', async () => {
-    await enqueue(pulling.dataDir, [raise]);
-    script = ['never arrives'];
-    expect(statusOf(await push(pulling))).toBe('sending');
-    await hoursLater(25);
-    script = [];
-    const later = await push(pulling);
-    expect({ code: later.code, status: statusOf(later) }).toEqual({ code: 0, status: 'applied' });
-    expect(applied).toEqual([{ priority: 'high' }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
@@ -31,40 +31,6 @@ const differences = async () => (await pulling.differences()).filter((one) => !o
 const of = (one: { id: string }) => sandbox.world.topics.get(one.id) as StoredTopic;
 
 describe('push', () => {
-  it('applies each change once, publishes it, and leaves an empty queue', async () => {
-    const chosen = some(6);
-    const wanted = new Map(chosen.map((one) => [one.id, other(one.priority)]));
-    await enqueue(pulling.dataDir, chosen.map(raise));
-    const { code, report, stderr } = await push(pulling);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(report).toMatchObject({
-      outcome: 'done',
-      applied: 6,
-      unchanged: 0,
-      conflict: 0,
-      left: { queued: 0 },
-    });
-    for (const one of chosen) {
-      expect(of(one).priority).toBe(wanted.get(one.id));
-      expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1 });
-    }
-    const shown = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ id: string; priority: string; status: string; attempts: number }>(
-        `SELECT id, priority, status, change_attempts FROM topics JOIN
-           (SELECT topic_id, c.status, count(a.change_id) AS change_attempts FROM ops.changes c
-              LEFT JOIN ops.change_attempts a ON a.change_id = c.id GROUP BY ALL) ON topic_id = id`,
-      ),
-    );
-    for (const row of shown) expect(row).toMatchObject({ priority: wanted.get(row.id), status: 'applied' });
-    expect(shown).toHaveLength(6);
-    // The list's pages are cheaper than six reads: whoami, the list, and a PATCH each.
-    expect(report.requests.byEndpoint).toEqual({ whoami: 1, topics: 1, update_topic: 6 });
-    expect(await differences()).toEqual([]);
-    expect((await push(pulling)).report).toMatchObject({ applied: 0, requests: { total: 1 } });
-    expect((await pulling.sync()).code).toBe(0);
-    expect(await pulling.differences()).toEqual([]);
-  });
-
   it('dry run: prints each PATCH and changes nothing', async () => {
     const chosen = some(2);
     const queued = await enqueue(pulling.dataDir, [
@@ -150,37 +116,6 @@ describe('push', () => {
     expect(of(first).priority).toBe('very_low');
   });
 
-  it('changes of one topic are sent in one request, the later of two wins, an unchanged topic costs no request', async () => {
-    const [one, same] = some(2) as [StoredTopic, StoredTopic];
-    const wished = other(one.priority);
-    const state = one.lifecycleState === 'completed' ? 'open' : 'completed';
-    await enqueue(pulling.dataDir, [
-      { ...raise(one), wanted: { priority: 'very_low' } },
-      raise(one),
-      { topic: one.id, wanted: { lifecycle_state: state }, base: { lifecycle_state: one.lifecycleState } },
-      { topic: same.id, wanted: { priority: same.priority }, base: { priority: 'low' } },
-    ]);
-    const { report, code } = await push(pulling);
-    expect(code).toBe(0);
-    expect(report).toMatchObject({ applied: 2, unchanged: 1 });
-    expect(report.changes[0]).toMatchObject({ status: 'superseded', wanted: { priority: 'very_low' } });
-    expect(of(one).priority).toBe(wished);
-    expect(report.requests.byEndpoint.update_topic).toBe(1);
-    expect(sandbox.writes()).toHaveLength(1);
-    expect(sandbox.applied()[`topic:${one.id}`]).toEqual({ priority: 1, lifecycleState: 1 });
-  });
-
-  it('a deleted or migrated topic fails with its reason, the others are applied', async () => {
-    const [deleted, migrated, fine] = some(3) as [StoredTopic, StoredTopic, StoredTopic];
-    await enqueue(pulling.dataDir, [deleted, migrated, fine].map(raise));
-    sandbox.change({ kind: 'deleteTopic', topicId: deleted.id });
-    sandbox.change({ kind: 'migrateTopic', topicId: migrated.id });
-    const { report, code } = await push(pulling);
-    expect(code).toBe(3);
-    expect(report).toMatchObject({ applied: 1, failed: { total: 2 } });
-    expect(report.failed.byReason).toEqual({ NOT_FOUND: 1, archived_in_v1_to_v2_migration: 1 });
-  });
-
   it('a result file that cannot be written is refused before the run starts', async () => {
     const folder = folders.make();
     mkdirSync(join(folder, 'folder.csv'));
@@ -210,21 +145,5 @@ describe('push', () => {
     expect((await push(pulling)).report.changes.map(({ id, status }) => [id, status])).toEqual([
       [change?.id, 'applied'],
     ]);
-  });
-
-  it('a warehouse that is damaged after the import is restored without losing a change or its key', async () => {
-    const [topic] = some(1) as [StoredTopic];
-    const [change] = await enqueue(pulling.dataDir, [raise(topic)]);
-    writeFileSync(join(pulling.dataDir, 'worker.duckdb'), 'broken by the disk');
-    rmSync(join(pulling.dataDir, 'worker.duckdb.wal'), { force: true });
-    const rebuilt = await pulling.run(['rebuild']);
-    expect(rebuilt.code).toBe(0);
-    const waiting = await read(pulling.dataDir, (reader) =>
-      reader.rows<{ change_id: string }>('SELECT change_id FROM open_changes WHERE status = $$queued$$'),
-    );
-    expect(waiting).toEqual([{ change_id: change?.id }]);
-    const { report } = await push(pulling);
-    expect(report).toMatchObject({ applied: 1, left: { queued: 0 } });
-    expect(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey)).toEqual([change?.idempotencyKey]);
   });
 });
