@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { Folders, program, signalhouse, startSandboxProcess } from '../support/signalhouse.js';
@@ -61,6 +62,15 @@ describe('sql', () => {
     ]);
   });
 
+  it('prints JSON that loses no digit', async () => {
+    const { stdout } = await sql([values, '--json']);
+    expect(JSON.parse(stdout)).toEqual([
+      { n: 1, text: 'a|b', empty: null, moment: '2026-11-20T10:15:00.000Z', list: [1, 2], money: '1.50' },
+      { n: '9007199254740993', text: 'say "hi", <b>', empty: '', moment: null, list: [], money: null },
+    ]);
+    expect(JSON.parse((await sql(['SELECT 1 AS a, 2 AS a WHERE false', '--json'])).stdout)).toEqual([]);
+  });
+
   it('prints Markdown in which nothing is markup', async () => {
     const { stdout } = await sql([values, '--format', 'markdown']);
     expect(stdout.split('\n').slice(0, 4)).toEqual([
@@ -113,6 +123,12 @@ describe('sql', () => {
       expect(await sql([query])).toMatchObject({ code: 2, stdout: '' });
     }
     expect(readdirSync(cwd)).toEqual(before);
+  });
+
+  it('says what is wrong with a query, and exits 2', async () => {
+    const { code, stderr } = await sql(['SELECT nothing FROM topics']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('"nothing"');
   });
 
   it('says that there is nothing to ask before the first sync', async () => {
@@ -260,6 +276,45 @@ describe('export', () => {
       rows: [{ cells: ['=1+1', '9007199254740993', 1.5, true, new Date('2026-01-02')] }],
     });
     expect((await run(['--query', query, '--out', 'one.xlsx'])).code).toBe(2);
+  });
+
+  it('writes a PIVOT over several CTEs as a workbook', async () => {
+    const query = `WITH t AS (FROM (VALUES ('a', 'high'), ('a', 'low')) v(g, p)), u AS (FROM t WHERE g = 'a')
+      PIVOT u ON p USING count(*) GROUP BY g; -- the end`;
+    const { code, stdout } = await run(['--query', query, '--out', 'pivot.xlsx']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('1 sheet, 1 row') });
+    expect(await readSheet({ path: join(cwd, 'pivot.xlsx') })).toMatchObject({
+      columns: ['g', 'high', 'low'],
+      rows: [{ cells: ['a', 1, 1] }],
+    });
+  });
+
+  it('writes everything to one workbook, a sheet for each table', async () => {
+    const { code, stdout } = await run(['--all', '--out', 'all.xlsx', '--json']);
+    expect(code).toBe(0);
+    const done = JSON.parse(stdout) as { name: string; rows: number }[];
+    expect(done.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['topics', 'backlog', 'raw.documents']),
+    );
+    const workbook = unzipSync(readFileSync(join(cwd, 'all.xlsx')))['xl/workbook.xml'];
+    const sheets = [...strFromU8(workbook ?? new Uint8Array()).matchAll(/<sheet name="(.*?)"/g)];
+    // Excel reserves the name "history".
+    expect(sheets.map(([, name]) => name)).toEqual(
+      done.map(({ name }) => (name === 'history' ? 'history_2' : name)),
+    );
+    // The reader takes the sheet "topics".
+    const { rows } = await readSheet({ path: join(cwd, 'all.xlsx') });
+    expect(rows.length).toBe(done.find(({ name }) => name === 'topics')?.rows);
+  });
+
+  it('writes everything to a folder', async () => {
+    const { code, stdout } = await run(['--all', '--out', 'everything']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('backlog');
+    const files = readdirSync(join(cwd, 'everything'));
+    expect(files).toEqual(
+      expect.arrayContaining(['topics.parquet', 'backlog.parquet', 'raw.documents.parquet']),
+    );
   });
 
   it.each([

@@ -75,4 +75,34 @@ describe('a run whose clock is ahead', () => {
       UNION ALL SELECT 1 FROM ops.scans WHERE abs(epoch(ended_at - now())) > 3600`;
     expect(await query(pulling, wrong)).toEqual([]);
   });
+
+  it('deletes nothing by age, and says so, where no answer has a date', async () => {
+    const pulling = await started({ sendsDate: false });
+    const ran = await pulling.start(['sync', '--json'], ahead(60)).ended;
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      notes: [expect.stringMatching(/^nothing was deleted by age: no answer of the service has a date/)],
+    });
+    expect(await query(pulling, 'SELECT id FROM messages WHERE content IS NULL')).toEqual([]);
+  });
+
+  it('is not believed later: its times count as now, and what follows comes after it', async () => {
+    const pulling = await started({ sendsDate: false });
+    await pulling.start(['sync', '--json'], ahead(60)).ended;
+    change({ priority: 'high' });
+    await pulling.start(['sync', '--json'], ahead(60)).ended;
+    api.sendsDate = true;
+    change({ priority: 'very_high' });
+    await pulling.sync();
+    expect(await query(pulling, `SELECT priority FROM topic_as_of('${new Date().toISOString()}')`)).toEqual([
+      { priority: 'very_high' },
+    ]);
+    expect(await query(pulling, 'SELECT priority FROM topic_versions ORDER BY valid_from')).toEqual([
+      { priority: 'default' },
+      { priority: 'high' },
+      { priority: 'very_high' },
+    ]);
+    const status = JSON.parse((await pulling.run(['status', '--json'])).stdout);
+    const runs = await query(pulling, 'SELECT run_id FROM ops.runs ORDER BY rowid');
+    expect(JSON.stringify(status)).toContain((runs.at(-1) as { run_id: string }).run_id);
+  });
 });

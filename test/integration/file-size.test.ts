@@ -94,6 +94,17 @@ test('rows that were deleted count as unused: with long texts, nothing else free
   expect(statSync(worker(dir)).size).toBeLessThan(size);
 });
 
+test('a file of which too small a share, or too few megabytes, are unused is not compacted', async () => {
+  const dir = await roomy();
+  const { ino } = statSync(worker(dir));
+  for (const compactWhen of [
+    { freeShare: 0.99, freeMegabytes: 0 },
+    { freeShare: 0, freeMegabytes: 1_000 },
+  ])
+    await (await open(dir)).close({ compactWhen });
+  expect(statSync(worker(dir)).ino).toBe(ino);
+});
+
 /** A warehouse with deleted rows in each of 40 row groups, for which DuckDB keeps 10 MB. */
 async function withDeletedRows(): Promise<string> {
   const dir = await ready();
@@ -176,6 +187,45 @@ test('a compaction that fails leaves the file as it is, and keeps nothing from b
   await again.close();
 });
 
+test('with memory to spare, a file is rewritten once when that lets DuckDB compress its texts', async () => {
+  const dir = await ready();
+  const settings = { memoryLimit: '128MB', mostMemory: 1_600_000_000 };
+  const when = { compactWhen: { freeShare: 1, freeMegabytes: 1 } };
+  const warehouse = await open(dir, settings);
+  const repeated = (n: number) => `The export of ${n} rows fails. `.repeat(n % 1_000 === 0 ? 200 : 80);
+  const random = () => randomBytes(1_500).toString('base64');
+  const load = (of: typeof warehouse, from: number, content: (n: number) => string) => {
+    const documents = Array.from({ length: 4_000 }, (_, n) =>
+      doc('messages', `m${from + n}`, 0, { content: content(from + n) }, 'g1'),
+    );
+    return loadBatch(of, batchOf(runId, { documents }));
+  };
+  await load(warehouse, 0, repeated);
+  await warehouse.close();
+  const before = statSync(worker(dir)).size;
+
+  const small = await open(dir, { memoryLimit: '256MB', mostMemory: 640_000_000 });
+  await small.close(when);
+  expect(statSync(worker(dir)).size).toBe(before);
+
+  const large = await open(dir, settings);
+  await large.close(when);
+  const after = statSync(worker(dir)).size;
+  expect(after).toBeLessThan(before / 2);
+  const { ino } = statSync(worker(dir));
+  const again = await open(dir, settings);
+  await again.close(when);
+  expect(statSync(worker(dir)).ino).toBe(ino);
+
+  // What does not compress is not tried again and again.
+  const other = await open(dir, settings);
+  await load(other, 4_000, random);
+  await other.close(when);
+  const incompressible = statSync(worker(dir)).ino;
+  await (await open(dir, settings)).close(when);
+  expect(statSync(worker(dir)).ino).toBe(incompressible);
+});
+
 test('a file is compacted before it is published, and when it is closed only if something was stored since', async () => {
   const dir = await roomy();
   const { ino } = statSync(worker(dir));
@@ -230,6 +280,37 @@ test('a row group has 8 MB of long texts: in the live file, in the published one
   expect(statSync(worker(dir)).ino).not.toBe(ino);
   const again = await open(dir);
   expect(await largestRowGroup(again)).toBe(39);
+  expect(await stored(again)).toEqual(found);
+  await again.close();
+});
+
+test('texts are compressed in a copy, although one in a hundred is too long for that', async () => {
+  const dir = await ready();
+  const warehouse = await open(dir);
+  const documents = Array.from({ length: 4_000 }, (_, n) =>
+    doc(
+      'messages',
+      `m${n}`,
+      0,
+      { content: `The export of ${n} rows fails. `.repeat(n % 100 === 0 ? 200 : 10) },
+      'g1',
+    ),
+  );
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  const uncompressed = async (of: Pick<Warehouse, 'all'>) => {
+    const found = await of.all<{ rows: number }>(
+      `SELECT sum(count) FILTER (compression = 'Uncompressed')::INTEGER AS rows FROM
+        (FROM pragma_storage_info('raw.documents') WHERE column_name = 'body' AND segment_type <> 'VALIDITY'
+         UNION ALL FROM pragma_storage_info('messages') WHERE column_name = 'content' AND segment_type <> 'VALIDITY')`,
+    );
+    return found[0]?.rows;
+  };
+  await warehouse.run('CHECKPOINT');
+  expect(await uncompressed(warehouse)).toBe(8_000);
+  const found = await stored(warehouse);
+  await warehouse.close({ compactWhen: anyway });
+  const again = await open(dir);
+  expect(await uncompressed(again)).toBe(80);
   expect(await stored(again)).toEqual(found);
   await again.close();
 });

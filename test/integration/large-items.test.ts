@@ -42,6 +42,25 @@ it('a message of 20 MB is rejected with its size, and everything else is loaded,
   expect((await pulling.sync()).code).toBe(0);
 });
 
+it('a page of conversations that is too large is read in smaller pages', async () => {
+  pulling.tuning = { maxAnswerBytes: 1_000_000 };
+  const { topics, groups, messages } = sandbox.world;
+  // The conversations of one topic fit into an answer, since they have no pages; those of a company do not.
+  for (const { id } of topics.values()) {
+    const ofTopic = [...groups.values()].filter(({ topicId }) => topicId === id).slice(0, 3);
+    for (const { messageIds } of ofTopic) {
+      const message = messages.get(messageIds.at(-1) ?? '');
+      if (message) message.content = text(200_000);
+    }
+  }
+  sandbox.changed();
+  expect(await pulling.sync()).toMatchObject({ code: 0, report: { failures: [] } });
+  const query = "SELECT DISTINCT error FROM ops.requests WHERE endpoint = 'groups' AND error IS NOT NULL";
+  const { stdout } = await pulling.run(['sql', '--json', query]);
+  expect(JSON.parse(stdout)).toEqual([{ error: 'too_large' }]);
+  expect(await pulling.differences()).toEqual([]);
+});
+
 /** Where the conversations of a company are not whole, its people are asked for their own, which stay until it is read again. */
 const isListed = (line: string) => line.includes('via is "listed", should be "author"');
 
@@ -106,5 +125,33 @@ describe('an answer that is too large', () => {
     expect([read.code, read.report.failures]).toEqual([0, []]);
     expect((await pulling.differences({ most: 1_000 })).filter((line) => !isListed(line))).toEqual([]);
     expect(await rejected()).toEqual([]);
+  });
+
+  it('with one item of a list leaves out that item, and takes nothing for gone', async () => {
+    await pulling.sync();
+    const [first] = sandbox.world.topics.values();
+    if (!first) throw new Error('the town has no topics');
+    const { summary } = first;
+    first.summary = text(400_000);
+    sandbox.changed();
+    const { code, report } = await pulling.sync();
+    expect([code, report.failures]).toEqual([3, []]);
+    const scan = report.scans.find(({ endpoint }) => endpoint === 'topics');
+    expect(scan).toMatchObject({ verified: false, complete: true, missing: 0, tombstoned: 0 });
+    expect(scan?.note).toContain('1 item of it is too large');
+    expect(await rejected()).toContainEqual({
+      endpoint: 'topics',
+      id: null,
+      parent_id: null,
+      path: '',
+      reason,
+    });
+    const next = await pulling.sync();
+    expect([next.code, next.report.rejected.new]).toEqual([0, 0]);
+    first.summary = summary;
+    sandbox.changed();
+    expect((await pulling.sync()).code).toBe(0);
+    expect(await rejected()).toEqual([]);
+    expect(await pulling.differences()).toEqual([]);
   });
 });
