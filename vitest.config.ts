@@ -12,14 +12,8 @@ const globalSetup = ['test/support/built.ts', 'test/support/run-folder.ts'];
  * small file that starts last leaves the other workers idle.
  */
 const longest = [
-  ...[
-    'lake/faults',
-    'lake/organizations',
-    'lake/commands',
-    'others/faults-second-half',
-    'others/faults-first-half',
-  ],
-  ...['others/outage', 'others/recovery-matrix', 'others/cookbook', 'others/alerts'],
+  ...['lake/faults', 'lake/organizations', 'lake/commands', 'others/long-texts'],
+  ...['others/kills', 'others/cookbook', 'others/alerts'],
   ...['integration/serve', 'integration/forget', 'integration/large-items'],
 ].map((name) => `/test/${name}.test.ts`);
 
@@ -88,7 +82,7 @@ export default defineConfig({
         },
       },
       {
-        // What other people's programs do with what we write, and the whole matrix of faults: before a release.
+        // What other people's programs do with what we write, kills of a real process, and memory: before a release.
         extends: true,
         test: {
           name: 'others',

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What other people's programs make of what this one writes, and the whole matrix of faults: npm run test:others. Before a
-# release, and after a change of what they read: views, sheets, metrics, units, the lake.
+# What other people's programs make of what this one writes, kills of a real process, and memory: npm run test:others.
+# Before a release, and after a change of what they read: views, sheets, metrics, units, the lake.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

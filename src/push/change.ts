@@ -23,7 +23,7 @@ const transitions = {
 
 export type Status = keyof typeof transitions;
 
-export const statuses = Object.keys(transitions) as Status[];
+const statuses = Object.keys(transitions) as Status[];
 
 /** Whether a change may go from one status to another. */
 export function mayBecome(from: Status, to: Status): boolean {

@@ -1,8 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
-import type { StoredMessage, StoredTopic } from '../../src/sandbox/world/types.js';
-import { listedTopics } from '../support/expected/topics.js';
-import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
 import { Folders } from '../support/signalhouse.js';
 
@@ -105,86 +102,5 @@ describe('answers that are not those of the API', () => {
     const back = await pulling.sync(['--only', 'people']);
     expect([back.code, back.report.scans[0]?.restored]).toEqual([0, 40]);
     expect(await pulling.differences()).toEqual([]);
-  });
-});
-
-interface Rejected {
-  readonly endpoint: string;
-  readonly id: string | null;
-  readonly path: string;
-  readonly reason: string;
-  readonly resolved: boolean;
-}
-
-const rejected = (dataDir: string) =>
-  read(dataDir, (reader) =>
-    reader.rows<Rejected>(
-      `SELECT endpoint, id, path, reason, resolved_at IS NOT NULL AS resolved
-       FROM ops.rejected_records ORDER BY endpoint, id`,
-    ),
-  );
-
-describe('records that are not as documented', () => {
-  let sandbox: Sandbox;
-  let pulling: Pulling;
-  let topic: StoredTopic;
-  let message: StoredMessage;
-  let nameless: string;
-
-  beforeAll(async () => {
-    sandbox = await startTown({ sizes: town });
-    pulling = Pulling.into(folders, sandbox);
-    const { world } = sandbox;
-    topic = listedTopics({ world } as never).find(
-      (one) => !one.migrated && one.groupIds.length > 2,
-    ) as StoredTopic;
-    const other = [...world.topics.values()].find(
-      (one) => one !== topic && !one.migrated && one.groupIds.length > 1,
-    ) as StoredTopic;
-    message = world.messages.get(
-      world.groups.get(other.groupIds[0] ?? '')?.messageIds[0] ?? '',
-    ) as StoredMessage;
-    Object.assign(topic, { priority: 'urgent' });
-    Object.assign(message, { isInternal: 'sometimes' });
-    sandbox.changed();
-    // The last in the list, whom topics and companies name all the same.
-    nameless = [...world.people.keys()].at(-1) ?? '';
-    sandbox.addFaults([
-      { match: { route: 'people' }, kind: 'replace', delete: ['data.39.id'] },
-      { match: { route: 'companies' }, kind: 'replace', set: [{ path: 'data.*.tier', value: 'gold' }] },
-    ]);
-  });
-  afterAll(() => sandbox.stop());
-
-  it('are set aside with their path and reason, and everything else is loaded', async () => {
-    const { code, report } = await pulling.sync();
-    expect(code).toBe(3);
-    expect(report.outcome).toBe('incomplete');
-    expect(report.failures).toEqual([]);
-    const found = await rejected(pulling.dataDir);
-    const facts = found.map(({ endpoint, id, path }) => ({ endpoint, id, path }));
-    expect(facts).toContainEqual({ endpoint: 'topics', id: topic.id, path: 'priority' });
-    expect(facts).toContainEqual({ endpoint: 'messages', id: message.id, path: 'isInternal' });
-    expect(facts).toContainEqual({ endpoint: 'people', id: null, path: 'id' });
-    expect(found.every(({ reason, resolved }) => reason !== '' && !resolved)).toBe(true);
-    expect(report.rejected.new).toBe(found.length);
-    // What is not documented is kept, and counted.
-    expect(report.drift).toContainEqual(
-      expect.objectContaining({ endpoint: 'companies', path: 'tier', kind: 'unknown_field' }),
-    );
-
-    const others = (await pulling.differences()).filter(
-      // The conversations of the topic come by companies and people alone, who do not say everything of them.
-      (line) => ![topic.id, message.id, nameless, ...topic.groupIds].some((id) => line.includes(id)),
-    );
-    expect(others).toEqual([]);
-  });
-
-  it('do not fail every night', async () => {
-    const { code, report } = await pulling.sync();
-    expect(code).toBe(0);
-    expect([report.drift, report.rows]).toEqual([[], {}]);
-    expect(report.rejected).toMatchObject({ new: 0, examples: [] });
-    expect(report.rejected.known).toBeGreaterThan(1);
   });
 });

@@ -5,6 +5,7 @@ import type { FaultRuleInput } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
 import { Pulling, startTown, town } from '../support/pulling.js';
+import { serve, statusOf, terminate, until } from '../support/serving.js';
 import { Folders } from '../support/signalhouse.js';
 
 let sandbox: Sandbox;
@@ -142,5 +143,50 @@ describe('a run that is limited', () => {
     expect((await pulling.sync(['--only', 'channel,stories'])).seen).toMatchObject({ stories: 2, story: 6 });
     const only = await pulling.sync(['--only', 'company_activity']);
     expect([only.code, only.seen]).toEqual([0, { whoami: 1 }]);
+  });
+});
+
+describe('serve, in an outage', () => {
+  const jobs = [{ name: 'nightly', run: 'sync', cron: '0 3 * * *' }];
+  // In a catch-up right after the start, from whoami on: before there is any phase.
+  const breakDown = () => sandbox.addFaults([everything({ kind: 'html', status: 503 })]);
+
+  it('shows it while it waits it out, logs it, and says afterwards how long it took', async () => {
+    pulling.set({ api: { outageMinutes: 30 }, serve: { jobs } });
+    breakDown();
+    const served = await serve(pulling);
+    const waiting = await until(
+      async () => (await statusOf(served)).schedule.running,
+      (running) => running?.outage != null,
+    );
+    expect(waiting).toMatchObject({ job: 'nightly', outage: { reason: expect.stringContaining('503') } });
+    expect(Date.parse(waiting?.outage?.until ?? '')).toBeGreaterThan(Date.now() + 25 * 60_000);
+    expect(await (await fetch(served.url)).text()).toContain('has not answered since');
+    sandbox.clearFaults();
+    const [last] = await until(
+      async () => (await statusOf(served)).schedule.history,
+      ([run]) => run?.outcome === 'done',
+    );
+    expect(last?.message).toContain('the API was unavailable for');
+    const { code, stderr } = await terminate(served);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the API has been unavailable for .*; waiting for it, at most/);
+    expect(stderr).toContain('the API answers again after');
+  });
+
+  it('tries a job that an outage ended again later, and says when', async () => {
+    pulling.set({ api: { outageMinutes: 0.01 }, serve: { jobs } });
+    breakDown();
+    const served = await serve(pulling);
+    const [failed] = await until(
+      async () => (await statusOf(served)).schedule.history,
+      (history) => history.length > 0,
+    );
+    sandbox.clearFaults();
+    expect(failed).toMatchObject({ trigger: 'catch-up', outcome: 'failed', exitCode: 1 });
+    expect(failed?.message).toContain('the next try is at');
+    const metrics = await (await fetch(`${served.url}/metrics`)).text();
+    expect(metrics).toContain('signalhouse_runs_total{job="nightly",outcome="failed"} 1');
+    expect((await terminate(served)).code).toBe(0);
   });
 });

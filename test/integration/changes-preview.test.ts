@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TitledChange } from '../../src/push/facts.js';
 import type { ImportReport } from '../../src/push/import/preview.js';
-import type { UndoReport } from '../../src/push/undo.js';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { read } from '../support/published.js';
@@ -176,69 +175,7 @@ describe('a change whose topic was merged after the import', () => {
   });
 });
 
-const undo = (what: readonly string[], code = 0) =>
-  folder.json<UndoReport>(['changes', 'undo', ...what, '--yes'], code);
-/** A value that only the service can set has its own test of the plan. */
-const unarchived = () => topics.slice(30).filter(({ archivedAt }) => archivedAt === null);
-const states = () =>
-  unarchived().map(({ id }) => {
-    const { priority, lifecycleState, archivedReason, archivedAt } = sandbox.world.topics.get(
-      id,
-    ) as StoredTopic;
-    return { priority, lifecycleState, archivedReason, isArchived: archivedAt !== null };
-  });
-
 describe('changes undo', () => {
-  it('of a file puts back what the API had, once; then a part, an undo of the undo, and a conflict', async () => {
-    const [first, second, third] = unarchived() as [StoredTopic, StoredTopic, StoredTopic];
-    const start = structuredClone(states());
-    const line = ({ id, priority }: StoredTopic, rest: string) => `${id},${other(priority)},${rest}`;
-    folder.write(
-      'plan.csv',
-      [line(first, ','), line(second, 'TRUE,a duplicate'), line(third, ',')],
-      ',archived,archived_reason',
-    );
-    const imported = await folder.json<ImportReport>(['changes', 'import', 'plan.csv', '--yes']);
-    const early = await undo(['plan.csv'], 3);
-    expect(early).toMatchObject({ outcome: 'nothing', queued: [] });
-    expect(early.notUndone.map(({ title, reason }) => [title, reason])).toEqual(
-      [first, second, third].map(({ title }) => [
-        title,
-        'it is still queued: use signalhouse changes cancel',
-      ]),
-    );
-    expect((await push(pulling)).report.applied).toBe(3);
-    const applied = structuredClone(states());
-
-    const preview = await folder.run(['changes', 'undo', 'plan.csv', '--dry-run']);
-    expect(preview.code).toBe(0);
-    expect(Math.max(...preview.stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
-    expect(preview.stdout).toContain(`priority: ${applied[0]?.priority} -> ${start[0]?.priority}`);
-    expect(preview.stdout).toContain('archived: TRUE -> FALSE');
-    const asked = await folder.run(['changes', 'undo', 'plan.csv']);
-    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-
-    // One change of the import, then the rest of it by the name of the file.
-    const [one = ''] = imported.queued;
-    expect((await undo([one])).queued).toHaveLength(1);
-    const rest = await undo(['plan.csv']);
-    expect(rest).toMatchObject({ outcome: 'queued', notUndone: [{ id: one, kind: 'undone' }] });
-    expect(rest.changes.map(({ title, undoes }) => [title, undoes])).toEqual([
-      [second.title, [imported.queued[1]]],
-      [third.title, [imported.queued[2]]],
-    ]);
-    sandbox.resetStats();
-    expect((await push(pulling)).report).toMatchObject({ applied: 3, conflict: 0 });
-    expect(states()).toEqual(start);
-    expect(sandbox.writes()).toHaveLength(3);
-
-    const again = await undo([imported.importId]);
-    expect(again).toMatchObject({ outcome: 'nothing', queued: [], exitCode: 0 });
-    expect(again.notUndone.map(({ kind }) => kind)).toEqual(['undone', 'undone', 'undone']);
-    const undone = await list('--source', 'plan.csv');
-    expect(undone.map(({ undoneBy }) => undoneBy)).not.toContain(null);
-  });
-
   it('of a name that fits nothing is refused', async () => {
     const refused = await folder.run(['changes', 'undo', 'nothing.xlsx', '--yes']);
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nothing.xlsx') });

@@ -127,45 +127,6 @@ describe('a sheet', () => {
     expect(rest).toMatchObject({ code: 0, stdout: '2 changes cancelled\n' });
     expect((await queueOf(pulling.dataDir)).every(({ status }) => status === 'cancelled')).toBe(true);
   });
-
-  it('after a conflict is decided by retry --overwrite, and not by the same wish again', async () => {
-    const [topic] = [...sandbox.world.topics.values()].filter(
-      ({ archivedAt, id }) => !archivedAt && isListed(id),
-    );
-    const id = topic!.id;
-    const list = (note: string) => `topic_id,priority,lifecycle_state,${note}\n${id},low,Completed,\n`;
-    const queued = await changes(['import', '-', '--by', 'kim', '--yes'], list('a'));
-    expect(queued).toMatchObject({ code: 0, stdout: expect.stringContaining('standard input') });
-    await patch(id, { priority: 'very_low', lifecycleState: 'dismissed' });
-    expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(3);
-    const { changes: conflicts } = await listed('--status', 'conflict');
-    expect(conflicts).toMatchObject([{ entityId: id, title: topic?.title }]);
-
-    const same = await changes(['import', '-'], list('b'));
-    expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining('--overwrite') });
-    const retried = await json<{ decisions: Decision[] }>(['retry', '--status', 'conflict', '--overwrite']);
-    expect(retried.decisions.every(({ done }) => done)).toBe(true);
-    expect((await signalhouse(['push', '--json'], { cwd, env: pulling.env })).code).toBe(0);
-    expect(sandbox.world.topics.get(id)).toMatchObject({ priority: 'low', lifecycleState: 'completed' });
-    const shown = await json<TitledChange & { attempted: unknown[] }>(['show', conflicts[0]!.id]);
-    expect(shown).toMatchObject({
-      status: 'applied',
-      overwrite: true,
-      attempted: [{ method: 'PATCH', status: 200 }],
-    });
-  });
-});
-
-describe('two people', () => {
-  it('are the command line where only the user of a service could be named', async () => {
-    const report = await json<ImportReport>([
-      'import',
-      '--sql',
-      'SELECT topic_id, priority FROM backlog',
-      '--dry-run',
-    ]);
-    expect(report.requestedBy).toBe('command line');
-  });
 });
 
 describe('rows that are wrong', () => {
@@ -218,17 +179,3 @@ describe('what is no list of changes', () => {
     expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('kept');
   });
 });
-
-/** What a colleague does meanwhile. */
-async function patch(id: string, body: object): Promise<void> {
-  const { status } = await fetch(`${sandbox.baseUrl}/topics/${id}`, {
-    method: 'PATCH',
-    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (status !== 200) throw new Error(`the colleague got ${status}`);
-}
-
-function isListed(id: string): boolean {
-  return sandbox.world.topics.get(id)?.graphStatus === 'active';
-}

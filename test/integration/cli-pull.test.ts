@@ -69,18 +69,6 @@ describe('sync', () => {
     expect(report.requests.total).toBeLessThan(15);
   });
 
-  it('stops at its cap with everything kept, and says what is left', async () => {
-    const dataDir = folders.make();
-    const { code, stdout } = await signalhouse(['sync', '--max-requests', '30', '--json'], {
-      env: env(dataDir),
-    });
-    const report = JSON.parse(stdout);
-    expect({ code, outcome: report.outcome }).toEqual({ code: 0, outcome: 'stopped' });
-    expect(report.requests.total).toBeLessThanOrEqual(30);
-    expect(report.left.due).toBeGreaterThan(0);
-    expect(existsSync(join(dataDir, 'signals.duckdb'))).toBe(true);
-  });
-
   it('with --dry-run is a plan: no child is fetched', async () => {
     const dataDir = folders.make();
     const [dry, plan] = [
@@ -133,22 +121,6 @@ describe('a key', () => {
       });
     }
     expect(contents(filled)).toEqual(before);
-  });
-});
-
-describe('rebuild', () => {
-  it('gives the same tables without a request', async () => {
-    const dump = async () =>
-      (await signalhouse(['sql', 'FROM topic_people ORDER BY ALL', '--format', 'csv'], { env: env(filled) }))
-        .stdout;
-    const before = await dump();
-    const { code, stdout } = await signalhouse(['rebuild'], {
-      env: { SIGNALHOUSE_DATA_DIR: filled },
-    });
-    expect(code).toBe(0);
-    expect(stdout).toContain('topic_people');
-    expect(await dump()).toBe(before);
-    expect(before.split('\n').length).toBeGreaterThan(10);
   });
 });
 

@@ -70,26 +70,6 @@ describe('settings', () => {
     expect(stderr).toContain('SIGNALHOUSE_API_KEY: is required');
   });
 
-  it('that are wrong are named all at once, each with its own name', async () => {
-    const cwd = folders.make();
-    writeFileSync(join(cwd, 'my.yaml'), 'rateLimits: {requests: 5}\nlog: {level: loud}\n');
-    const env = {
-      SIGNALHOUSE_BASE_URL: 'http://api.example.com/v1',
-      SIGNALHOUSE_API_KEY_FILE: '/nowhere/key',
-      SIGNALHOUSE_RATE_LIMIT_REQUESTS: 'plenty',
-    };
-    const { code, stdout } = await signalhouse(['plan', '--config', 'my.yaml', '--json'], { cwd, env });
-    expect(code).toBe(2);
-    const { error } = JSON.parse(stdout);
-    expect(error.problems.map(({ setting }: { setting: string }) => setting).sort()).toEqual([
-      'SIGNALHOUSE_API_KEY_FILE',
-      'SIGNALHOUSE_BASE_URL',
-      'SIGNALHOUSE_RATE_LIMIT_REQUESTS',
-      'my.yaml: log.level',
-      'my.yaml: rateLimits',
-    ]);
-  });
-
   it('of jobs that cannot be scheduled are named by every command, with everything else', async () => {
     const cwd = folders.make();
     const jobs =
@@ -129,23 +109,6 @@ describe('settings', () => {
     });
     for (const text of [stdout, json.stdout])
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|secret@`));
-  });
-
-  it('of earlier versions are warned of by each command, with what replaces them', async () => {
-    const cwd = folders.make();
-    writeFileSync(join(cwd, 'old.yaml'), 'api: {timeouts: {totalMs: 5}}\nsync: {shutdownSeconds: 9}\n');
-    for (const args of [['status'], ['config', 'print'], ['doctor']]) {
-      const { code, stdout, stderr } = await signalhouse([...args, '--config', 'old.yaml'], {
-        cwd,
-        env: good,
-      });
-      expect([args, code]).not.toEqual([args, 2]);
-      const said = (stdout + stderr).replace(/\s+/g, ' ');
-      expect(said).toContain(
-        'old.yaml: api.timeouts.totalMs is no longer a setting: the program chooses it itself',
-      );
-      expect(said).toContain('old.yaml: sync.shutdownSeconds is now shutdownSeconds');
-    }
   });
 
   it('in half-written YAML are an error of that file', async () => {

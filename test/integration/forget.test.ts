@@ -160,26 +160,3 @@ it('forgets the person into whom the API merges one who was forgotten, also in w
   await done(pulling, 'sync');
   expect(await placesOf(pulling.dataDir, names)).toEqual([]);
 });
-
-it('drops what the API deleted after the days of the settings, and keeps what it has of others', async () => {
-  const pulling = await Pulling.filled(folders, sandbox);
-  pulling.set({ retention: { deletedContentDays: 30 } });
-  const [person] = [...sandbox.world.people.values()].filter(
-    ({ isStaff, isBot, primaryEmail }) => !isStaff && !isBot && primaryEmail,
-  ) as unknown as [{ id: string; primaryEmail: string }];
-  sandbox.change({ kind: 'deletePerson', personId: person.id });
-  const addresses = async (days: number) => {
-    const clock = new URL('../support/clock-ahead.mjs', import.meta.url).href;
-    const env = { NODE_OPTIONS: `--import=${clock}`, CLOCK_AHEAD_MS: String(days * 86_400_000) };
-    // The service's clock says so as well: this machine's alone drops nothing.
-    sandbox.skewClock(days * 86_400_000);
-    await pulling.age();
-    expect(await pulling.sync([], env)).toMatchObject({ code: 0 });
-    const query = `SELECT count(*)::INT AS people, count_if(primary_email = '${person.primaryEmail}')::INT AS held FROM people`;
-    return JSON.parse(await done(pulling, 'sql', '--json', query));
-  };
-  const [before] = await addresses(0);
-  expect(before).toMatchObject({ held: 1 });
-  expect(await addresses(31)).toEqual([{ ...before, held: 0 }]);
-  sandbox.skewClock(0);
-});

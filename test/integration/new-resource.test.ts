@@ -163,29 +163,6 @@ it('is fetched, and becomes rows with the types of the table', async () => {
   expect(await dueVotes()).toBeUndefined();
 });
 
-it('is due when a field changes that its entry names, and not when another does', async () => {
-  const [first, second] = (await liveTopics()) as [string, string];
-  const asked = votesAsked().length;
-  const patch = (topicId: string, body: object) => api.call('update_topic', { params: { topicId }, body });
-  await patch(first, { priority: 'very_low' });
-  await patch(second, { lifecycleState: 'dismissed' });
-  changed.add(first);
-  expect(await dueVotes()).toMatchObject({ never: 0, changed: 1, sweep: 0 });
-  const report = await sync();
-  expect(votesAsked().slice(asked)).toEqual([first]);
-  expect(report.rows.topic_votes).toEqual({ new: 0, changed: 1, removed: 0 });
-  expect((await stored()).filter(({ value }) => value === -1)).toMatchObject([{ id: `${first}-2` }]);
-});
-
-it('is due between half and all of its age', async () => {
-  ahead = 10 * day;
-  expect(await dueVotes()).toBeUndefined();
-  ahead = 22 * day;
-  const topics = (await liveTopics()).length;
-  expect(await dueVotes()).toMatchObject({ never: 0, changed: 0, sweep: topics });
-  ahead = 0;
-});
-
 it('is chosen by --only', async () => {
   const asked = votesAsked().length;
   ahead = 22 * day;
@@ -193,22 +170,4 @@ it('is chosen by --only', async () => {
   ahead = 0;
   expect(votesAsked().slice(asked).sort()).toEqual(await liveTopics());
   expect(report.scans).toEqual([]);
-});
-
-it('goes when its topic does', async () => {
-  const [gone] = (await liveTopics()) as [string];
-  sandbox.change({ kind: 'deleteTopic', topicId: gone });
-  const report = await sync();
-  expect(report.scans.find(({ endpoint }) => endpoint === 'topics')).toMatchObject({ tombstoned: 1 });
-  const left = await stored();
-  expect(left.filter(({ topic_id }) => topic_id === gone)).toEqual([]);
-  expect(left).toHaveLength((await liveTopics()).length * 2);
-  expect(report.rows.topic_votes).toEqual({ new: 0, changed: 0, removed: 2 });
-});
-
-it('is the same after a rebuild', async () => {
-  const before = await stored();
-  await warehouse.run('DELETE FROM topic_votes');
-  await warehouse.rebuild();
-  expect(await stored()).toEqual(before);
 });

@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/start.js';
 import { read } from '../support/published.js';
@@ -9,7 +8,7 @@ import { Folders, type Running } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What only processes and disks show: signals, locks, kill -9, a full disk. That nothing is lost whenever a kill comes is
-// shown by the simulation, and what each costs by test/others/recovery-matrix.test.ts.
+// shown by the simulation, and what each costs by test/others/kills.test.ts.
 
 const folders = new Folders();
 let sandbox: Sandbox;
@@ -36,12 +35,6 @@ function said({ child, ended }: Running, text: string): Promise<void> {
     });
     void ended.then(({ stderr }) => reject(new Error(`it ended without "${text}": ${stderr}`)));
   });
-}
-
-/** Until the sandbox has seen so many requests more, or the run has ended before. */
-async function requestsOf(running: Running, count: number): Promise<void> {
-  const target = sandbox.stats().requests + count;
-  while (sandbox.stats().requests < target && running.child.exitCode === null) await delay(1);
 }
 
 describe('signals', () => {
@@ -96,28 +89,6 @@ describe('signals', () => {
     child.kill('SIGINT');
     expect((await running.ended).code).toBe(0);
     expect((await waiting.ended).code).toBe(0);
-  });
-});
-
-describe('kill -9 in the middle of a pull', () => {
-  it('loses nothing that was committed, and the next run goes on from there', async () => {
-    const pulling = Pulling.into(folders, sandbox);
-    const whole = (await pulling.plan()).requests.total;
-    // In the lists, and between batches.
-    for (const moment of [4, 180]) {
-      const running = pulling.start(['sync']);
-      await requestsOf(running, moment);
-      running.child.kill('SIGKILL');
-      expect(await running.ended).toMatchObject({ signal: 'SIGKILL' });
-    }
-    const last = await pulling.sync();
-    expect({ code: last.code, stderr: last.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(last.requests).toBeLessThan(whole);
-    expect(await pulling.differences()).toEqual([]);
-    const outcomes = await read(pulling.dataDir, ({ rows }) =>
-      rows<{ outcome: string }>('SELECT DISTINCT outcome FROM ops.runs ORDER BY outcome'),
-    );
-    expect(outcomes).toEqual([{ outcome: 'done' }, { outcome: 'interrupted' }]);
   });
 });
 

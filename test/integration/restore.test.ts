@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
@@ -72,23 +72,6 @@ test('a write-ahead log that does not replay is moved aside with its file', asyn
   expect(topics).toContain('published');
   expect(restored).not.toBeNull();
   expect(broken(dir).some((name) => name.endsWith('.wal'))).toBe(true);
-});
-
-test('after a kill between moving the file aside and replacing it, the snapshot is restored', async () => {
-  const dir = await filled();
-  const log = await logOfAnotherDatabase();
-  renameSync(worker(dir), `${worker(dir)}.broken-20260101T000000Z`);
-  // The log of the missing file belongs to no other file.
-  writeFileSync(`${worker(dir)}.wal`, log);
-  const { topics, restored } = await topicsOf(dir);
-  expect(topics).toEqual(['published']);
-  expect(restored).toMatchObject({
-    movedTo: null,
-    snapshotFrom: expect.any(Date),
-    reason: 'the file is missing',
-  });
-  expect(broken(dir).filter((name) => name.endsWith('.wal'))).toHaveLength(1);
-  expect((await topicsOf(dir)).restored).toBeNull();
 });
 
 /** What a killed process leaves beside its file: a log, here of a table that the file above does not have. */

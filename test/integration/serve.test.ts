@@ -121,30 +121,6 @@ describe('serve', () => {
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
 
-  it('what is wrong with its settings is told at once, each by its name', async () => {
-    const pulling = Pulling.into(folders, sandbox, {
-      serve: {
-        jobs: [
-          { name: 'a b', run: 'sync', cron: '61 * * * *' },
-          { name: 'x', run: 'sync', cron: '0 3 * * *', timezone: 'Europe/Nowhere' },
-        ],
-      },
-    });
-    const { code, stderr } = await pulling.start(['serve'], {
-      SIGNALHOUSE_SERVE_TOKEN: 'short',
-      SIGNALHOUSE_WEBHOOK_URL: 'http://hooks.example.com/x',
-    }).ended;
-    expect(code).toBe(2);
-    for (const name of [
-      'jobs[0].name',
-      'jobs[0].cron',
-      'jobs[1].timezone',
-      'SIGNALHOUSE_SERVE_TOKEN',
-      'SIGNALHOUSE_WEBHOOK_URL',
-    ])
-      expect(stderr).toContain(name);
-  });
-
   it('a port that is taken is named', async () => {
     const pulling = Pulling.into(folders, sandbox, { serve: { jobs: [] } });
     const served = await serve(pulling);

@@ -13,7 +13,7 @@ import { Folders } from '../support/signalhouse.js';
 
 /** docs/operations.md, Sizing: on a machine with memory to spare, where garbage is collected late. */
 const documentedPeak = 640e6;
-const nights = Number(process.env.SOAK_NIGHTS ?? 30);
+const nights = Number(process.env.NIGHTS ?? 10);
 
 /** What the image sets for the C library. */
 const asInTheImage = {
