@@ -264,42 +264,8 @@ describe('a permanent failure', () => {
   });
 });
 
-describe('429', () => {
-  test.each([
-    ['Retry-After: 0', { 'retry-after': '0' }],
-    ['a date', { 'retry-after': new Date(Date.now() - 5000).toUTCString() }],
-    ['no hint', {}],
-  ])('%s: the client waits, does not count it as a failure, and never spins', async (_, headers) => {
-    const arrivals: number[] = [];
-    const { error, kinds } = await failing((response, _seen, count) => {
-      arrivals.push(performance.now());
-      if (count > 3) json(response, 200, whoami);
-      else refuse(response, 429, 'RATE_LIMITED', { headers });
-    });
-    expect(error).toBeUndefined();
-    expect(kinds).toEqual([...Array(3).fill('limited'), undefined]);
-    const gaps = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0));
-    expect(Math.min(...gaps)).toBeGreaterThan(15);
-  });
-});
-
 describe('writes', () => {
   const change = { params: { topicId: 't1' }, body: { priority: 'high' } } as const;
-
-  test('are retried only with an Idempotency-Key: the same key and the same bytes', async () => {
-    const { baseUrl, requests } = await serve((response, _seen, count) => {
-      if (count < 3) response.socket?.destroy();
-      else json(response, 200, {});
-    });
-    await withApi(baseUrl, async (api) => {
-      await api.call('update_topic', { ...change, idempotencyKey: '01J-KEY' });
-    });
-    expect(requests).toHaveLength(3);
-    expect(new Set(requests.map(({ body, headers }) => `${headers['idempotency-key']} ${body}`))).toEqual(
-      new Set(['01J-KEY {"priority":"high"}']),
-    );
-    expect(requests[0]?.headers['content-type']).toBe('application/json');
-  });
 
   test('without a key are sent once, and the error says that they may have been applied', async () => {
     const { baseUrl, requests } = await serve((response) => void response.socket?.destroy());

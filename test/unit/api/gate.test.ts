@@ -41,16 +41,4 @@ describe('the gate', () => {
     // And it still works.
     await expect(clock.run(gate.pass(async () => 'ran', { priority: 0 }))).resolves.toBe('ran');
   });
-
-  test('a signal does not affect a running attempt', async () => {
-    const { clock, gate } = gateOf(1);
-    const stop = new AbortController();
-    const attempt = async () => {
-      await clock.sleep(50);
-      return 'done';
-    };
-    const running = gate.pass(attempt, { priority: 0, signal: stop.signal });
-    stop.abort(new Error('enough'));
-    await expect(clock.run(running)).resolves.toBe('done');
-  });
 });

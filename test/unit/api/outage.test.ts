@@ -122,32 +122,6 @@ describe('a client', () => {
     ['429', (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } })],
   ];
 
-  test('waits out an outage, and all calls continue', async () => {
-    let probes = 0;
-    const { baseUrl, requests } = await serve((response, { url }) => {
-      if (url.pathname.endsWith('/whoami')) probes += 1;
-      if (probes > 2) json(response, 200, whoami);
-      else refuse(response, 503, 'DOWN');
-    });
-    const told: string[] = [];
-    await withApi(
-      baseUrl,
-      async (api) => {
-        api.events.on('unavailable', ({ reason }) => void told.push(reason));
-        api.events.on('outageEnd', ({ isAnswered }) => void told.push(String(isAnswered)));
-        const calls = Array.from({ length: 20 }, (_, index) =>
-          api.call('topic', { params: { topicId: `t${index}` } }),
-        );
-        await expect(Promise.all(calls)).resolves.toHaveLength(20);
-        expect(api.takeUnavailableMs()).toBeGreaterThan(0);
-      },
-      { retry, outageMs: 4_000 },
-    );
-    expect(told).toEqual([expect.stringContaining('GET /'), 'true']);
-    // One probe at a time while nobody is answered: far fewer than the calls would have made.
-    expect(requests.length).toBeLessThan(20 + 25);
-  });
-
   test.each(outages)('ends every call with an OutageError after the limit: %s', async (_, down) => {
     const { baseUrl } = await serve(down);
     await withApi(

@@ -125,6 +125,7 @@ describe('pages that are requested ahead', () => {
           const slow = slowly(api, () => delays.next().value ?? 0);
           expect(idsOf(await read(slow.api, 'topics', { ahead }))).toEqual(all.map((item) => item.id));
           expect(requests).toHaveLength(requestsFor(total, Math.min(cap, pageSize)));
+          expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
           expect(slow.most()).toBeLessThanOrEqual(ahead);
         },
       ),
@@ -172,18 +173,6 @@ const bareForms: Record<string, Bare> = {
 };
 
 describe('a documented list', () => {
-  test('is read completely and once, for any size, base and cap', async () => {
-    await fc.assert(
-      fc.asyncProperty(...anyPaging, async (total, base, cap, pageSize) => {
-        const all = items(total);
-        const { api, requests } = against(documented(all, { base, cap }), { pageSize });
-        expect(idsOf(await read(api))).toEqual(all.map((item) => item.id));
-        expect(requests).toHaveLength(requestsFor(total, Math.min(cap, pageSize)));
-        expect(requests[0]).toMatchObject({ page: undefined, limit: pageSize });
-      }),
-    );
-  });
-
   test('is read to its end where its total is capped, whatever the server answers beyond the end', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -403,16 +392,6 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
 });
 
 describe('a list without page numbers', () => {
-  test('is never complete because of its length', async () => {
-    const capped = (cap: number, form: Bare) =>
-      against(({ page = 1 }) => form(items(80).slice((page - 1) * cap, page * cap), 80), { pageSize: 100 });
-    for (const form of [bareForms.array!, bareForms.people!]) {
-      const { api, requests } = capped(37, form);
-      expect(idsOf(await read(api, 'people'))).toHaveLength(80);
-      expect(requests.map(({ page }) => page)).toEqual([undefined, 2, 1, 3, 4]);
-    }
-  });
-
   test('is confirmed by the same items again, never by a refusal or by pages', async () => {
     const refusing = against(({ page }) => {
       if (page !== undefined) throw refusal(400);

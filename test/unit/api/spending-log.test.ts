@@ -62,19 +62,6 @@ describe('the spending log', () => {
     expect(next.held()).toBe(0);
   });
 
-  test('two commands that run at the same time see each other', () => {
-    const one = open();
-    const two = open();
-    const entry = one.claim(1);
-    expect(entry).toBeDefined();
-    expect(two.claim(1)).toBeUndefined();
-    expect(one.held()).toBe(0);
-    entry?.end();
-    clock.skip(heldMs);
-    expect(two.claim(1)).toBeDefined();
-    expect(one.claim(1)).toBeUndefined();
-  });
-
   test('when two commands find the same last slot free, the one that is later in the file withdraws', () => {
     let meanwhile = () => undefined as unknown;
     const interrupted = Object.assign(Object.create(clock) as SimulatedClock, {

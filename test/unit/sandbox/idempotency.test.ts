@@ -91,20 +91,6 @@ describe('with a key', () => {
     expect((await patch({ priority: 'low' }, key, small.topics.exports.id, 'svc_jwt')).status).toBe(200);
     expect(executed()).toBe(3);
   });
-
-  it('stores the answer of a request that never reached the client', async () => {
-    sandbox.addFaults([{ kind: 'commit-then-drop', match: { route: 'update_topic' }, times: 1 }]);
-    await expect(patch({ priority: 'high' }, key)).rejects.toThrow();
-    const again = await patch({ priority: 'high' }, key);
-    expect([again.status, again.body.priority]).toEqual([200, 'high']);
-    expect(sandbox.stats()).toMatchObject({ writesExecuted: 1, replays: 1 });
-  });
-});
-
-it('runs every request without a key', async () => {
-  await patch({ priority: 'high' }, undefined);
-  await patch({ priority: 'high' }, undefined);
-  expect(sandbox.stats()).toMatchObject({ writesExecuted: 2, replays: 0 });
 });
 
 it('lists the executed writes, with key, body and changed entities', async () => {

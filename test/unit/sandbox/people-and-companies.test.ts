@@ -38,34 +38,6 @@ it('PATCH /companies/bulk continues after an item fails, and adds connections to
   expect(sandbox.applied()).toEqual({ [`company:${acme.id}`]: { name: 1, connections: 2 } });
 });
 
-it('a merge of people: identities and company move, the source is 404 and names its target', async () => {
-  const { ada, bob } = small.people;
-  sandbox.change({ kind: 'mergePeople', sourceIds: [ada.id], targetId: bob.id });
-  expect((await call(sandbox, `/people/${ada.id}`)).status).toBe(404);
-  expect(await body(`/people/${bob.id}`)).toMatchObject({ identityCount: 2, company: { name: 'Acme' } });
-  const { targetPerson } = (await body(`/people/${ada.id}/history`)).mergedInto;
-  expect(targetPerson).toEqual({ id: bob.id, name: 'Bob 🐙' });
-  expect((await body(`/people/${bob.id}/history`)).merges).toMatchObject([
-    { sourcePersons: [{ id: ada.id, name: 'Ada' }] },
-  ]);
-});
-
-it('a merge of topics: the conversations move, the source is 404 and names its target', async () => {
-  const { exports, login } = small.topics;
-  sandbox.change({ kind: 'mergeTopics', sourceIds: [login.id], targetId: exports.id });
-  expect((await call(sandbox, `/topics/${login.id}`)).status).toBe(404);
-  expect((await body(`/topics/${exports.id}/groups`)).data).toHaveLength(3);
-  expect((await body(`/topics/${login.id}/history`)).mergedInto).toMatchObject({
-    mergedAt: expect.any(String),
-    targetTopic: { id: exports.id, title: 'Exports time out' },
-  });
-  expect(await body(`/topics/${exports.id}/history`)).toMatchObject({
-    actions: [],
-    mergedInto: null,
-    merges: [{ sourceTopics: [{ id: login.id, title: 'Login loops' }] }],
-  });
-});
-
 it('writes that no client of ours calls are answered as documented and change nothing', async () => {
   const { ada, bob } = small.people;
   const before = JSON.stringify(await body('/people'));
