@@ -115,27 +115,6 @@ describe('a client', () => {
     return server;
   }
 
-  const outages: [string, Answering][] = [
-    ['503', (response) => refuse(response, 503, 'DOWN')],
-    ['502 with a page', (response) => void response.writeHead(502).end('<html>')],
-    ['resets', (response) => void response.socket?.destroy()],
-    ['429', (response) => refuse(response, 429, 'RATE_LIMITED', { headers: { 'retry-after': '0' } })],
-  ];
-
-  test.each(outages)('ends every call with an OutageError after the limit: %s', async (_, down) => {
-    const { baseUrl } = await serve(down);
-    await withApi(
-      baseUrl,
-      async (api) => {
-        const calls = [1, 2, 3, 4, 5, 6].map((id) => api.call('topic', { params: { topicId: `t${id}` } }));
-        const ended = await Promise.allSettled(calls);
-        for (const one of ended) expect(one).toMatchObject({ reason: expect.any(OutageError) });
-        await expect(api.call('topics')).rejects.toBeInstanceOf(OutageError);
-      },
-      { retry, outageMs: 100 },
-    );
-  });
-
   test('one endpoint that fails is no outage: whoami is asked once, and the call fails', async () => {
     const { baseUrl, requests } = await serve((response, { url }) =>
       url.pathname.endsWith('/whoami') ? json(response, 200, whoami) : refuse(response, 500, 'BROKEN'),

@@ -34,10 +34,10 @@ test('garbage is collected at once where this process takes most of the memory',
   expect(process.memoryUsage().heapUsed).toBeLessThan(before - 5e6);
 });
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
-
 describe('Stop', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
   test('a signal, before or while it runs, ends the run with a StoppedError', () => {
     const control = new AbortController();
     const running = new Stop({ stop: control.signal });

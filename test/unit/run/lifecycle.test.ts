@@ -20,13 +20,14 @@ import {
   type RunSteps,
   runLifecycle,
 } from '../../../src/run/lifecycle.js';
+import { RunTally, requestRecord } from '../../../src/run/tally.js';
 import type { Batch, Merged } from '../../../src/warehouse/load/batch.js';
 import type { RunEnd } from '../../../src/warehouse/store/runs.js';
 
-const attempt = (path: string): Attempt => ({
+const attempt = (more: Partial<Attempt> = {}): Attempt => ({
   endpoint: 'topics',
   method: 'GET',
-  path,
+  path: '/topics',
   startedAt: new Date(0),
   ms: 5,
   bytes: 10,
@@ -35,6 +36,7 @@ const attempt = (path: string): Attempt => ({
   errorKind: undefined,
   requestId: undefined,
   serverDate: undefined,
+  ...more,
 });
 const silent: RunObserver = { phase() {}, progress() {}, phaseEnd() {}, note() {} };
 
@@ -110,7 +112,7 @@ class Trial {
         takeUnavailableMs: () => this.unavailableMs,
       },
       warehouse,
-      identity: { organization: { id: 'o', name: null }, attempts: [attempt('/whoami')] },
+      identity: { organization: { id: 'o', name: null }, attempts: [attempt({ path: '/whoami' })] },
       clock: { now: () => this.now, monotonic: () => this.now },
       log: { warn: (_: object, text: string) => calls.push(text) },
       programVersion: '1',
@@ -131,10 +133,10 @@ describe('runLifecycle', () => {
       async work() {
         await context.batcher.flush();
         trial.now = 60_000;
-        trial.events.emit('attempt', attempt('/topics'));
+        trial.events.emit('attempt', attempt());
         await context.batcher.flush();
         trial.now = 70_000;
-        trial.events.emit('attempt', attempt('/topics'));
+        trial.events.emit('attempt', attempt());
         await context.batcher.flush();
       },
     }));
@@ -251,5 +253,67 @@ describe('runLifecycle', () => {
       expect(trial.calls).toEqual(['start']);
       expect(trial.events.listenerCount('attempt')).toBe(0);
     }
+  });
+});
+
+const merged = (rejections: Merged['rejections']): Merged => ({
+  documents: { new: 0, changed: 0, removed: 0 },
+  rows: {},
+  outdated: 0,
+  rejections,
+  newDrift: [],
+});
+
+describe('RunTally', () => {
+  it('how far the clock is ahead is the median of the attempts whose response had a date', () => {
+    const tally = new RunTally();
+    tally.attempt(attempt());
+    expect(tally.clockAheadMs).toBeNull();
+    const at = (ahead: number) =>
+      attempt({ startedAt: new Date(100_500 + ahead), ms: 0, serverDate: new Date(100_000) });
+    for (const ahead of [3_600_000, 10, 86_400_000]) tally.attempt(at(ahead));
+    expect(tally.clockAheadMs).toBe(3_600_000);
+    for (const ahead of [-20, 30]) tally.attempt(at(ahead));
+    expect(tally.clockAheadMs).toBe(30);
+  });
+
+  it('counts every attempt, by endpoint, the most asked first', () => {
+    const tally = new RunTally();
+    tally.attempt(attempt());
+    tally.attempt(attempt({ endpoint: 'topic', status: 429 }));
+    tally.attempt(attempt({ endpoint: 'topic', status: undefined, errorKind: 'reset' }));
+    expect(tally.requests).toEqual({ total: 3, rateLimited: 1, byEndpoint: { topic: 2, topics: 1 } });
+    expect(Object.keys(tally.requests.byEndpoint)).toEqual(['topic', 'topics']);
+  });
+
+  it('tells rejections that are news from those that are not, with ten examples at most', () => {
+    const tally = new RunTally();
+    tally.merged(merged({ new: 0, known: 1, examples: [] }));
+    expect(tally.rejected).toEqual({ new: 0, known: 1, examples: [] });
+    const examples = Array.from({ length: 14 }, (_, index) => ({
+      ...{ endpoint: 'topics', id: `t${index}`, path: index === 0 ? '' : 'title', reason: 'is wrong' },
+    }));
+    tally.merged(merged({ new: 14, known: 0, examples }));
+    expect(tally.rejected).toMatchObject({ new: 14, known: 1 });
+    expect(tally.rejected.examples).toHaveLength(10);
+    expect(tally.rejected.examples.slice(0, 2)).toEqual([
+      { endpoint: 'topics', entityId: 't0', message: 'the item: is wrong', hint: null },
+      { endpoint: 'topics', entityId: 't1', message: 'title: is wrong', hint: null },
+    ]);
+  });
+
+  it('an attempt as a row: what did not come is null', () => {
+    expect(requestRecord(attempt({ status: undefined, errorKind: 'reset' }))).toMatchObject({
+      endpoint: 'topics',
+      path: '/topics',
+      status: null,
+      error: 'reset',
+      requestId: null,
+    });
+    expect(requestRecord(attempt({ requestId: 'r-1' }))).toMatchObject({
+      status: 200,
+      error: null,
+      requestId: 'r-1',
+    });
   });
 });
