@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiEvents } from '../../../src/api/attempt.js';
@@ -27,31 +26,6 @@ describe('how long so many requests take', () => {
 
   it('is the pace of the service where that is slower than the budget', () => {
     expect(etaMs(100, idle, { answerMs: 4_000, concurrency: 4 })).toBe(100_000);
-  });
-});
-
-const budgets = fc
-  .record({
-    limit: fc.integer({ min: 1, max: 500 }),
-    windowMs: fc.integer({ min: 100, max: 60_000 }),
-    free: fc.double({ min: 0, max: 1, noNaN: true }),
-    next: fc.double({ min: 0.01, max: 1, noNaN: true }),
-  })
-  .map(({ limit, windowMs, free, next }): BudgetView => {
-    const available = Math.floor(limit * free);
-    return { limit, windowMs, available, nextFreeMs: available > 0 ? 0 : next * windowMs };
-  });
-
-describe('of any budget', () => {
-  it('never promises more than the limit allows, nor dawdles for more than a window beyond it', () => {
-    fc.assert(
-      fc.property(budgets, fc.integer({ min: 1, max: 5_000 }), (budget, n) => {
-        const eta = etaMs(n, budget, instant);
-        const windows = Math.ceil((n - budget.available) / budget.limit);
-        expect(eta).toBeGreaterThanOrEqual(Math.max(0, windows - 1) * budget.windowMs - 1e-6);
-        expect(eta).toBeLessThanOrEqual(Math.max(0, windows) * budget.windowMs + 1e-6);
-      }),
-    );
   });
 });
 

@@ -36,12 +36,6 @@ const settingsOf = (load: () => unknown) => problemsOf(load).map(({ setting }) =
 const good = { SIGNALHOUSE_BASE_URL: 'https://api.example.com/v1/', SIGNALHOUSE_API_KEY: 'svc_0123456789' };
 
 describe('where a setting comes from', () => {
-  it('has a default', () => {
-    const config = loadConfig({ env: {}, cwd: '/somewhere' });
-    expect(config.rateLimit).toEqual({ requests: 120, windowMs: 60_000 });
-    expect(config.dataDir).toBe('/somewhere/data');
-  });
-
   it('is the file over the default, the environment over the file, and a flag over both', () => {
     const configFile = file(
       'rateLimit: {requests: 10, windowMs: 1000}\nlog: {level: debug}\ndataDir: from-file\n',

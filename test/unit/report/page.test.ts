@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { reportPage } from '../../../src/report/page.js';
 import { emptyReport, someReport } from './some-report.js';
 
-const page = async (...given: Parameters<typeof someReport>) =>
-  (await reportPage(someReport(...given), '1.2.3')).html;
+const { html, policy } = await reportPage(someReport(), '1.2.3');
 
 describe('the report', () => {
   it('has a table of the same numbers below each chart, and says what each chart shows', async () => {
-    const html = await page();
     const figures = [...html.matchAll(/<figure>(.*?)<\/figure>/gs)].map(([, figure = '']) => figure);
     expect(figures).toHaveLength(10);
     for (const figure of figures) {
@@ -21,7 +19,6 @@ describe('the report', () => {
   });
 
   it('is one file: no script, nothing from elsewhere, and its policy knows its style sheet', async () => {
-    const { html, policy } = await reportPage(someReport(), '1.2.3');
     expect(html).not.toMatch(/<script|<link|<img|@import|url\(|\sstyle="|\son\w+=/i);
     const style = /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
@@ -31,7 +28,7 @@ describe('the report', () => {
 
   it('shows text from outside as text, in charts as well', async () => {
     const hostile = `</style><script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
-    const html = await page(hostile);
+    const { html } = await reportPage(someReport(hostile), '1.2.3');
     expect(html).not.toMatch(/<script|<img/i);
     expect(html.match(/<\/style>/g)).toHaveLength(1);
     // In a table, and within an SVG.
@@ -40,7 +37,6 @@ describe('the report', () => {
   });
 
   it('makes links only to web pages', async () => {
-    const html = await page();
     expect(html).toContain('<a href="https://chat.example/1" rel="noopener">Boards load slowly</a>');
     expect(html).not.toContain('javascript:');
   });

@@ -95,6 +95,7 @@ describe('a table', () => {
           expect(line).toBe(line.trimEnd());
         }
       }),
+      { numRuns: 20 },
     );
   });
 });
@@ -129,6 +130,7 @@ describe('a record', () => {
         const plain = (text: string) => text.replace(/\s/g, '');
         expect(plain(lines.map((line) => line.slice(7)).join(''))).toBe(plain(printable(value)));
       }),
+      { numRuns: 20 },
     );
     const [, ...lines] = record(1, [['a', '日本語の長い文章'.repeat(8)]], 40).split('\n');
     expect(lines.map(widthOf)).toEqual([40, 40, 40, 24]);

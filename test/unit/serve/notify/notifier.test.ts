@@ -63,24 +63,6 @@ function notifying(more: Partial<NotifierOptions> & { read?: () => Facts } = {})
 }
 
 describe('the webhook', () => {
-  it('gets one message per change, and none after a restart', async () => {
-    const store = memory();
-    const first = notifying({ store }).notifier;
-    for (const outcome of ['failed', 'failed'] as const)
-      first.run({ ...someRun, outcome, message: 'no answer' });
-    await first.settled();
-    await first.stop();
-    const second = notifying({ store }).notifier;
-    second.run({ ...someRun, outcome: 'failed' });
-    second.run(someRun);
-    await second.settled();
-    expect(heard.map(({ text }) => text)).toEqual([
-      '[Signalhouse] job nightly failed: no answer',
-      `[Signalhouse] job nightly has recovered: ${someRun.message}`,
-    ]);
-    await second.stop();
-  });
-
   it.each([
     ['refused', 404, 1],
     ['redirected', 302, 1],

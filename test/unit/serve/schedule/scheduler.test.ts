@@ -9,26 +9,6 @@ const hour = 60 * minute;
 const nightly = job('nightly', '0 3 * * *');
 
 describe('at its time', () => {
-  it('runs a job each time it is due, and tells what is next', async () => {
-    const clock = clockAt('2026-05-01T02:59:00Z');
-    const memory = memoryStore({ jobs: { nightly: settled('2026-04-30T03:00:00.000Z') }, history: [] });
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory });
-    await scheduler.start();
-    expect(records).toEqual([]);
-    expect(scheduler.view().jobs[0]?.nextAt).toBe('2026-05-01T03:00:00.000Z');
-    await pass(48 * hour);
-    expect(records.map(({ startedAt }) => startedAt)).toEqual([
-      '2026-05-01T03:00:00.000Z',
-      '2026-05-02T03:00:00.000Z',
-    ]);
-    expect(scheduler.view().jobs[0]).toMatchObject({
-      nextAt: '2026-05-03T03:00:00.000Z',
-      last: { outcome: 'done' },
-      lastSuccessAt: '2026-05-02T03:00:00.000Z',
-    });
-    await scheduler.stop();
-  });
-
   it('is overdue from the first due time after its last success, until it succeeds again', async () => {
     const clock = clockAt('2026-05-01T02:00:00Z');
     let result: JobResult = { outcome: 'failed', exitCode: 1, message: 'no answer' };
@@ -132,23 +112,6 @@ describe('a job that an outage of the API ended', () => {
 });
 
 describe('what was missed', () => {
-  it('is made up for once at start, however much it was', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
-    const { scheduler, settled: records, pass } = scheduling([nightly], { clock, memory });
-    await scheduler.start();
-    await pass(hour);
-    expect(brief(records)).toEqual(['nightly catch-up done 03:00']);
-    expect(records[0]?.dueAt).toBe('2026-05-20T03:00:00.000Z');
-    await scheduler.stop();
-
-    const again = scheduling([nightly], { clock, memory });
-    await again.scheduler.start();
-    await again.pass(hour);
-    expect(again.settled).toEqual([]);
-    await again.scheduler.stop();
-  });
-
   it('is left alone with catchUp off, and recorded, except before the very first run', async () => {
     const clock = clockAt('2026-05-20T10:00:00Z');
     const memory = memoryStore({ jobs: { nightly: settled('2026-05-01T03:00:00.000Z') }, history: [] });
@@ -257,26 +220,6 @@ describe('one at a time', () => {
     await expect(refused).rejects.toThrow('long has been running since');
     await scheduler.stop();
     expect(brief(records)).toEqual(['long schedule interrupted 01:00']);
-  });
-});
-
-describe('the end', () => {
-  it('tells the running job to stop, drops what waits, and makes up for both at the next start', async () => {
-    const clock = clockAt('2026-05-20T10:00:00Z');
-    const run: RunJob = (_, { stop }) => clock.sleep(hour, stop).then(() => done);
-    const memory = memoryStore();
-    const jobs = [nightly, job('second', '0 4 * * *')];
-    const { scheduler, settled: records, pass } = scheduling(jobs, { clock, run, memory });
-    await scheduler.start();
-    await pass(minute);
-    expect(await clock.run(scheduler.stop())).toEqual({ finished: true });
-    expect(brief(records)).toEqual(['nightly catch-up interrupted 03:00']);
-
-    const next = scheduling(jobs, { clock, memory });
-    await next.scheduler.start();
-    await next.pass(minute);
-    expect(brief(next.settled)).toEqual(['nightly catch-up done 03:00', 'second catch-up done 04:00']);
-    await next.scheduler.stop();
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lastDue, nextRun, type Timetable } from '../../../../src/serve/schedule/cron.js';
+import { type Job, jobProblems } from '../../../../src/serve/schedule/job.js';
 import { wallAt } from '../../../../src/serve/schedule/zone.js';
 
 const minuteMs = 60_000;
@@ -16,43 +17,7 @@ function runs(table: Timetable, from: string, until: string): string[] {
   return found;
 }
 
-describe('clocks set forward', () => {
-  it('runs once right after the gap what was due in it (Berlin, 29 March 2026)', () => {
-    const table = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
-    expect(runs(table, '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
-      '2026-03-28T01:30Z',
-      '2026-03-29T01:00Z',
-      '2026-03-30T00:30Z',
-    ]);
-  });
-});
-
-describe('clocks set back', () => {
-  it('runs in the first of the two hours, and not in the second (Berlin, 25 October 2026)', () => {
-    const table = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
-    expect(runs(table, '2026-10-24T00:00Z', '2026-10-27T00:00Z')).toEqual([
-      '2026-10-24T00:30Z',
-      '2026-10-25T00:30Z',
-      '2026-10-26T01:30Z',
-    ]);
-  });
-
-  it('knows the last due moment in the second of the two hours as well', () => {
-    const table = { cron: '45 2 * * *', timezone: 'Europe/Berlin' };
-    // 02:15 on the wall, for the second time: 02:45 was shown already.
-    expect(lastDue(table, at('2026-10-25T01:15Z'))).toBe(at('2026-10-25T00:45Z'));
-  });
-});
-
 describe('days that are hard', () => {
-  it('runs after a midnight that does not exist', () => {
-    const table = { cron: '0 0 * * *', timezone: 'America/Santiago' };
-    expect(runs(table, '2026-09-05T12:00Z', '2026-09-07T12:00Z')).toEqual([
-      '2026-09-06T04:00Z',
-      '2026-09-07T03:00Z',
-    ]);
-  });
-
   it('runs once after a whole day that does not exist', () => {
     const table = { cron: '0 */6 30 12 *', timezone: 'Pacific/Apia' };
     expect(runs(table, '2011-12-01T00:00Z', '2012-01-31T00:00Z')).toEqual(['2011-12-30T10:00Z']);
@@ -130,5 +95,39 @@ describe('any timetable on any day', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+const nightly: Job = {
+  name: 'nightly',
+  cron: '0 3 * * *',
+  timezone: 'Europe/Berlin',
+  run: 'sync',
+  caps: {},
+  overlap: 'wait',
+};
+
+describe('jobs of the settings', () => {
+  it('finds nothing wrong with five fields, with six, and with a nickname', () => {
+    const crons = ['0 3 * * *', '*/5 0 3 * * mon-fri', '@hourly', '0 3 L * ?'];
+    expect(jobProblems(crons.map((cron, index) => ({ ...nightly, name: `job-${index}`, cron })))).toEqual([]);
+  });
+
+  it('names everything that is wrong, where it is written', () => {
+    const wrong = [
+      { ...nightly, name: '../etc' },
+      { ...nightly, cron: '61 3 * * *', timezone: 'Mars/Olympus' },
+      { ...nightly },
+      { ...nightly },
+      { ...nightly, name: 'never', cron: '0 0 L-30 2 *' },
+    ];
+    expect(jobProblems(wrong).map(({ setting }) => setting)).toEqual([
+      'serve.jobs[0].name',
+      'serve.jobs[1].cron',
+      'serve.jobs[1].timezone',
+      'serve.jobs[2].name',
+      'serve.jobs[3].name',
+      'serve.jobs[4].cron',
+    ]);
   });
 });
