@@ -128,6 +128,34 @@ const failedWith = (error: SignalhouseError) => ({
 const unavailable = new UnavailableError('down', { endpoint: 't', method: 'GET', path: '/' }, 503);
 
 describe('runLifecycle', () => {
+  it('commits, stores the end, trims and publishes, in this order', async () => {
+    const trial = new Trial();
+    const seen: string[] = [];
+    const { published } = await trial.start(() => ({
+      async work() {
+        trial.events.emit('attempt', attempt());
+      },
+      beforeLastBatch: async () => void trial.calls.push('last parts'),
+      onAttempt: ({ path }) => void seen.push(path),
+      afterBatch: async () => void trial.calls.push('after batch'),
+    }));
+    expect(trial.calls).toEqual([
+      ...['start', 'last parts', 'append', 'after batch', 'merge', 'after batch'],
+      ...['finish', 'trim', 'compact and publish'],
+    ]);
+    expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
+    expect(seen).toEqual(['/whoami', '/topics']);
+    expect(trial.batches[0]?.requests.map(({ path }) => path)).toEqual(seen);
+    expect(trial.rows).toMatchObject([{ outcome: 'done', requests: 2, rowsNew: 2, rowsChanged: 1 }]);
+  });
+
+  it('a run that does not publish leaves the published file and old records alone', async () => {
+    const trial = new Trial();
+    const { published } = await trial.start(() => ({}), { kind: { command: 'plan', publishes: false } });
+    expect(trial.calls).toEqual(['start', 'append', 'merge', 'finish']);
+    expect(published).toBeNull();
+  });
+
   const longRun = async (trial: Trial) => {
     await trial.start((context) => ({
       async work() {
