@@ -92,6 +92,15 @@ describe('an e-mail', () => {
     expect(body).toContain('MAIL FROM:<x@example.com>');
   });
 
+  it('is tried again where that may help', async () => {
+    let attempts = 0;
+    const { port, mails } = await smtp({
+      onMailFrom: (_address, _session, done) => done(++attempts < 3 ? answer(451) : null),
+    });
+    await expect(deliver({ port })).resolves.toBeNull();
+    expect([attempts, mails.length]).toEqual([3, 1]);
+  });
+
   it.each([
     [
       'a refused sender',
